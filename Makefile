@@ -1,0 +1,57 @@
+# Each target sets up what it needs in $(VENV); the second call finds it ready.
+# Needs make and Python 3.11 or newer. Another interpreter: make test PYTHON=/path/to/python3
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+# The first interpreter that starts and is new enough.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+ARGS ?=
+
+.PHONY: help demo test check format bench docs clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+demo: $(VENV)/.demo ## a tool conversation through every wire, without network or keys
+	@$(BIN)/llm-rest demo $(ARGS)
+
+test: $(VENV)/.dev ## the whole test suite; ARGS="-k name" narrows it
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.dev ## formatting, lint, pyright and mypy
+	@.ci/check $(BIN)
+
+format: $(VENV)/.dev ## what `make check` can repair by itself
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+bench: $(VENV)/.dev ## time per conversion and call, as ratios to a floor of the same run
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(VENV)/.docs ## the documentation as a site in site/
+	@$(BIN)/mkdocs build --strict
+
+clean: ## remove the environment and everything generated
+	rm -rf $(VENV) site dist build .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "llm_rest needs Python 3.11 or newer; none found on PATH" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "could not create $(VENV); on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+# --group needs pip 25.1.
+$(VENV)/.pip: | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/.pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[server,cli]"
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[server,cli]" --group dev
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $@

@@ -1,0 +1,1 @@
+"""The tests: sentences about behaviour. Helpers are imported from here by their full name."""

@@ -1,0 +1,241 @@
+"""Who may import whom, as data, and checked against every import statement of the package, wherever it stands.
+
+A new module needs a row here before anything else passes: choosing its row is choosing what it may know.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "llm_rest"
+NAME = PACKAGE.name
+
+FOUNDATION = ("unknown", "losses", "errors")
+PURE = (*FOUNDATION, "responses", "dialects")
+TABLES = ("framing", "vendors", "models")
+TOOLS = ("tools", "structured", "turns", "loop", "conversation")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Modules that know equally much: what of ours they import, and which distributions."""
+
+    modules: tuple[str, ...]
+    ours: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ("msgspec",)
+
+
+ROWS = (
+    Row(FOUNDATION, FOUNDATION),
+    Row(("responses",), FOUNDATION),
+    Row(("dialects",)),
+    # One wire never imports another: what two of them need is a fact of Responses or a dialect.
+    Row(("wires",), PURE),
+    Row(("framing",), ("errors",), ()),
+    Row(("vendors",), ("dialects", "errors")),
+    # `check(request, capabilities)` reads a Responses request.
+    Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
+    Row(("auth",), ("errors", "vendors")),
+    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "anyio")),
+    Row(
+        ("client", "reply", "content"),
+        (*PURE, "wires", *TABLES, "auth", "transport", *TOOLS, "client", "reply", "content"),
+    ),
+    Row(TOOLS, (*FOUNDATION, "responses", "models", *TOOLS), ("msgspec", "anyio")),
+    Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),
+    Row(("cli",), ("*",), ("msgspec", "rich")),
+    # The package itself hands out names of everything and is imported by nobody below the rim.
+    Row(("",), ("*",), ()),
+)
+
+NETWORK = {"httpx", "httpx2", "httpcore", "h11", "anyio", "asyncio", "socket", "ssl", "http", "urllib.request"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module as one statement names it."""
+
+    module: str
+    target: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.module.replace('.', '/') or '__init__'}.py:{self.line} imports {self.target}"
+
+
+def modules() -> dict[str, Path]:
+    """Our modules by their name below the package; the package itself is the empty name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name: str, source: str, known: set[str], *, package: bool) -> Iterator[Import]:
+    """Every import in `source`: at the top, under TYPE_CHECKING and inside functions alike."""
+    here = name.split(".") if name else []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(name, alias.name, node.lineno)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                up = node.level - (1 if package else 0)
+                base = ".".join((NAME, *here[: len(here) - up], *filter(None, [base])))
+            for alias in node.names:
+                whole = f"{base}.{alias.name}"
+                # `from .wires import openai_chat` imports a module, `from .errors import LLMError` a name of one.
+                yield Import(name, whole if whole.removeprefix(f"{NAME}.") in known else base, node.lineno)
+
+
+def row_of(module: str) -> Row | None:
+    """The row of the module, by the first part of its name."""
+    return next((row for row in ROWS if module.split(".")[0] in row.modules), None)
+
+
+def wire_of(module: str) -> str | None:
+    """The wire package a module belongs to; `wires` itself belongs to none."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "wires" and len(parts) > 1 else None
+
+
+def faults(found: Import) -> Iterator[str]:
+    """What is wrong with one import, according to the table."""
+    row = row_of(found.module)
+    if row is None:
+        return
+    top = found.target.split(".")[0]
+    if top == NAME:
+        target = found.target.removeprefix(NAME).removeprefix(".")
+        head = target.split(".")[0]
+        same = head == found.module.split(".")[0]
+        if not same and head not in row.ours and "*" not in row.ours:
+            yield f"{found}: not in its row"
+        theirs, mine = wire_of(target), wire_of(found.module)
+        if theirs and mine and theirs != mine:
+            yield f"{found}: one wire knows another"
+    elif top not in sys.stdlib_module_names and top not in row.theirs:
+        yield f"{found}: not a distribution of its row"
+
+
+MODULES = modules()
+IMPORTS = [
+    found
+    for name, path in MODULES.items()
+    for found in imports(name, path.read_text(), set(MODULES), package=path.name == "__init__.py")
+]
+
+
+def test_every_module_has_a_row() -> None:
+    assert [name for name in MODULES if row_of(name) is None] == []
+
+
+def test_every_import_is_in_the_row_of_its_module() -> None:
+    assert [fault for found in IMPORTS for fault in faults(found)] == []
+
+
+def test_only_the_transport_knows_the_http_client() -> None:
+    http = {"httpx", "httpx2", "httpcore", "h11"}
+    users = {found.module.split(".")[0] for found in IMPORTS if found.target.split(".")[0] in http}
+    assert users <= {"transport"}
+
+
+def test_wires_and_what_is_below_them_know_neither_network_nor_clock() -> None:
+    forbidden = NETWORK | {"time", "random", "uuid", "secrets", "os"}
+    pure = [found for found in IMPORTS if found.module.split(".")[0] in (*PURE, "wires", "framing")]
+    assert [str(f) for f in pure if f.target in forbidden or f.target.split(".")[0] in forbidden] == []
+
+
+def test_importing_goes_one_way() -> None:
+    """No cycle between modules when they are loaded; imports inside functions and for type checkers may point back."""
+    edges: dict[str, set[str]] = {}
+    for name, path in MODULES.items():
+        top = (ast.unparse(n) for n in ast.parse(path.read_text()).body if isinstance(n, ast.Import | ast.ImportFrom))
+        source = "\n".join(top)
+        found = imports(name, source, set(MODULES), package=path.name == "__init__.py")
+        targets = (f.target.removeprefix(f"{NAME}.") for f in found if f.target.startswith(f"{NAME}."))
+        # A package and the modules inside it are loaded together; their order is theirs to arrange.
+        edges[name] = {
+            t for t in targets if t != name and not t.startswith(f"{name}.") and not name.startswith(f"{t}.")
+        }
+
+    done: set[str] = set()
+
+    def walk(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, f"a cycle: {' -> '.join((*path[path.index(name) :], name))}"
+        if name not in done:
+            for target in edges.get(name, ()):
+                walk(target, (*path, name))
+            done.add(name)
+
+    for name in edges:
+        walk(name, ())
+
+
+def vendor_conditions(source: str, vendors: set[str]) -> Iterator[int]:
+    """The lines where a branch asks for a vendor by name."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                asked = [left, *others]
+            case ast.Match(subject=subject, cases=cases):
+                asked = [subject, *(case.pattern for case in cases)]
+            case _:
+                continue
+        for word in (n for side in asked for n in ast.walk(side)):
+            if getattr(word, "value", None) in vendors or "vendor" in (
+                getattr(word, "id", ""),
+                getattr(word, "attr", ""),
+            ):
+                yield node.lineno
+                break
+
+
+def test_converters_ask_for_facts_and_never_for_a_vendor() -> None:
+    vendors = {"openai", "anthropic", "google", "deepseek", "groq", "xai", "mistral", "openrouter", "simulator"}
+    if "vendors" in MODULES:
+        from llm_rest.vendors import VENDORS
+
+        vendors |= set(VENDORS)
+    found = [
+        f"{name}:{line}"
+        for name, path in MODULES.items()
+        if name.split(".")[0] in ("wires", "responses")
+        for line in vendor_conditions(path.read_text(), vendors)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("module", "statement", "fault"),
+    [
+        ("wires.openai_chat.request", "from ...client import Client", "not in its row"),
+        ("wires.openai_chat.request", "from ..anthropic_messages import types", "one wire knows another"),
+        ("wires.openai_chat.request", "def f():\n    import anyio", "not a distribution of its row"),
+        ("responses.items", "if TYPE_CHECKING:\n    from llm_rest import wires", "not in its row"),
+        ("loop", "from .client import Client", "not in its row"),
+        ("vendors", "import httpx", "not a distribution of its row"),
+        ("client", "from . import transport", None),
+        ("wires.openai_chat.request", "from . import types", None),
+        ("wires.openai_chat.request", "from ...responses.items import Message", None),
+        ("cli", "from . import server\nimport argparse", None),
+    ],
+)
+def test_the_table_finds_an_import_that_is_out_of_place(module: str, statement: str, fault: str | None) -> None:
+    known = {"client", "transport", "wires", "wires.anthropic_messages", "wires.openai_chat", "responses", "server"}
+    known |= {"wires.anthropic_messages.types", "wires.openai_chat.types", "responses.items"}
+    found = [f for i in imports(module, statement, known, package=False) for f in faults(i)]
+    assert [fault] == [f.partition(": ")[2] for f in found] if fault else found == []
+
+
+@pytest.mark.parametrize("code", ["vendor == x", "name in ('groq', 'x')", "match name:\n    case 'groq': pass"])
+def test_a_condition_on_a_vendor_is_found(code: str) -> None:
+    assert list(vendor_conditions(code, {"groq"})) != []

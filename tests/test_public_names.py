@@ -1,0 +1,69 @@
+"""`llm_rest/__init__.py` is the table of contents: what it lists is promised, resolves, and loads on first use."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import llm_rest
+
+ROOT = Path(__file__).parents[1]
+
+# Written out a second time on purpose: a name that leaves this list breaks somebody's program.
+PROMISED = set(
+    """
+    APIError AuthError CapabilityError ClientClosedError ConfigError Conflict ConnectError ContentFiltered ContextTooLong
+    DecodeError InvalidReasoningState InvalidRequest LLMError LossError MalformedResponse NotFound OutputError
+    OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTooLarge
+    ResponseTooLarge SchemaMismatch ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated
+    Loss
+    """.split()
+)
+
+
+def test_all_lists_what_is_promised() -> None:
+    assert set(llm_rest.__all__) == PROMISED | {"__version__"}
+
+
+def test_type_checkers_see_the_same_names_from_the_same_modules() -> None:
+    tree = ast.parse((ROOT / "llm_rest/__init__.py").read_text())
+    (block,) = [n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    seen = {a.name: f".{n.module}" for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    assert seen == llm_rest._HOME
+
+
+@pytest.mark.parametrize("name", sorted(PROMISED))
+def test_a_promised_name_resolves_to_an_object_of_that_name(name: str) -> None:
+    value = getattr(llm_rest, name)
+    assert getattr(value, "__name__", name) == name
+    assert llm_rest.__dict__[name] is value, "the second access does not go through __getattr__"
+
+
+def test_dir_shows_names_that_were_never_touched() -> None:
+    code = f"import llm_rest; print(set({sorted(PROMISED)}) - set(dir(llm_rest)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "set()"
+
+
+def test_an_unknown_name_is_an_ordinary_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"module 'llm_rest' has no attribute 'Cleint'"):
+        llm_rest.Cleint  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
+    assert not hasattr(llm_rest, "__path_hook__")
+
+
+def test_every_error_class_of_a_call_is_public() -> None:
+    """The classes of the tool loop are public with the loop; every other one is already."""
+    from llm_rest import errors
+
+    loop = {kind.__name__ for kind in (errors.ToolError, *errors.ToolError.__subclasses__())}
+    classes = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
+    assert classes - loop - PROMISED == set()
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    assert llm_rest.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]

@@ -1,0 +1,153 @@
+"""What people write, as the Responses format spells it.
+
+Applied only to a document that did not fit as it came. Accepts messages without `type`, a role `agent`, and the spellings
+of earlier designs: `input_image_url` parts, `tool_use` and `tool_result` parts inside messages, nested function tools,
+`response_format`. Works on plain values, returns new ones and never changes what it was given.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+Plain = dict[str, Any]
+
+ROLES = {"agent": "assistant", "human": "user"}
+
+
+def normalize(document: Any) -> Any:
+    """`document` with every older spelling rewritten; what it does not recognise stays as it is."""
+    if not isinstance(document, dict):
+        return document
+    request = dict(cast("Plain", document))
+    if isinstance(request.get("input"), list):
+        request["input"] = normalize_items(cast("list[Any]", request["input"]))
+    if isinstance(request.get("tools"), list):
+        request["tools"] = [_flat_function(tool) for tool in cast("list[Any]", request["tools"])]
+    if isinstance(request.get("tool_choice"), dict):
+        request["tool_choice"] = _flat_function(request["tool_choice"])
+    _text_format(request)
+    return request
+
+
+def normalize_items(items: list[Any]) -> list[Any]:
+    """Input items with every older spelling rewritten."""
+    rewritten: list[Any] = []
+    for item in items:
+        rewritten.extend(_item(cast("Plain", item)) if isinstance(item, dict) else [item])
+    return rewritten
+
+
+def _item(item: Plain) -> list[Plain]:
+    if "type" not in item:
+        kind = "message" if "role" in item else "item_reference" if set(item) == {"id"} else None
+        if kind is None:
+            return [item]
+        item = {"type": kind, **item}
+    if item["type"] != "message":
+        return [item]
+    role = item.get("role")
+    if isinstance(role, str):
+        item = {**item, "role": ROLES.get(role, role)}
+    content = item.get("content")
+    if not isinstance(content, list):
+        return [item]
+    return _split(item, [_part(part) for part in cast("Any", content)])
+
+
+def _split(message: Plain, parts: list[Any]) -> list[Plain]:
+    """The message cut where a `tool_use` or `tool_result` part stood, which are items of their own."""
+    items: list[Plain] = []
+    kept: list[Any] = []
+
+    def close() -> None:
+        if kept:
+            items.append({**message, "content": kept.copy()})
+            kept.clear()
+
+    for part in parts:
+        kind = cast("Plain", part).get("type") if isinstance(part, dict) else None
+        if kind == "tool_use":
+            close()
+            items.append(_call(cast("Plain", part)))
+        elif kind == "tool_result":
+            close()
+            items.append(_output(cast("Plain", part)))
+        else:
+            kept.append(part)
+    close()
+    return items or [{**message, "content": []}]
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, str):
+        return {"type": "input_text", "text": part}
+    if not isinstance(part, dict):
+        return part
+    found = cast("Plain", part)
+    if found.get("type") == "input_image_url":
+        image = found.get("image_url")
+        image = cast("Plain", image) if isinstance(image, dict) else {"url": image}
+        rest = {name: value for name, value in found.items() if name not in ("type", "image_url")}
+        detail = {"detail": image["detail"]} if "detail" in image else {}
+        return {"type": "input_image", "image_url": image.get("url"), **detail, **rest}
+    return found
+
+
+def _call(part: Plain) -> Plain:
+    arguments = part.get("arguments", part.get("input", "{}"))
+    if not isinstance(arguments, str):
+        arguments = msgspec.json.encode(arguments).decode()
+    return {
+        "type": "function_call",
+        "call_id": part.get("id", part.get("call_id", "")),
+        "name": part.get("name", ""),
+        "arguments": arguments,
+    }
+
+
+def _output(part: Plain) -> Plain:
+    content = part.get("content", part.get("output", ""))
+    if isinstance(content, list):
+        content = [_part(piece) for piece in cast("Any", content)]
+    elif not isinstance(content, str):
+        content = msgspec.json.encode(content).decode()
+    output: Plain = {
+        "type": "function_call_output",
+        "call_id": part.get("tool_use_id", part.get("call_id", "")),
+        "output": content,
+    }
+    if part.get("is_error"):
+        output["is_error"] = True
+    return output
+
+
+def _flat_function(tool: Any) -> Any:
+    """`{"type": "function", "function": {...}}` without its nesting."""
+    if not isinstance(tool, dict):
+        return tool
+    found = cast("Plain", tool)
+    inner = found.get("function")
+    if found.get("type") != "function" or not isinstance(inner, dict):
+        return found
+    rest = {name: value for name, value in found.items() if name != "function"}
+    return {**rest, **cast("Plain", inner)}
+
+
+def _text_format(request: Plain) -> None:
+    asked = request.get("response_format")
+    if isinstance(asked, dict) and "text" not in request:
+        del request["response_format"]
+        request["text"] = {"format": _flat_format(cast("Plain", asked))}
+        return
+    text = request.get("text")
+    if isinstance(text, dict) and "type" in text:
+        request["text"] = {"format": _flat_format(cast("Plain", text))}
+
+
+def _flat_format(asked: Plain) -> Plain:
+    inner = asked.get("json_schema")
+    if not isinstance(inner, dict):
+        return asked
+    return {"type": asked.get("type", "json_schema"), **cast("Plain", inner)}

@@ -1,0 +1,69 @@
+"""The wires: each a package of pure functions between one JSON dialect family and the Responses format.
+
+`load("anthropic_messages")` gives the package as a `Wire`. Nothing here touches a clock, a socket or the environment.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..errors import ErrorFacts
+    from ..losses import Loss
+    from ..responses.request import Request
+    from ..responses.response import Response
+    from ..unknown import Decoder
+
+NAMES = ("openai_responses", "openai_chat", "anthropic_messages")
+"""The wires there are, by the names of their packages."""
+
+
+class Route(Struct, frozen=True):
+    """Where a request goes: a path below the vendor's base URL, the query, and the headers the request itself asks for."""
+
+    path: str
+    query: dict[str, str] = {}
+    headers: dict[str, str] = {}
+
+
+D = TypeVar("D", contravariant=True)
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+
+class Wire(Protocol[D, Q, A]):
+    """What every wire package offers: generic over its dialect, its request and its response documents.
+
+    Converters never raise for valid structs; they return what they could not carry. `DecodeError` comes only from the
+    decoders, for bytes that are not the document they should be.
+    """
+
+    REQUEST: Decoder[Q]
+    RESPONSE: Decoder[A]
+    EVENT: Decoder[Any]
+    FRAMING: Literal["sse", "ndjson"]
+    END: bytes | None
+
+    def encode_request(self, request: Request, *, dialect: D = ...) -> tuple[Q, list[Loss]]: ...
+    def decode_request(self, body: Q, *, dialect: D = ..., model: str | None = None) -> tuple[Request, list[Loss]]: ...
+    def decode_response(
+        self, body: A, *, request: Request | None = None, dialect: D = ..., now: float = 0
+    ) -> tuple[Response, list[Loss]]: ...
+    def encode_response(
+        self, response: Response, *, request: Request | None = None, dialect: D = ...
+    ) -> tuple[A, list[Loss]]: ...
+    def decode_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts: ...
+    def encode_error(self, facts: ErrorFacts) -> tuple[int, Any]: ...
+    def route(self, request: Request, *, dialect: D = ..., stream: bool = False) -> Route: ...
+
+
+def load(name: str) -> Wire[Any, Any, Any]:
+    """The wire of that name, imported on first use. Raises `KeyError` naming the wires there are."""
+    if name not in NAMES:
+        raise KeyError(f"no wire {name!r}; there are {', '.join(NAMES)}")
+    return cast("Wire[Any, Any, Any]", import_module(f".{name}", __name__))

@@ -1,0 +1,41 @@
+"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [--rounds N]`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+
+from .measure import Result, compare, table
+
+GROUPS = ("imports", "conversions", "calls")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="CPU time as ratios to a floor of this run."
+    )
+    parser.add_argument("group", nargs="*", choices=GROUPS, help="what to measure; everything when left out")
+    parser.add_argument("--rounds", type=int, default=25, help="batches per side (default 25)")
+    options = parser.parse_args()
+    wanted: list[str] = options.group or list(GROUPS)
+    results: list[Result] = []
+    if "imports" in wanted:
+        from . import imports
+
+        results += imports.results(max(3, options.rounds // 3))
+    if "conversions" in wanted:
+        from . import conversions
+
+        results += [compare(case, options.rounds) for case in conversions.cases()]
+    if "calls" in wanted:
+        from . import calls
+
+        with calls.cases() as cases:
+            results += [compare(case, options.rounds) for case in cases]
+    print(f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores\n")
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The documents the conversions are measured on: what a small answer, a tool call and a long conversation look like."""
+
+from __future__ import annotations
+
+import msgspec
+
+from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message
+from llm_rest.responses.request import Request
+from llm_rest.responses.tools import FunctionTool
+
+WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+ANTHROPIC_TEXT = msgspec.json.encode(
+    {
+        "id": "msg_01",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-haiku-4-5",
+        "content": [{"type": "text", "text": "The sea is salt because rivers carry minerals into it. " * 8}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 21, "output_tokens": 88},
+    }
+)
+
+ANTHROPIC_TOOLS = msgspec.json.encode(
+    {
+        "id": "msg_02",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-haiku-4-5",
+        "content": [
+            {"type": "text", "text": "I look at both cities."},
+            {"type": "tool_use", "id": "toolu_01", "name": "weather", "input": {"city": "Oslo", "days": [1, 2, 3]}},
+            {"type": "tool_use", "id": "toolu_02", "name": "weather", "input": {"city": "Rome", "days": [1, 2, 3]}},
+        ],
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 421, "output_tokens": 96},
+    }
+)
+
+CHAT_TEXT = msgspec.json.encode(
+    {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1763600000,
+        "model": "some-model",
+        "choices": [
+            {
+                "index": 0,
+                "message": {
+                    "role": "assistant",
+                    "content": "The sea is salt because rivers carry minerals into it. " * 8,
+                },
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {"prompt_tokens": 21, "completion_tokens": 88, "total_tokens": 109},
+    }
+)
+
+CHAT_TOOLS = msgspec.json.encode(
+    {
+        "id": "chatcmpl-2",
+        "object": "chat.completion",
+        "created": 1763600000,
+        "model": "some-model",
+        "choices": [
+            {
+                "index": 0,
+                "message": {
+                    "role": "assistant",
+                    "content": "I look at both cities.",
+                    "tool_calls": [
+                        {
+                            "id": f"call_{city}",
+                            "type": "function",
+                            "function": {"name": "weather", "arguments": f'{{"city":"{city}","days":[1,2,3]}}'},
+                        }
+                        for city in ("Oslo", "Rome")
+                    ],
+                },
+                "finish_reason": "tool_calls",
+            }
+        ],
+        "usage": {"prompt_tokens": 421, "completion_tokens": 96, "total_tokens": 517},
+    }
+)
+
+
+def conversation(items: int = 200) -> Request:
+    """A request with `items` items: questions, tool calls, their outputs and answers, in turn."""
+    text = "The weather over the North Atlantic stays unsettled, with rain from the west. " * 4
+    made: list[AnyItem] = []
+    for i in range(items // 4):
+        made += [
+            Message(role="user", content=f"Question {i}: {text}"),
+            FunctionCall(call_id=f"call_{i}", name="weather", arguments=f'{{"city":"Oslo","day":{i}}}'),
+            FunctionCallOutput(call_id=f"call_{i}", output=text),
+            Message(role="assistant", content=f"Answer {i}: {text}"),
+        ]
+    return Request(
+        model="claude-haiku-4-5",
+        instructions="Answer briefly.",
+        input=made,
+        max_output_tokens=1000,
+        tools=[FunctionTool(name="weather", description="The weather of a city.", parameters=WEATHER)],
+    )

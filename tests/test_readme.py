@@ -1,0 +1,157 @@
+"""Every example in the README and the documentation runs and prints what the page says.
+
+A ```python block is executed, sharing its names with the blocks before it on the page; a ```text block right after it is what
+it prints. In a ```console block each line after `$ ` runs in a shell (only commands with `llm-rest` in them), and the lines up
+to the next `$ ` are what it prints; `...` stands for anything. A comment `<!-- not run: reason -->` before a block skips it.
+Where a block has no output given, it only has to succeed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+_BLOCK = re.compile(
+    r"^(?P<skip><!-- not run: .+? -->\n+)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+
+
+@dataclass
+class Example:
+    """One fenced block: where it stands, what it is, and the output that the page promises."""
+
+    page: Path
+    line: int
+    kind: str
+    body: str
+    output: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def examples(page: Path, text: str) -> Iterator[Example]:
+    """The examples of a page, in order, each with its output where the page shows one."""
+    waiting: Example | None = None
+    end = 0
+    for found in _BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start()) + 1
+        adjacent = text[end : found.start()].strip() == ""
+        if found["kind"] == "text" and waiting and adjacent:
+            waiting.output = found["body"]
+        if waiting:
+            yield waiting
+            waiting = None
+        if found["kind"] in ("python", "console") and not found["skip"]:
+            waiting = Example(page, line, found["kind"], found["body"])
+        end = found.end()
+    if waiting:
+        yield waiting
+
+
+def commands(body: str) -> Iterator[tuple[str, str | None]]:
+    """The commands of a console block, each with the output shown below it."""
+    for chunk in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        # A backslash at the end of a line continues the command, as in the shell.
+        lines = chunk.splitlines(keepends=True)
+        n = next(i for i, line in enumerate(lines) if not line.rstrip("\n").endswith("\\")) + 1
+        yield "".join(lines[:n]).strip(), "".join(lines[n:]) or None
+
+
+def same(promised: str, printed: str) -> bool:
+    """Whether the output is as promised, where `...` stands for anything and trailing blanks do not count."""
+    tidy = ["\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (promised, printed)]
+    pattern = ".*".join(re.escape(piece) for piece in tidy[0].split("..."))
+    return re.fullmatch(pattern, tidy[1], re.DOTALL) is not None
+
+
+def check(promised: str | None, printed: str, name: str) -> None:
+    """Fail with both texts where they differ."""
+    if promised is not None and not same(promised, printed):
+        pytest.fail(f"{name} promises\n{promised}\nand prints\n{printed}", pytrace=False)
+
+
+def run_python(example: Example, names: dict[str, Any]) -> None:
+    """Execute a block with the names of the page so far."""
+    printed = io.StringIO()
+    # The empty lines make line numbers in a traceback those of the page.
+    code = compile("\n" * example.line + example.body, str(example.page), "exec", dont_inherit=True)
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    check(example.output, printed.getvalue(), example.name)
+
+
+def run_console(example: Example, folder: Path) -> None:
+    """Run the `llm-rest` commands of a block in a folder of their own, as a user without keys."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    keyless = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_TOKEN"))}
+    for command, promised in commands(example.body):
+        if "llm-rest" not in command:
+            continue
+        done = subprocess.run(
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            timeout=120,
+            env={**keyless, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1"},
+        )
+        assert done.returncode == 0 or promised is not None, done.stderr
+        check(promised, done.stdout + done.stderr, f"{example.name}: {command}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_examples_of_a_page_run_and_print_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for example in examples(page, page.read_text()):
+        if example.kind == "python":
+            run_python(example, names)
+        else:
+            run_console(example, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_other_files_lead_somewhere(page: Path) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link]
+    assert [link for link in links if link and not (page.parent / link).exists()] == []
+
+
+def test_an_example_with_another_output_is_noticed(tmp_path: Path) -> None:
+    page = "```python\nx = 1\n```\n\n```python\nprint(x + 1)\n```\n\n```text\n3\n```\n"
+    one, two = examples(tmp_path, page)
+    assert (one.output, two.output) == (None, "3\n")
+    names: dict[str, Any] = {}
+    run_python(one, names)
+    with pytest.raises(pytest.fail.Exception, match="promises"):
+        run_python(two, names)
+
+
+def test_a_block_marked_as_not_run_is_left_out(tmp_path: Path) -> None:
+    left_out = "<!-- not run: needs a key -->\n```python\nraise SystemExit\n```\n\n"
+    page = left_out + "```console\n$ llm-rest a \\\n  b\nout\n$ llm-rest c\n```\n"
+    (console,) = examples(tmp_path, page)
+    assert list(commands(console.body)) == [("llm-rest a \\\n  b", "out\n"), ("llm-rest c", None)]
+
+
+def test_dots_stand_for_anything() -> None:
+    assert same("a ... d\n", "a b\nc d   \n")
+    assert not same("a ... d\n", "a b c\n")

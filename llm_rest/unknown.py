@@ -148,7 +148,8 @@ def _reduce(model: Model) -> tuple[Any, ...]:
 def _equal(one: Model, other: object) -> bool:
     if not isinstance(other, Model):
         return NotImplemented
-    return bool(base(one) == base(other) and extras(one) == extras(other))
+    same: bool = base(one) == base(other)
+    return same and extras(one) == extras(other)
 
 
 def _repr(model: Model) -> str:

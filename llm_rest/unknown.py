@@ -145,10 +145,10 @@ def _reduce(model: Model) -> tuple[Any, ...]:
     return with_extras, (base(model), extras(model))
 
 
-def _equal(one: Model, other: object) -> bool:
+def _equal(one: Model, other: object) -> Any:
     if not isinstance(other, Model):
         return NotImplemented
-    same: bool = base(one) == base(other)
+    same = base(one) == base(other)
     return same and extras(one) == extras(other)
 
 

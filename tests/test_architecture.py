@@ -102,9 +102,9 @@ def row_of(module: str) -> Row | None:
 
 
 def wire_of(module: str) -> str | None:
-    """The wire package a module belongs to; `wires` itself belongs to none."""
+    """The wire package a module belongs to; `wires` itself, and what its wires share, belong to none."""
     parts = module.split(".")
-    return parts[1] if parts[0] == "wires" and len(parts) > 1 else None
+    return parts[1] if parts[0] == "wires" and len(parts) > 1 and not parts[1].startswith("_") else None
 
 
 def faults(found: Import) -> Iterator[str]:

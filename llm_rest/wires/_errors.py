@@ -1,0 +1,183 @@
+"""What an error answer says, read the same way on every wire: its headers, and a body that may be anything.
+
+A wire's `decode_error` calls `error_facts` and corrects what its vendor spells otherwise. Before changing this file, know
+that the bytes come from servers, proxies and captive portals alike: nothing here may raise, loop over them twice too often,
+or let a secret that a server repeats pass into a message. Header facts follow the vendors' client libraries (read
+2026-11-20).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+import msgspec
+
+from ..errors import DecodeError, ErrorFacts, printable
+from ..unknown import check_depth
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Plain = dict[str, Any]
+
+
+class HeaderFacts(TypedDict):
+    """What the headers of an error answer say, by the names of `ErrorFacts`."""
+
+    retry_after: float | None
+    should_retry: bool | None
+    request_id: str | None
+
+
+REQUEST_ID = ("x-request-id", "request-id", "apim-request-id", "x-ms-request-id", "x-amzn-requestid", "cf-ray")
+"""Headers that name the request for the vendor's support, the most telling first."""
+
+SHOULD_RETRY = {"true": True, "false": False}
+
+_LONGEST = 366 * 86400.0
+_NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
+
+
+def header_facts(headers: Mapping[str, str]) -> HeaderFacts:
+    """The delay the server asks for, whether it wants to be asked again at all, and its name for the request."""
+    named = {name.lower(): value for name, value in headers.items()}
+    return {
+        "retry_after": retry_after(named),
+        "should_retry": SHOULD_RETRY.get(named.get("x-should-retry", "").strip().lower()),
+        "request_id": next((printable(named[name], 200) for name in REQUEST_ID if named.get(name)), None),
+    }
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait as the headers (by lower-case names) ask, from `retry-after-ms`, a number of seconds or a date.
+
+    A date counts from the answer's own `date`, so no clock is read. What is not positive, not a number, or longer than a
+    year says nothing.
+    """
+    exact = _seconds(headers.get("retry-after-ms", ""), 1000)
+    if exact is not None:
+        return exact
+    asked = headers.get("retry-after", "")
+    return _seconds(asked, 1) or _seconds_until(asked, headers.get("date", ""))
+
+
+def _seconds(text: str, divisor: int) -> float | None:
+    text = text.strip()
+    return _sane(float(text) / divisor) if _NUMBER.fullmatch(text) else None
+
+
+def _seconds_until(then: str, now: str) -> float | None:
+    if not then or not now:
+        return None
+    from email.utils import parsedate_to_datetime  # loads sockets, which a converter's import must not
+
+    try:
+        start, end = parsedate_to_datetime(now), parsedate_to_datetime(then)
+        return _sane((end.replace(tzinfo=None) - start.replace(tzinfo=None)).total_seconds())  # both are GMT
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def _sane(seconds: float) -> float | None:
+    return seconds if 0 < seconds <= _LONGEST else None
+
+
+# --- the body -------------------------------------------------------------------------------------------------------
+
+_LARGEST = 64 * 1024
+_EXCERPT = 4096
+_SECRET_NAME = re.compile(r"(?i)authorization|api[-_]?key|secret|password|access[-_]?token")
+
+
+def parsed(body: bytes) -> Any:
+    """The JSON value in `body`; `None` where it is no JSON, or too large or too deep to look into."""
+    if len(body) > _LARGEST:
+        return None
+    try:
+        check_depth(body)
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, DecodeError):
+        return None
+
+
+def excerpt(body: bytes) -> str:
+    """The start of `body` as one printable line; of an HTML page its title, else its text."""
+    text = body[:_EXCERPT].decode("utf-8", "replace")
+    if text.lstrip()[:1] == "<":
+        title = re.search(r"(?i)<title[^<>]*>([^<]*)", text)
+        text = title[1] if title else re.sub(r"<[^<>]*>?", " ", text)
+    return printable(" ".join(text.split()), _EXCERPT)
+
+
+def redacted(value: Any, depth: int = 32) -> Any:
+    """`value` with everything that looks like a secret replaced, for keeping on an error."""
+    if isinstance(value, str):
+        return printable(value, _EXCERPT)
+    if depth == 0:
+        return "…"
+    if isinstance(value, list):
+        return [redacted(entry, depth - 1) for entry in cast("Any", value)]
+    if isinstance(value, dict):
+        return {
+            printable(name): "[redacted]" if _SECRET_NAME.search(name) else redacted(entry, depth - 1)
+            for name, entry in cast("Plain", value).items()
+        }
+    return value
+
+
+# --- both together --------------------------------------------------------------------------------------------------
+
+_MESSAGE = ("message", "detail", "error_description", "msg", "title")
+_NAMED = frozenset({"error", "type", "code", "param", *_MESSAGE})
+
+
+def error_facts(wire: str, status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
+    """What an error answer says, whatever its shape; `leftovers[wire]` has the fields that no fact names.
+
+    Takes `{"error": {...}}`, `{"error": "text"}`, `{"message": ...}`, `{"detail": ...}`, a list of any of them, a bare
+    string, and bodies that are no JSON at all.
+    """
+    value = parsed(body)
+    document = _document(value)
+    inner = _document(document.get("error"))
+    fields = inner if _text(inner) else document
+    rest = {name: entry for name, entry in document.items() if name not in _NAMED}
+    within = {name: entry for name, entry in inner.items() if name not in _NAMED}
+    if within:
+        rest["error"] = within
+    return ErrorFacts(
+        status=status,
+        message=_text(fields) or (excerpt(body) if value is None else ""),
+        type=_word(inner.get("type")) or _word(document.get("type")),
+        code=_word(inner.get("code")) or _word(document.get("code")),
+        param=_word(inner.get("param")) or _word(document.get("param")),
+        body=excerpt(body) or None if value is None else redacted(value),
+        leftovers={wire: rest} if rest else {},
+        **header_facts(headers),
+    )
+
+
+def _document(value: Any) -> Plain:
+    """The object that describes the error: `value` itself, the first entry of a list, or a text as a message."""
+    if isinstance(value, list):
+        value = next(iter(cast("Any", value)), None)
+    if isinstance(value, str):
+        return {"message": value}
+    return cast("Plain", value) if isinstance(value, dict) else {}
+
+
+def _text(fields: Plain) -> str:
+    for name in _MESSAGE:
+        found = fields.get(name)
+        if isinstance(found, list | dict) and found:
+            found = _text(_document(found)) or msgspec.json.encode(found).decode()
+        if isinstance(found, str) and found:
+            return found
+    return ""
+
+
+def _word(value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    return str(value)

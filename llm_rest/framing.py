@@ -1,0 +1,167 @@
+"""How streams are cut: Server-Sent Events and newline-delimited JSON, from bytes to frames and back.
+
+Follows "Server-sent events" of the WHATWG HTML standard and the NDJSON convention (read 2026-11-20), with two liberties that
+vendors need: a last event without its blank line counts, and bare JSON between events is a frame of its own. Before changing
+this file, know that it never decodes text: a character cut in two, U+2028 and a 30 MB line are all just bytes, and every byte
+is looked at a constant number of times wherever the network cuts it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .errors import ResponseTooLarge
+
+LIMIT = 64 * 1024 * 1024
+"""The most bytes one event or line may have."""
+
+
+class Frame(NamedTuple):
+    """One piece of a stream: the event's name ("" where it has none) and its data."""
+
+    event: str
+    data: bytes
+
+
+class SSE:
+    """Server-Sent Events: `feed` bytes, get the frames they complete; `close` gives what was still held back.
+
+    Raises `ResponseTooLarge` when one event exceeds `limit` bytes.
+    """
+
+    __slots__ = ("_limit", "_pieces", "_size", "_skip_lf", "_started")
+
+    def __init__(self, *, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._pieces: list[bytes] = []  # of the event whose blank line has not come, line ends already LF
+        self._size = 0
+        self._skip_lf = False  # the last chunk ended in CR, so a leading LF belongs to it
+        self._started = False
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that `chunk` completes."""
+        if self._skip_lf or b"\r" in chunk:
+            chunk = self._only_lf(chunk)
+        if not chunk:
+            return []
+        pieces = self._pieces
+        if b"\n\n" not in chunk and not (pieces and chunk[0] == 10 and pieces[-1].endswith(b"\n")):
+            pieces.append(chunk)
+            self._grow(len(chunk))
+            return []
+        if pieces:
+            self._grow(chunk.find(b"\n\n"))
+            pieces.append(chunk)
+            chunk = b"".join(pieces)
+            pieces.clear()
+        *blocks, rest = chunk.split(b"\n\n")
+        self._size = len(rest)
+        if rest:
+            pieces.append(rest)
+        if not self._started:
+            self._started = True
+            blocks[0] = blocks[0].removeprefix(_BOM)
+        return [frame for block in blocks if (frame := _frame(block)) is not None]
+
+    def close(self) -> list[Frame]:
+        """The last frame, where the stream ended without a blank line."""
+        block = b"".join(self._pieces).rstrip(b"\n")
+        self._pieces.clear()
+        self._size = 0
+        frame = _frame(block if self._started else block.removeprefix(_BOM))
+        return [] if frame is None else [frame]
+
+    @staticmethod
+    def encode(data: bytes, event: str = "") -> bytes:
+        """One event as it goes over the wire."""
+        head = f"event: {event}\n".encode() if event else b""
+        return head + b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n"
+
+    def _only_lf(self, chunk: bytes) -> bytes:
+        """`chunk` with every line end as LF, also where a CRLF was cut in two."""
+        if self._skip_lf and chunk:
+            self._skip_lf = False
+            chunk = chunk.removeprefix(b"\n")
+        if chunk.endswith(b"\r"):
+            self._skip_lf = True
+        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > self._limit:
+            raise ResponseTooLarge(f"one event of the stream has more than {self._limit} bytes")
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def _frame(block: bytes) -> Frame | None:
+    """The event in the lines of `block`; `None` where no line is data."""
+    # Nearly every event is one of these two shapes, and has no line end inside its data.
+    if block.startswith(b"data: "):
+        if b"\n" not in block:
+            return Frame("", block[6:])
+    elif block.startswith(b"event: "):
+        name, found, data = block.partition(b"\ndata: ")
+        if found and b"\n" not in data and b"\n" not in name:
+            return Frame(name[7:].decode("utf-8", "replace"), data)
+    return _frame_of_lines(block.split(b"\n"))
+
+
+def _frame_of_lines(lines: list[bytes]) -> Frame | None:
+    event, data, bare = "", list[bytes](), False
+    for line in lines:
+        if bare or line[:1] in (b"{", b"["):
+            bare = True
+            data.append(line)
+        else:
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"data":
+                data.append(value)
+            elif field == b"event":
+                event = value.decode("utf-8", "replace")
+    return Frame(event, b"\n".join(data)) if data else None
+
+
+class NDJSON:
+    """Newline-delimited JSON: one frame a line, blank lines skipped. Raises `ResponseTooLarge` beyond `limit` bytes a line."""
+
+    __slots__ = ("_limit", "_line", "_size")
+
+    def __init__(self, *, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._line: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that `chunk` completes."""
+        lines = chunk.split(b"\n")
+        if len(lines) > 1 and self._line:
+            lines[0] = b"".join(self._line) + lines[0]
+            self._line.clear()
+            self._size = 0
+        last = lines.pop()
+        if last:
+            self._line.append(last)
+            self._size += len(last)
+            if self._size > self._limit:
+                raise ResponseTooLarge(f"one line of the stream has more than {self._limit} bytes")
+        return [Frame("", data) for line in lines if (data := line.strip())]
+
+    def close(self) -> list[Frame]:
+        """The last line, where it came without its end."""
+        data = b"".join(self._line).strip()
+        self._line.clear()
+        self._size = 0
+        return [Frame("", data)] if data else []
+
+    @staticmethod
+    def encode(data: bytes, event: str = "") -> bytes:
+        """One line as it goes over the wire; NDJSON has no event names."""
+        return data + b"\n"
+
+
+def framing(name: str) -> SSE | NDJSON:
+    """A new splitter for a wire's `FRAMING`."""
+    return NDJSON() if name == "ndjson" else SSE()

@@ -1,0 +1,133 @@
+"""Cutting streams: whatever the network does to the bytes, the frames are the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest.errors import ResponseTooLarge
+from llm_rest.framing import NDJSON, SSE, Frame, framing
+
+
+def run(machine: SSE | NDJSON, pieces: list[bytes]) -> list[Frame]:
+    frames: list[Frame] = []
+    for piece in pieces:
+        frames += machine.feed(piece)
+    return frames + machine.close()
+
+
+def slices(stream: bytes, cuts: list[int]) -> list[bytes]:
+    ends = sorted({min(cut, len(stream)) for cut in cuts} | {len(stream)})
+    return [stream[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+FIELD = st.sampled_from(["data", "event", "id", "retry", ":", "", "dat", "data: [1", "{", "x"])
+TEXT = st.text(st.characters(exclude_characters="\r\n"), max_size=12)
+LINES = st.lists(
+    st.tuples(FIELD, st.sampled_from([":", ": ", ""]), TEXT, st.sampled_from(["\n", "\r", "\r\n"])).map("".join)
+    | st.sampled_from(["\n", "\r\n", "\r"]),
+    max_size=30,
+).map(lambda lines: "".join(lines).encode("utf-8", "replace"))
+CUTS = st.lists(st.integers(0, 200), max_size=12)
+
+
+@given(LINES, CUTS, st.booleans())
+def test_cutting_the_bytes_elsewhere_changes_nothing(stream: bytes, cuts: list[int], marked: bool) -> None:
+    """BUGS 56"""
+    stream = b"\xef\xbb\xbf" * marked + stream
+    assert run(SSE(), slices(stream, cuts)) == run(SSE(), [stream])
+
+
+@given(LINES)
+def test_every_byte_may_come_alone(stream: bytes) -> None:
+    """BUGS 56"""
+    assert run(SSE(), [stream[i : i + 1] for i in range(len(stream))]) == run(SSE(), [stream])
+
+
+@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8", exclude_characters="\r\n")), st.binary())))
+def test_what_is_encoded_comes_back(events: list[tuple[str, bytes]]) -> None:
+    # A bare CR is a line end in SSE, so data that holds one cannot come back as it was; JSON never does.
+    events = [(name.removeprefix(" "), data.replace(b"\r", b" ")) for name, data in events]
+    stream = b"".join(SSE.encode(data, name) for name, data in events)
+    assert run(SSE(), [stream]) == [Frame(name, data) for name, data in events]
+
+
+# The examples of the WHATWG text, section "Interpreting an event stream" and "Parsing an event stream".
+@pytest.mark.parametrize(
+    ("stream", "data"),
+    [
+        pytest.param(b"data: YHOO\ndata: +2\ndata: 10\n\n", [b"YHOO\n+2\n10"], id="lines of data are joined"),
+        pytest.param(
+            b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
+            [b"first event", b"second event", b" third event"],
+            id="comments, ids, and exactly one space is removed",
+        ),
+        pytest.param(b"data:test\n\ndata: test\n\n", [b"test", b"test"], id="the space is optional"),
+        pytest.param(b"data\n\ndata\ndata\n\ndata:\n\n", [b"", b"\n", b""], id="empty data is data"),
+        pytest.param(b"event: x\n\ndata: a\n\n", [b"a"], id="an event without data does not fire"),
+        pytest.param(b"\xef\xbb\xbfdata: a\n\n", [b"a"], id="a byte order mark is skipped"),
+        pytest.param(b"data: \xef\xbb\xbf\n\n", [b"\xef\xbb\xbf"], id="elsewhere it is text"),
+        pytest.param(b"nonsense\nretry: 10\nDATA: no\ndata: a\n\n", [b"a"], id="unknown fields are ignored"),
+        pytest.param(b"data: a\rdata: b\r\rdata: c\r\n\r\n", [b"a\nb", b"c"], id="every kind of line end"),
+        pytest.param(b"data: [DONE] \n\n", [b"[DONE] "], id="spaces at the end stay"),
+    ],
+)
+def test_the_examples_of_the_standard(stream: bytes, data: list[bytes]) -> None:
+    """BUGS 56"""
+    assert [frame.data for frame in run(SSE(), [stream])] == data
+
+
+def test_the_name_of_an_event_holds_for_that_event_only() -> None:
+    assert run(SSE(), [b"event: add\ndata: 1\n\ndata: 2\n\n"]) == [Frame("add", b"1"), Frame("", b"2")]
+
+
+def test_the_last_event_may_lack_its_blank_line() -> None:
+    """BUGS 56"""
+    assert run(SSE(), [b"data: 1\n\ndata: 2"]) == [Frame("", b"1"), Frame("", b"2")]
+
+
+def test_separators_of_unicode_stay_inside_the_data() -> None:
+    """BUGS 55"""
+    text = '{"t":"a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg"}'.encode()
+    assert run(SSE(), [b"data: " + text + b"\n\n"]) == [Frame("", text)]
+    assert run(NDJSON(), [text + b"\n"]) == [Frame("", text)]
+
+
+def test_json_without_a_field_name_is_a_frame() -> None:
+    stream = b'data: {"a":1}\n\n{\n  "error": {\n    "code": 503\n  }\n}\n\n'
+    assert [frame.data for frame in run(SSE(), [stream])] == [b'{"a":1}', b'{\n  "error": {\n    "code": 503\n  }\n}']
+
+
+def test_a_line_of_30_megabytes_is_looked_at_once() -> None:
+    """BUGS 58. Counted in joins, not seconds: the pieces are kept apart until the event is complete."""
+    piece = b"x" * 65536
+    machine = SSE()
+    assert machine.feed(b"data: ") == []
+    for _ in range(480):
+        assert machine.feed(piece) == []
+    held = machine._pieces  # pyright: ignore[reportPrivateUsage]
+    assert len(held) == 481, "the pieces were joined before the event was complete"
+    (frame,) = machine.feed(b"\n\n")
+    assert len(frame.data) == 480 * 65536
+
+
+@pytest.mark.parametrize("machine", [SSE(limit=1000), NDJSON(limit=1000)])
+def test_an_event_beyond_the_limit_is_refused(machine: SSE | NDJSON) -> None:
+    chunks = iter([b"data: 0123456789abcdef0123456789abcdef0123456789"] * 30)
+    with pytest.raises(ResponseTooLarge, match="more than 1000 bytes"):
+        list(map(machine.feed, chunks))
+    assert sum(1 for _ in chunks) == 8, "refused at the limit, not at the end"
+
+
+@given(st.lists(st.sampled_from([b'{"a":1}', b'{"b":"\xe2\x80\xa8"}', b"", b"  "]), max_size=8), CUTS, st.booleans())
+def test_lines_of_json_are_the_same_wherever_they_are_cut(lines: list[bytes], cuts: list[int], ended: bool) -> None:
+    stream = b"\r\n".join(lines) + b"\n" * ended
+    whole = [Frame("", line) for line in lines if line.strip()]
+    assert run(NDJSON(), slices(stream, cuts)) == whole
+
+
+def test_a_wire_names_its_framing() -> None:
+    assert isinstance(framing("sse"), SSE)
+    assert isinstance(framing("ndjson"), NDJSON)
+    assert NDJSON.encode(b"{}") == b"{}\n"

@@ -9,7 +9,10 @@ values, so that `Raw` fields (tool arguments) keep the vendor's own spelling.
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
+from itertools import accumulate, count
+from operator import sub
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -39,6 +42,8 @@ S = TypeVar("S", bound="Model")
 
 _OPEN = "open"
 _MAX_DEPTH = 400
+_MAX_EXTRAS = 256
+_MAX_SHAPES = 1000
 
 
 class Unknown(dict[str, Any]):
@@ -181,18 +186,22 @@ class Decoder(Generic[T]):
             self._fast = msgspec.json.Decoder(self._type)
         try:
             return self._fast.decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return self._decode_open(data)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            pass  # what is raised below shall not show msgspec's error as its context
+        return self._decode_open(data)
 
     def _decode_open(self, data: bytes | bytearray | str) -> T:
-        raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
-        check_depth(raw)
         try:
+            # Some hosts and files put a byte order mark in front, which is no part of a JSON text.
+            raw = (data.encode() if isinstance(data, str) else bytes(data)).removeprefix(b"\xef\xbb\xbf")
+            raw.decode()  # msgspec looks at no byte inside the values it hands over as they are (`Raw`)
+            check_depth(raw)
             if self._repair is not None:
-                raw = msgspec.json.encode(self._repair(msgspec.json.decode(raw)))
-            return cast("T", _descend(raw, self._type, "$"))
-        except DecodeError:
-            raise
+                plain = msgspec.json.decode(raw)
+                repaired = self._repair(plain)
+                # What needed no repair keeps the sender's own spelling.
+                raw = raw if repaired == plain else msgspec.json.encode(repaired)
+            return cast("T", _Descent().value(raw, self._type, "$"))
         except msgspec.MsgspecError as problem:
             raise DecodeError(f"not valid JSON: {problem}", path="$") from None
         except UnicodeError as problem:
@@ -201,30 +210,70 @@ class Decoder(Generic[T]):
             raise DecodeError("nested too deeply", path="$") from None
 
 
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_STEPS = bytes.maketrans(b"[{]}", b"\x02\x02\x00\x00")
+
+
 def check_depth(raw: bytes, limit: int = _MAX_DEPTH) -> None:
     """Return if `raw` nests at most `limit` deep, else raise `DecodeError`; msgspec itself would exhaust the stack."""
-    # Counting brackets is done at C speed and settles nearly every document; only a suspicious one is scanned.
+    # Counting brackets settles nearly every document. The others are reduced to their brackets outside strings, each of
+    # which goes one level up or down: after n of them the depth is the sum of their steps (2 or 0) less n.
     if raw.count(b"[") + raw.count(b"{") <= limit:
         return
-    depth, inside, escaped = 0, False, False
-    for byte in raw:
-        if inside:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                inside = False
-        elif byte == 0x22:
-            inside = True
-        elif byte in b"[{":
-            depth += 1
-            if depth > limit:
-                raise DecodeError(f"nested deeper than {limit} levels", path="$")
-        elif byte in b"]}":
-            depth -= 1
+    steps = _STRING.sub(b"", raw).translate(_STEPS, _NO_BRACKETS)
+    if max(map(sub, accumulate(steps), count(1)), default=0) > limit:
+        raise DecodeError(f"nested deeper than {limit} levels", path="$")
 
 
+class _Form:
+    """A type form taken apart: which structs, list items or dict values it takes, and whether unknown kinds are welcome."""
+
+    __slots__ = ("is_open", "items", "kinds", "lone", "tag_field", "values")
+
+    def __init__(self, form: Any) -> None:
+        self.is_open = False
+        self.tag_field: str | None = None
+        self.kinds: dict[str | int, type[Struct]] = {}
+        self.lone: type[Struct] | None = None  # what an object without a tag is
+        self.items: Any = None
+        self.values: Any = None
+        self._add(form)
+        if len(self.kinds) == 1 and self.lone is None:
+            # A lone tagged struct may come without its tag, as msgspec itself allows.
+            (self.lone,) = self.kinds.values()
+
+    def _add(self, form: Any) -> None:
+        origin = get_origin(form)
+        if origin is Annotated:
+            inner, *notes = get_args(form)
+            self.is_open |= any(isinstance(note, Meta) and (note.extra or {}).get(_OPEN, False) for note in notes)
+            self._add(inner)
+        elif origin is Union or origin is UnionType:
+            for arm in get_args(form):
+                self._add(arm)
+        elif origin is list:
+            (self.items,) = get_args(form)
+        elif origin is dict:
+            _, self.values = get_args(form)
+        elif isinstance(form, type) and issubclass(form, Struct):
+            config = form.__struct_config__
+            if config.tag_field is None:
+                self.lone = form
+            else:
+                self.tag_field = config.tag_field
+                self.kinds[cast("str | int", config.tag)] = form
+
+    def pick(self, fields: dict[str, Raw]) -> type[Struct] | None:
+        """The struct that an object with these fields is."""
+        sent = fields.get(self.tag_field) if self.tag_field else None
+        if sent is None:
+            return self.lone
+        tag = msgspec.json.decode(sent)
+        return self.kinds.get(tag) if isinstance(tag, str | int) else None
+
+
+_form = lru_cache(maxsize=4096)(_Form)
 _objects = msgspec.json.Decoder(dict[str, Raw])
 _arrays = msgspec.json.Decoder(list[Raw])
 
@@ -234,77 +283,7 @@ def _decoder(form: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(form)
 
 
-def _descend(raw: bytes | Raw, form: Any, path: str) -> Any:
-    """The value in `raw` as a `form`: whole if it fits, else piece by piece."""
-    try:
-        return _decoder(form).decode(raw)
-    except msgspec.ValidationError as problem:
-        mismatch = problem
-    arms, is_open = _arms(form)
-    first = bytes(raw).lstrip()[:1]
-    if first == b"{":
-        return _descend_object(raw, arms, is_open, path, mismatch)
-    if first == b"[":
-        for arm in arms:
-            if get_origin(arm) in (list, tuple):
-                inner = get_args(arm)[0]
-                return [_descend(piece, inner, f"{path}[{i}]") for i, piece in enumerate(_arrays.decode(raw))]
-    raise _at(path, mismatch)
-
-
-def _descend_object(raw: bytes | Raw, arms: tuple[Any, ...], is_open: bool, path: str, mismatch: Exception) -> Any:
-    models = [arm for arm in arms if isinstance(arm, type) and issubclass(arm, Struct)]
-    if models:
-        fields = _objects.decode(raw)
-        model = _pick(models, fields)
-        if model is not None:
-            return _build(model, fields, path)
-        if is_open:
-            return Unknown(msgspec.json.decode(raw))
-        raise _at(path, mismatch)
-    for arm in arms:
-        if get_origin(arm) is dict:
-            inner = get_args(arm)[1]
-            return {name: _descend(value, inner, f"{path}.{name}") for name, value in _objects.decode(raw).items()}
-    raise _at(path, mismatch)
-
-
-def _pick(models: list[type[Struct]], fields: dict[str, Raw]) -> type[Struct] | None:
-    """The struct that `fields` names by its tag, or the only untagged one."""
-    for model in models:
-        config = model.__struct_config__
-        if config.tag_field is None:
-            return model
-        sent = fields.get(config.tag_field)
-        if sent is not None and bytes(sent) == msgspec.json.encode(config.tag):
-            return model
-        # A lone tagged struct may come without its tag, as msgspec itself allows.
-        if sent is None and len(models) == 1:
-            return model
-    return None
-
-
-def _build(model: type[Struct], fields: dict[str, Raw], path: str) -> Any:
-    tag_field = model.__struct_config__.tag_field
-    values: dict[str, Any] = {}
-    unknown: dict[str, Any] = {}
-    declared = _fields(model)
-    for name, value in fields.items():
-        if name == tag_field:
-            continue
-        known = declared.get(name)
-        if known is not None:
-            values[known[0]] = _descend(value, known[1], f"{path}.{name}")
-        elif issubclass(model, Model):
-            unknown[name] = msgspec.json.decode(value)
-    try:
-        built = model(**values)
-    except TypeError as problem:
-        raise DecodeError(f"{model.__name__} lacks a required field: {problem}", path=path) from None
-    return with_extras(built, unknown) if unknown and isinstance(built, Model) else built
-
-
-@lru_cache(maxsize=None)
+@cache
 def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
     """The fields of `model` by their names on the wire: the attribute's name and its type."""
     hints = get_type_hints(model, include_extras=True)
@@ -314,18 +293,65 @@ def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
     }
 
 
-@lru_cache(maxsize=4096)
-def _arms(form: Any) -> tuple[tuple[Any, ...], bool]:
-    """The members of a type form, unions and annotations taken apart, and whether unknown kinds are welcome."""
-    origin = get_origin(form)
-    if origin is Annotated:
-        inner, *notes = get_args(form)
-        arms, is_open = _arms(inner)
-        return arms, is_open or any(isinstance(note, Meta) and (note.extra or {}).get(_OPEN) for note in notes)
-    if origin is Union or origin is UnionType:
-        parts = [_arms(arm) for arm in get_args(form)]
-        return tuple(arm for arms, _ in parts for arm in arms), any(is_open for _, is_open in parts)
-    return (form,), False
+class _Descent:
+    """The way down into one document that did not fit as a whole."""
+
+    __slots__ = ("_shapes",)
+
+    def __init__(self) -> None:
+        self._shapes: set[tuple[type[Struct], tuple[str, ...]]] = set()
+
+    def value(self, raw: bytes | Raw, form: Any, path: str) -> Any:
+        """The value in `raw` as a `form`: whole if it fits, else piece by piece."""
+        try:
+            return _decoder(form).decode(raw)
+        except msgspec.ValidationError as problem:
+            mismatch = problem
+        taken = _form(form)
+        first = bytes(raw).lstrip()[:1]
+        if first == b"[" and taken.items is not None:
+            return [self.value(piece, taken.items, f"{path}[{i}]") for i, piece in enumerate(_arrays.decode(raw))]
+        if first == b"{":
+            if taken.values is not None:
+                found = _objects.decode(raw).items()
+                return {name: self.value(piece, taken.values, f"{path}.{name}") for name, piece in found}
+            if taken.kinds or taken.lone:
+                fields = _objects.decode(raw)
+                model = taken.pick(fields)
+                if model is not None:
+                    return self._build(model, fields, path)
+                if taken.is_open:
+                    return Unknown(msgspec.json.decode(raw))
+        raise _at(path, mismatch)
+
+    def _build(self, model: type[Struct], fields: dict[str, Raw], path: str) -> Any:
+        tag_field = model.__struct_config__.tag_field
+        declared = _fields(model)
+        values: dict[str, Any] = {}
+        unknown: dict[str, Any] = {}
+        for name, piece in fields.items():
+            if name == tag_field:
+                continue
+            known = declared.get(name)
+            if known is not None:
+                values[known[0]] = self.value(piece, known[1], f"{path}.{name}")
+            elif issubclass(model, Model):
+                unknown[name] = msgspec.json.decode(piece)
+        try:
+            built = model(**values)
+        except TypeError as problem:
+            raise DecodeError(f"{model.__name__} lacks a required field: {problem}", path=path) from None
+        return self._extend(built, unknown, path) if unknown and isinstance(built, Model) else built
+
+    def _extend(self, built: Model, unknown: dict[str, Any], path: str) -> Model:
+        self._shapes.add((type(built), tuple(unknown)))
+        # Every shape costs a class, whose cost grows with the square of its fields; no real document has a tenth of this.
+        if len(unknown) > _MAX_EXTRAS or len(self._shapes) > _MAX_SHAPES:
+            raise DecodeError(f"too many unknown fields on {type(built).__name__}", path=path)
+        try:
+            return with_extras(built, unknown)
+        except DecodeError as problem:
+            raise DecodeError(problem.message.removeprefix("$: "), path=path) from None
 
 
 def _at(path: str, mismatch: Exception) -> DecodeError:

@@ -55,6 +55,18 @@ class ErrorFacts(Struct, kw_only=True):
     leftovers: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
+class ErrorRules(Struct, frozen=True, kw_only=True):
+    """Where one vendor's errors mean something else than they look like.
+
+    Each entry is a vendor's code or type, or an HTTP status; a code says more than a type, a type more than a status.
+    """
+
+    retryable: tuple[str | int, ...] = ()
+    """Worth another attempt although the class of the error is not."""
+    final: tuple[str | int, ...] = ()
+    """Not worth another attempt although the class of the error is."""
+
+
 class LLMError(Exception):
     """Any failure of a call. The attributes are set on every error, `None` where nothing is known."""
 
@@ -397,8 +409,12 @@ _TOO_LONG = re.compile(
     r"(?i)context (length|window)|prompt is too long|maximum context|too many (input )?tokens|input is too long"
 )
 _BAD_STATE = re.compile(
-    r"(?i)invalid `?signature`? in `?thinking`?|thinking.{0,40}blocks?.{0,60}cannot be modified|encrypted_content.{0,80}(invalid|could not)|thought_?signature"
+    r"(?i)invalid `?signature`? in `?thinking`?|thinking.{0,40}blocks?.{0,60}cannot be modified"
+    r"|encrypted_content.{0,80}(invalid|could not)|thought_?signature"
 )
+
+
+_NO_RULES = ErrorRules()
 
 
 def error_class(facts: ErrorFacts) -> type[APIError]:
@@ -421,10 +437,14 @@ def error_class(facts: ErrorFacts) -> type[APIError]:
     return found
 
 
-def api_error(facts: ErrorFacts, *, vendor: str | None = None, model: str | None = None) -> APIError:
-    """The typed error for what a vendor answered. `x-should-retry` wins over the class's own `retryable`."""
+def api_error(
+    facts: ErrorFacts, *, vendor: str | None = None, model: str | None = None, rules: ErrorRules = _NO_RULES
+) -> APIError:
+    """The typed error for what a vendor answered.
+
+    Whether it is retryable is what `x-should-retry` says, else what the vendor's `rules` say, else what its class says.
+    """
     kind = error_class(facts)
-    retryable = kind.retryable if facts.should_retry is None else facts.should_retry
     return kind(
         facts.message or f"the vendor answered with status {facts.status}",
         status=facts.status,
@@ -434,6 +454,17 @@ def api_error(facts: ErrorFacts, *, vendor: str | None = None, model: str | None
         vendor_type=facts.type,
         request_id=facts.request_id,
         retry_after=facts.retry_after,
-        retryable=retryable,
+        retryable=_retryable(facts, kind, rules),
         body=facts.body,
     )
+
+
+def _retryable(facts: ErrorFacts, kind: type[APIError], rules: ErrorRules) -> bool:
+    if facts.should_retry is not None:
+        return facts.should_retry
+    for word in (facts.code, facts.type, facts.status):
+        if word in rules.final:
+            return False
+        if word in rules.retryable:
+            return True
+    return kind.retryable

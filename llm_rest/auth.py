@@ -1,0 +1,247 @@
+"""Who is calling: from a key, the environment or a token provider to the headers of one request.
+
+A key is a `Secret` from the moment it arrives: nothing that prints, logs, pickles or shows a traceback reveals it, and only
+the transport takes it out, when the request is written. Before changing this file, know that it must raise without a key
+or the environment among the local variables of a frame, because error reporters record those.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from hmac import compare_digest
+from inspect import isawaitable, iscoroutine
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from .errors import ConfigError
+from .vendors import Auth, Bearer, Endpoint, Header, NoAuth, is_loopback
+
+
+class Secret:
+    """A text that is never shown. `reveal()` gives it; everything else gives a stand-in."""
+
+    __slots__ = ("__text",)
+
+    def __init__(self, text: str | Secret) -> None:
+        self.__text: str = text.__text if isinstance(text, Secret) else text
+
+    def reveal(self) -> str:
+        """The text itself. Call it in the expression that uses it, so that no local variable keeps it."""
+        return self.__text
+
+    def after(self, prefix: str) -> Secret:
+        """The secret with `prefix` before it."""
+        return Secret(prefix + self.__text)
+
+    def __repr__(self) -> str:
+        return "Secret('[redacted]')"
+
+    def __str__(self) -> str:
+        return "[redacted]"
+
+    def __format__(self, spec: str) -> str:
+        return format("[redacted]", spec)
+
+    def __bool__(self) -> bool:
+        return bool(self.__text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and compare_digest(self.__text.encode(), other.__text.encode())
+
+    def __hash__(self) -> int:
+        return hash((Secret, self.__text))
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Secret:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("a secret is not pickled; give the key again where it is needed")
+
+
+class ApiKey(Secret):
+    """What a token provider returns where it hands out API keys, which travel as the vendor's keys do.
+
+    Anything else it returns is an access token and travels as `Authorization: Bearer`.
+    """
+
+    __slots__ = ()
+
+
+Token = str | Secret
+TokenProvider = Callable[[str, str | None], Token | Awaitable[Token]]
+"""`(vendor, account) -> token`, called for every request. May be asynchronous for `AsyncClient` only."""
+
+
+class Credentials:
+    """What one client knows about who is calling: a key, or somebody to ask for a token.
+
+    Errors are raised by `headers`, not before, because a token may come with the call.
+    """
+
+    __slots__ = ("_endpoint", "_fixed", "_key", "_provider", "_way")
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        way: Auth,
+        key: Secret | None = None,
+        provider: TokenProvider | None = None,
+        fixed: Mapping[str, str | Secret] = {},
+    ) -> None:
+        self._endpoint = endpoint
+        self._way = way
+        self._key = key
+        self._provider = provider
+        self._fixed = dict(fixed)
+
+    def __repr__(self) -> str:
+        known = "a key" if self._key else "a token provider" if self._provider else "no key"
+        return f"Credentials({self._endpoint.vendor.name!r}, {known})"
+
+    @property
+    def renewable(self) -> bool:
+        """Whether a token that was refused can be replaced by asking for another."""
+        return self._key is None and self._provider is not None
+
+    def headers(self, *, account: str | None = None, user_token: Token | None = None) -> dict[str, str | Secret]:
+        """The headers that say who is calling. Raises `ConfigError` where nobody can say, naming what to set."""
+        if user_token is None and self._key is None and self._provider is not None:
+            token = self._provider(self._endpoint.vendor.name, account)
+            if isawaitable(token):
+                if iscoroutine(token):
+                    token.close()
+                raise ConfigError(
+                    "the token provider is asynchronous", hint="use AsyncClient, or a synchronous provider"
+                )
+            return self._with_token(_secret(token))
+        return self._known(user_token)
+
+    async def headers_async(
+        self, *, account: str | None = None, user_token: Token | None = None
+    ) -> dict[str, str | Secret]:
+        """The same, where the token provider may be asynchronous."""
+        if user_token is None and self._key is None and self._provider is not None:
+            token = self._provider(self._endpoint.vendor.name, account)
+            return self._with_token(_secret(await token if isawaitable(token) else token))
+        return self._known(user_token)
+
+    def _known(self, user_token: Token | None) -> dict[str, str | Secret]:
+        if user_token is not None:
+            user_token = _secret(user_token)
+            return self._with_token(user_token)
+        if self._key is not None:
+            return self._signed(self._way, self._key)
+        if self._endpoint.key_optional:
+            return checked_headers(self._fixed)
+        raise ConfigError(f"no API key for {self._endpoint.vendor.name}", hint=_how_to_set(self._endpoint))
+
+    def _with_token(self, token: Secret) -> dict[str, str | Secret]:
+        if not token:
+            raise ConfigError(
+                f"the token for {self._endpoint.vendor.name} is empty", hint="return or pass a text that is not blank"
+            )
+        return self._signed(self._endpoint.ways[0] if isinstance(token, ApiKey) else Bearer(), token)
+
+    def _signed(self, way: Auth, key: Secret) -> dict[str, str | Secret]:
+        headers = checked_headers(self._fixed)
+        match way:
+            case Bearer():
+                headers |= {"Authorization": _checked_key("Authorization", key).after("Bearer ")}
+            case Header(name=name):
+                headers |= {name: _checked_key(name, key)}
+            case NoAuth():
+                return headers
+        url = urlsplit(self._endpoint.base_url)
+        if url.scheme == "http" and not (is_loopback(url.hostname or "") or self._endpoint.vendor.allow_insecure):
+            raise ConfigError(
+                f"a key for {self._endpoint.vendor.name} would travel over plain http",
+                hint="use https://, or a Vendor(..., allow_insecure=True) for a host of your own network",
+            )
+        return headers
+
+
+def credentials(
+    endpoint: Endpoint,
+    *,
+    api_key: Token | None = None,
+    provider: TokenProvider | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Credentials:
+    """Who is calling: the key given, else the provider given, else the vendor's environment variables. Never raises."""
+    # This frame alone holds the environment; whatever is wrong with what it found is said later, by `headers`.
+    if environ is None:
+        environ = os.environ
+    names = endpoint.vendor.header_env
+    fixed = endpoint.vendor.headers | {header: environ[name] for header, name in names.items() if environ.get(name)}
+    way, key = endpoint.ways[0], _secret(api_key) if api_key else None
+    if key is None and provider is None:
+        for candidate in endpoint.ways:
+            found = next(
+                (environ[name] for name in _variables(candidate, endpoint) if environ.get(name, "").strip()), None
+            )
+            if found is not None:
+                way, key = candidate, Secret(found)
+                break
+    return Credentials(endpoint, way=way, key=key, provider=provider, fixed=fixed)
+
+
+def _variables(way: Auth, endpoint: Endpoint) -> tuple[str, ...]:
+    """The environment variables that may hold a key for this endpoint."""
+    if isinstance(way, NoAuth) or (way.hosts and urlsplit(endpoint.base_url).hostname not in way.hosts):
+        return ()
+    return (way.env,) if isinstance(way.env, str) else way.env
+
+
+def _how_to_set(endpoint: Endpoint) -> str:
+    names = [name for way in endpoint.ways for name in _variables(way, endpoint)]
+    return " or ".join([*(f"set {name}" for name in names), "pass api_key="])
+
+
+def _secret(token: object) -> Secret:
+    """A token as a secret; something that is no text is as good as none."""
+    if isinstance(token, Secret):
+        return token
+    return Secret(token if isinstance(token, str) else "")
+
+
+# --- header values --------------------------------------------------------------------------------------------------
+
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_NOT_IN_A_VALUE = re.compile(r"[^\t\x20-\x7e\xa0-\xff]|^[\t ]|[\t ]$")
+
+
+def checked_headers(headers: Mapping[str, str | Secret]) -> dict[str, str | Secret]:
+    """The headers, if all of them can be sent. Raises `ConfigError` naming the header and never its value."""
+    for name, value in headers.items():
+        if (problem := _problem(name, value)) is not None:
+            del headers, value
+            raise problem
+    return dict(headers)
+
+
+def _checked_key(name: str, key: Secret) -> Secret:
+    """The key, if it can be the value of the header `name`."""
+    checked_headers({name: key})
+    return key
+
+
+def _problem(name: str, value: object) -> ConfigError | None:
+    """What is wrong with a header; made here and raised by the caller, whose frame no longer holds the value."""
+    if not _NAME.fullmatch(name):
+        return ConfigError(f"{name!r} cannot be the name of a header", hint="use letters, digits and dashes")
+    text = value.reveal() if isinstance(value, Secret) else value
+    if not isinstance(text, str):
+        return ConfigError(f"the value of the header {name} is a {type(text).__name__}", hint="pass a str")
+    if _NOT_IN_A_VALUE.search(text):
+        return ConfigError(
+            f"the value of the header {name} cannot be sent: it holds a line break, a control character, a blank at an end, "
+            "or characters outside Latin-1",
+            hint="check the variable or argument it comes from for a line break at its end",
+        )
+    return None

@@ -1,0 +1,631 @@
+"""One row per vendor: who answers at which URL, on which wires, with which key and which habits.
+
+Rows are data and hold no functions; what differs on one wire is a fact of `dialects`, what differs in authentication or in
+the meaning of an error is a field here. Before changing a row, know that `base_url` is what a user replaces and the path of
+a dialect is what we add to it: `https://host/v1` for hosts in the manner of OpenAI, the bare origin where the wires of one
+host lie side by side below different prefixes. State of knowledge: 2026-11-20, from the vendors' references (`docs_url`) and
+their published clients.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
+from .errors import ConfigError, ErrorRules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Dialect = ResponsesDialect | ChatDialect | MessagesDialect
+
+DIALECTS: dict[str, type[Dialect]] = {
+    "openai_responses": ResponsesDialect,
+    "openai_chat": ChatDialect,
+    "anthropic_messages": MessagesDialect,
+}
+"""The kind of facts that each wire takes."""
+
+
+# --- how a vendor is asked who is calling ---------------------------------------------------------------------------
+
+
+class Bearer(Struct, frozen=True, kw_only=True):
+    """`Authorization: Bearer <key>`. The key comes from the first of the variables `env` that is set.
+
+    With `optional` a call without a key is made without the header. `hosts` restricts the variables to these hosts: a key
+    for the vendor's cloud is not sent to a server at home.
+    """
+
+    env: str | tuple[str, ...] = ()
+    optional: bool = False
+    hosts: tuple[str, ...] = ()
+
+
+class Header(Struct, frozen=True, kw_only=True):
+    """The key as the value of the header `name`."""
+
+    name: str
+    env: str | tuple[str, ...] = ()
+    optional: bool = False
+    hosts: tuple[str, ...] = ()
+
+
+class NoAuth(Struct, frozen=True):
+    """Nobody asks."""
+
+
+Auth = Bearer | Header | NoAuth
+
+
+class UrlEnv(Struct, frozen=True):
+    """A variable that holds a base URL. `path` follows its value where it does not end so already.
+
+    With `port`, a bare `host` or `host:port` is meant as `http://host:port`.
+    """
+
+    name: str
+    path: str = ""
+    port: int | None = None
+
+
+# --- the row --------------------------------------------------------------------------------------------------------
+
+
+class Surface(Struct, frozen=True):
+    """One wire that a vendor speaks; `base_url` and `auth` where they are not the row's."""
+
+    wire: str
+    dialect: Dialect | None = None
+    base_url: str | None = None
+    auth: Auth | tuple[Auth, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_surface(self.wire, self.dialect)
+
+
+class Vendor(Struct, frozen=True, kw_only=True):
+    """Who answers at a URL. `wire` is the preferred one and `also` lists the others, in order of preference.
+
+    `base_url` may be empty (the caller gives it) or hold `{resource}` (the caller or `base_url_env` gives it).
+    `auth` lists ways of authenticating: a key given by argument goes the first way, one from the environment its own.
+    `headers` are sent with every request, `header_env` names headers filled from the environment where it is set.
+    `first_byte` is how many seconds the vendor may stay silent before it begins to answer.
+    With `allow_insecure` a key may travel to it over plain HTTP, for hosts of one's own network.
+    """
+
+    name: str
+    wire: str
+    base_url: str = ""
+    auth: Auth | tuple[Auth, ...] = NoAuth()
+    dialect: Dialect | None = None
+    also: tuple[Surface, ...] = ()
+    headers: dict[str, str] = {}
+    header_env: dict[str, str] = {}
+    base_url_env: tuple[str | UrlEnv, ...] = ()
+    first_byte: float = 60.0
+    errors: ErrorRules = ErrorRules()
+    allow_insecure: bool = False
+    docs_url: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name or not _NAME.fullmatch(self.name):
+            raise ConfigError(
+                f"a vendor cannot be named {self.name!r}", hint="use letters, digits, dots, dashes and underscores"
+            )
+        _check_surface(self.wire, self.dialect)
+
+    @property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """Every wire it speaks, preferred first."""
+        return Surface(self.wire, self.dialect), *self.also
+
+    @property
+    def wires(self) -> tuple[str, ...]:
+        """The names of the wires it speaks, preferred first."""
+        return tuple(surface.wire for surface in self.surfaces)
+
+    def ways(self, wire: str) -> tuple[Auth, ...]:
+        """The ways of authenticating on one of its wires, preferred first."""
+        own = next((surface.auth for surface in self.surfaces if surface.wire == wire), None)
+        auth = self.auth if own is None else own
+        return auth if isinstance(auth, tuple) else (auth,)
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def _check_surface(wire: str, dialect: Dialect | None) -> None:
+    kind = DIALECTS.get(wire)
+    if kind is None:
+        raise ConfigError(f"there is no wire {wire!r}", hint=f"choose one of {', '.join(DIALECTS)}")
+    if dialect is not None and not isinstance(dialect, kind):
+        raise ConfigError(
+            f"the wire {wire} takes a {kind.__name__}, not a {type(dialect).__name__}", hint="change dialect="
+        )
+
+
+RESPONSES, CHAT, MESSAGES = "openai_responses", "openai_chat", "anthropic_messages"
+_V1_CHAT = "/v1/chat/completions"
+
+_ROWS = (
+    Vendor(
+        name="openai",
+        wire=RESPONSES,
+        base_url="https://api.openai.com/v1",
+        auth=Bearer(env="OPENAI_API_KEY"),
+        also=(Surface(CHAT),),
+        header_env={"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
+        base_url_env=("OPENAI_BASE_URL",),
+        docs_url="https://platform.openai.com/docs/api-reference",
+    ),
+    Vendor(
+        name="azure_openai",
+        wire=RESPONSES,
+        base_url="https://{resource}.openai.azure.com/openai/v1",
+        auth=(Header(name="api-key", env="AZURE_OPENAI_API_KEY"), Bearer(env="AZURE_OPENAI_AD_TOKEN")),
+        also=(Surface(CHAT),),
+        base_url_env=(UrlEnv("AZURE_OPENAI_ENDPOINT", path="/openai/v1"),),
+        docs_url="https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
+    ),
+    Vendor(
+        name="anthropic",
+        wire=MESSAGES,
+        base_url="https://api.anthropic.com",
+        auth=(Header(name="x-api-key", env="ANTHROPIC_API_KEY"), Bearer(env="ANTHROPIC_AUTH_TOKEN")),
+        also=(Surface(CHAT, ChatDialect(path=_V1_CHAT), auth=Bearer(env="ANTHROPIC_API_KEY")),),
+        base_url_env=("ANTHROPIC_BASE_URL",),
+        docs_url="https://docs.claude.com/en/api/messages",
+    ),
+    Vendor(
+        name="google",
+        wire=CHAT,
+        base_url="https://generativelanguage.googleapis.com",
+        auth=Bearer(env=("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+        dialect=ChatDialect(path="/v1beta/openai/chat/completions"),
+        docs_url="https://ai.google.dev/gemini-api/docs/openai",
+    ),
+    Vendor(
+        name="xai",
+        wire=RESPONSES,
+        base_url="https://api.x.ai/v1",
+        auth=Bearer(env="XAI_API_KEY"),
+        also=(Surface(CHAT), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        docs_url="https://docs.x.ai/docs/api-reference",
+    ),
+    Vendor(
+        name="groq",
+        wire=CHAT,
+        base_url="https://api.groq.com/openai/v1",
+        auth=Bearer(env="GROQ_API_KEY"),
+        also=(Surface(RESPONSES),),
+        base_url_env=(UrlEnv("GROQ_BASE_URL", path="/openai/v1"),),
+        first_byte=600,
+        errors=ErrorRules(retryable=("tool_use_failed", "json_validate_failed", 498), final=(413,)),
+        docs_url="https://console.groq.com/docs/api-reference",
+    ),
+    Vendor(
+        name="deepseek",
+        wire=CHAT,
+        base_url="https://api.deepseek.com",
+        auth=Bearer(env="DEEPSEEK_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages"))),
+        first_byte=600,
+        errors=ErrorRules(retryable=("insufficient_system_resource",), final=(402,)),
+        docs_url="https://api-docs.deepseek.com/api/create-chat-completion",
+    ),
+    Vendor(
+        name="sambanova",
+        wire=CHAT,
+        base_url="https://api.sambanova.ai/v1",
+        auth=Bearer(env="SAMBANOVA_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        base_url_env=("SAMBA_NOVA_BASE_URL",),
+        docs_url="https://docs.sambanova.ai/docs/en/api-reference/overview",
+    ),
+    Vendor(
+        name="together",
+        wire=CHAT,
+        base_url="https://api.together.xyz/v1",
+        auth=Bearer(env="TOGETHER_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        base_url_env=("TOGETHER_BASE_URL",),
+        first_byte=600,
+        docs_url="https://docs.together.ai/reference/chat-completions",
+    ),
+    Vendor(
+        name="fireworks",
+        wire=CHAT,
+        base_url="https://api.fireworks.ai/inference/v1",
+        auth=Bearer(env="FIREWORKS_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        first_byte=600,
+        docs_url="https://docs.fireworks.ai/api-reference/post-chatcompletions",
+    ),
+    Vendor(
+        name="cerebras",
+        wire=CHAT,
+        base_url="https://api.cerebras.ai/v1",
+        auth=Bearer(env="CEREBRAS_API_KEY"),
+        base_url_env=(UrlEnv("CEREBRAS_BASE_URL", path="/v1"),),
+        first_byte=600,
+        docs_url="https://inference-docs.cerebras.ai/api-reference/chat-completions",
+    ),
+    Vendor(
+        name="openrouter",
+        wire=CHAT,
+        base_url="https://openrouter.ai/api/v1",
+        auth=Bearer(env="OPENROUTER_API_KEY"),
+        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        errors=ErrorRules(retryable=("408", "429", "502", "503"), final=("402", "403")),
+        docs_url="https://openrouter.ai/docs/api-reference/overview",
+    ),
+    Vendor(
+        name="mistral",
+        wire=CHAT,
+        base_url="https://api.mistral.ai/v1",
+        auth=Bearer(env="MISTRAL_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        also=(Surface(RESPONSES),),
+        docs_url="https://docs.mistral.ai/api",
+    ),
+    Vendor(
+        name="meta",
+        wire=RESPONSES,
+        base_url="https://api.meta.ai/v1",
+        auth=Bearer(env="MODEL_API_KEY"),
+        also=(Surface(CHAT), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+    ),
+    Vendor(
+        name="huggingface",
+        wire=CHAT,
+        base_url="https://router.huggingface.co/v1",
+        auth=Bearer(env="HF_TOKEN"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        also=(Surface(RESPONSES),),
+        docs_url="https://huggingface.co/docs/inference-providers",
+    ),
+    # --- on one's own machine ---
+    Vendor(
+        name="ollama",
+        wire=CHAT,
+        base_url="http://localhost:11434",
+        auth=Bearer(env="OLLAMA_API_KEY", optional=True, hosts=("ollama.com",)),
+        dialect=ChatDialect(path=_V1_CHAT, max_tokens_field="max_tokens"),
+        also=(Surface(RESPONSES, ResponsesDialect(path="/v1/responses")), Surface(MESSAGES)),
+        base_url_env=(UrlEnv("OLLAMA_HOST", port=11434),),
+        first_byte=600,
+        docs_url="https://docs.ollama.com/api/openai-compatibility",
+    ),
+    Vendor(
+        name="vllm",
+        wire=CHAT,
+        base_url="http://localhost:8000/v1",
+        auth=Bearer(env="VLLM_API_KEY", optional=True),
+        also=(Surface(RESPONSES),),
+        first_byte=600,
+        docs_url="https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
+    ),
+    Vendor(
+        name="llamacpp",
+        wire=CHAT,
+        base_url="http://127.0.0.1:8080/v1",
+        auth=Bearer(optional=True),
+        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        first_byte=600,
+        docs_url="https://github.com/ggml-org/llama.cpp/tree/master/tools/server",
+    ),
+    Vendor(
+        name="lmstudio",
+        wire=RESPONSES,
+        base_url="http://localhost:1234/v1",
+        auth=Bearer(optional=True),
+        also=(Surface(CHAT),),
+        first_byte=600,
+        docs_url="https://lmstudio.ai/docs/app/api/endpoints/openai",
+    ),
+    Vendor(
+        name="simulator",
+        wire=RESPONSES,
+        base_url="inproc:llm_rest.server.simulator",
+        auth=NoAuth(),
+        also=(Surface(CHAT), Surface(MESSAGES)),
+    ),
+    # --- more hosts in the manner of OpenAI ---
+    Vendor(
+        name="alibaba",
+        wire=CHAT,
+        base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        auth=Bearer(env="DASHSCOPE_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        docs_url="https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope",
+    ),
+    Vendor(
+        name="moonshot",
+        wire=CHAT,
+        base_url="https://api.moonshot.ai/v1",
+        auth=Bearer(env=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY")),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        docs_url="https://platform.moonshot.ai/docs/api/chat",
+    ),
+    Vendor(
+        name="zai",
+        wire=CHAT,
+        base_url="https://api.z.ai/api/paas/v4",
+        auth=Bearer(env="ZAI_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        docs_url="https://docs.z.ai/api-reference/llm/chat-completion",
+    ),
+    Vendor(
+        name="minimax",
+        wire=CHAT,
+        base_url="https://api.minimax.io/v1",
+        auth=Bearer(env="MINIMAX_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        also=(Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages"), "https://api.minimax.io"),),
+        docs_url="https://platform.minimax.io/docs/api-reference/text-openai-api",
+    ),
+    Vendor(
+        name="perplexity",
+        wire=CHAT,
+        base_url="https://api.perplexity.ai",
+        auth=Bearer(env=("PERPLEXITY_API_KEY", "PPLX_API_KEY")),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        docs_url="https://docs.perplexity.ai/api-reference/chat-completions-post",
+    ),
+    Vendor(
+        name="nebius",
+        wire=CHAT,
+        base_url="https://api.studio.nebius.com/v1",
+        auth=Bearer(env="NEBIUS_API_KEY"),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+    ),
+    Vendor(
+        name="deepinfra",
+        wire=CHAT,
+        base_url="https://api.deepinfra.com/v1/openai",
+        auth=Bearer(env=("DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN")),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+    ),
+    Vendor(
+        name="vercel_gateway",
+        wire=CHAT,
+        base_url="https://ai-gateway.vercel.sh/v1",
+        auth=Bearer(env="AI_GATEWAY_API_KEY"),
+        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        docs_url="https://vercel.com/docs/ai-gateway",
+    ),
+    Vendor(
+        name="github_copilot",
+        wire=CHAT,
+        base_url="https://api.githubcopilot.com",
+        auth=Bearer(),
+        also=(Surface(RESPONSES),),
+    ),
+    # --- any other host; a key is given by argument only ---
+    Vendor(
+        name="compatible",
+        wire=CHAT,
+        auth=Bearer(optional=True),
+        dialect=ChatDialect(max_tokens_field="max_tokens"),
+        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+    ),
+)
+
+VENDORS: dict[str, Vendor] = {row.name: row for row in _ROWS}
+"""Every vendor by its name, the first segment of a model."""
+
+OTHER_NAMES = {
+    "azure": "azure_openai",
+    "claude": "anthropic",
+    "dashscope": "alibaba",
+    "fireworks_ai": "fireworks",
+    "gemini": "google",
+    "gpt": "openai",
+    "grok": "xai",
+    "hf": "huggingface",
+    "kimi": "moonshot",
+    "llama.cpp": "llamacpp",
+    "mistralai": "mistral",
+    "qwen": "alibaba",
+    "together_ai": "together",
+    "x-ai": "xai",
+}
+"""What people call a vendor elsewhere; used to suggest a name, never to accept one."""
+
+
+# --- from a name to an endpoint -------------------------------------------------------------------------------------
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """What is behind a client: who, on which wire, in which dialect, where, and which model."""
+
+    vendor: Vendor
+    wire: str
+    dialect: Dialect
+    base_url: str
+    model: str
+
+    @property
+    def ways(self) -> tuple[Auth, ...]:
+        """The ways of authenticating there, preferred first."""
+        return self.vendor.ways(self.wire)
+
+    @property
+    def key_optional(self) -> bool:
+        """Whether it answers without a key."""
+        return _key_optional(self.ways)
+
+
+def _key_optional(ways: tuple[Auth, ...]) -> bool:
+    return any(isinstance(way, NoAuth) or way.optional for way in ways)
+
+
+def resolve(
+    model: str | None,
+    *,
+    wire: str | None = None,
+    base_url: str | None = None,
+    vendor: Vendor | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Endpoint:
+    """The endpoint that `"vendor/model"` names. Raises `ConfigError` saying what is wrong and what to write instead.
+
+    With `vendor`, a row of your own, the model may leave its first segment out. The base URL is the argument, else the
+    first environment variable of the row that is set, else the row's.
+    """
+    row, name = _split(model, vendor)
+    surface = _surface(row, wire)
+    base, source = base_url, "base_url"
+    if base is None:
+        base, source = _from_environment(row, environ)
+    if base is None:
+        base, source = surface.base_url or row.base_url, f"the base URL of {row.name}"
+    if not base:
+        raise ConfigError(f"{row.name}/{name} needs to know its host", hint="pass base_url=, such as https://host/v1")
+    if "{" in base:
+        raise ConfigError(f"{row.name} has no host of its own: {base}", hint=_how_to_fill(row))
+    dialect = surface.dialect or DIALECTS[surface.wire]()
+    base = _checked(base, source, row, surface.wire, dialect.path)
+    return Endpoint(vendor=row, wire=surface.wire, dialect=_issued(dialect, row, base), base_url=base, model=name)
+
+
+def _split(model: str | None, vendor: Vendor | None) -> tuple[Vendor, str]:
+    if not model:
+        raise ConfigError("no model was given", hint='pass one as "vendor/model"; there is no default')
+    first, slash, rest = model.partition("/")
+    if vendor is not None:
+        row, name = vendor, rest if slash and first == vendor.name else model
+    elif not slash:
+        raise ConfigError(
+            f"the model {model!r} names no vendor", hint=f'write "vendor/{model}", such as "openai/{model}"'
+        )
+    else:
+        found = VENDORS.get(first)
+        if found is None:
+            raise ConfigError(f"there is no vendor {first!r}", hint=_near(first))
+        row, name = found, rest
+    _check_model(name)
+    return row, name
+
+
+_NOT_IN_A_MODEL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029?#%\\]|(^|/)\.\.?(/|$)|^\s|\s$")
+
+
+def _check_model(name: str) -> None:
+    if not name:
+        raise ConfigError("the model has no name after its vendor", hint='write "vendor/model"')
+    if len(name) > 512 or _NOT_IN_A_MODEL.search(name):
+        raise ConfigError(
+            f"the model name {name[:80]!r} cannot be sent",
+            hint="it must not hold control characters, any of ? # % \\, or the path segments . and ..",
+        )
+
+
+def _near(name: str) -> str:
+    from difflib import get_close_matches  # only for this message
+
+    lowered = name.lower()
+    near = [OTHER_NAMES[lowered]] if OTHER_NAMES.get(lowered) else get_close_matches(lowered, VENDORS, n=3)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f'there are {", ".join(VENDORS)}; for any other host write "compatible/<model>" and pass base_url='
+
+
+def _surface(row: Vendor, wire: str | None) -> Surface:
+    if wire is None:
+        return row.surfaces[0]
+    for surface in row.surfaces:
+        if surface.wire == wire:
+            return surface
+    raise ConfigError(f"{row.name} does not speak the wire {wire!r}", hint=f"it speaks {', '.join(row.wires)}")
+
+
+def _from_environment(row: Vendor, environ: Mapping[str, str] | None) -> tuple[str | None, str]:
+    """The first base URL that the environment holds, and the variable's name."""
+    # This frame alone holds the environment and never raises, so no traceback shows its variables.
+    for entry in row.base_url_env:
+        rule = UrlEnv(entry) if isinstance(entry, str) else entry
+        value = (os.environ if environ is None else environ).get(rule.name, "").strip().rstrip("/")
+        if not value:
+            continue
+        if rule.port is not None and "://" not in value:
+            value = f"http://{value}" if re.search(r":\d+$", value) else f"http://{value}:{rule.port}"
+        if rule.path and not value.endswith(rule.path):
+            value += rule.path
+        return value, rule.name
+    return None, ""
+
+
+def _how_to_fill(row: Vendor) -> str:
+    names = [entry if isinstance(entry, str) else entry.name for entry in row.base_url_env]
+    return " or ".join(["pass base_url=", *(f"set {name}" for name in names)])
+
+
+def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
+    """`base` as a URL that requests may be sent below, without what `path` repeats of it."""
+    if base.startswith("inproc:"):
+        if base != row.base_url:
+            raise ConfigError(f"{source}: an inproc: address is part of a vendor's row", hint="pass a https:// URL")
+        return base
+    try:
+        url = urlsplit(base)
+        host, _ = url.hostname, url.port
+    except ValueError:
+        raise ConfigError(f"{source} is not a URL", hint="such as https://host/v1") from None
+    if url.scheme not in ("https", "http") or not host:
+        raise ConfigError(f"{source} must begin with https:// and name a host", hint="such as https://host/v1")
+    # The URL itself stays out of these messages: what is wrong with it may be a secret in it.
+    if url.username is not None or url.password is not None:
+        raise ConfigError(f"{source} must not hold a user name or password", hint="pass the key as api_key=")
+    if url.query or url.fragment or "?" in base or "#" in base:
+        raise ConfigError(f"{source} must not hold a query or fragment", hint="give the part before the ? or #")
+    if _NOT_IN_A_URL.search(base) or ".." in url.path.split("/"):
+        raise ConfigError(
+            f"{source} holds characters or path segments that a URL must not", hint="such as https://host/v1"
+        )
+    if url.scheme == "http" and not (is_loopback(host) or _key_optional(row.ways(wire)) or row.allow_insecure):
+        raise ConfigError(
+            f"{source} must be https://: a key never travels over plain http, except to this machine",
+            hint="for a host of your own network, use a Vendor(..., allow_insecure=True)",
+        )
+    return _without_repetition(base.rstrip("/"), path)
+
+
+_NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f-\uffff\\<>\"{}|^`]")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _without_repetition(base: str, path: str) -> str:
+    """`base` without the end that `path` begins with: `https://host/v1` below `/v1/messages` means `https://host`."""
+    origin = len(base) - len(urlsplit(base).path)
+    for end in range(len(path), 0, -1):
+        if (end == len(path) or path[end] == "/") and base[origin:].endswith(path[:end]):
+            return base[:-end]
+    return base
+
+
+def _issued(dialect: Dialect, row: Vendor, base: str) -> Dialect:
+    """The dialect with its issuer: opaque state belongs to who handed it out, which is the row unless the row says more."""
+    if dialect.issuer != type(dialect)().issuer or row.name == dialect.issuer:
+        return dialect
+    return replace(dialect, issuer=row.name if row.base_url else f"{row.name}:{urlsplit(base).netloc}")

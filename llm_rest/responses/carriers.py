@@ -9,19 +9,20 @@ client may forge an envelope: what comes out is decoded through a typed payload 
 from __future__ import annotations
 
 import binascii
-import re
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeVar, cast
 
 import msgspec
 
+from ..errors import DecodeError
+from ..unknown import check_depth
+
 P = TypeVar("P")
 
 PREFIX = "llm_rest.1."
 MAX_SIZE = 8 * 1024 * 1024
 
-_HEAD = re.compile(r"llm_rest\.1\.([a-z_]+)\.([a-z0-9_-]+)\.")
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -33,8 +34,11 @@ def seal(wire: str, issuer: str, payload: Any) -> str:
 
 def sender(text: str) -> tuple[str, str] | None:
     """The wire and issuer an envelope names; `None` for any other string."""
-    head = _HEAD.match(text) if text.startswith(PREFIX) else None
-    return (head[1], head[2]) if head else None
+    # The wire's name and the body have no dots, so an issuer may (a host name, for example).
+    start, end = text.find(".", len(PREFIX)), text.rfind(".")
+    if not text.startswith(PREFIX) or not len(PREFIX) < start < end:
+        return None
+    return text[len(PREFIX) : start], text[start + 1 : end]
 
 
 def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | None:
@@ -44,11 +48,13 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
     """
     if sender(text) != (wire, issuer) or len(text) > MAX_SIZE:
         return None
-    body = text[len(PREFIX) + len(wire) + len(issuer) + 2 :].encode("ascii", "replace").translate(_FROM_URL)
+    body = text[text.rfind(".") + 1 :].encode("ascii", "replace").translate(_FROM_URL)
     try:
         data = binascii.a2b_base64(body + b"=" * (-len(body) % 4))
+        data.decode()
+        check_depth(data)
         return cast("P", _decoder(cast("Any", payload)).decode(data))
-    except (binascii.Error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (binascii.Error, msgspec.MsgspecError, UnicodeError, DecodeError):
         return None
 
 

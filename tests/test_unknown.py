@@ -1,0 +1,448 @@
+"""Documents keep what we do not know, and nothing but `DecodeError` comes out of bytes that are not a document."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import pickle
+import threading
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET, Raw, UnsetType
+
+from llm_rest import unknown
+from llm_rest.errors import DecodeError
+from llm_rest.responses import REQUEST, RESPONSE, FunctionCall, FunctionTool, InputText, Message, OutputText
+from llm_rest.unknown import Decoder, Model, Open, Opt, Unknown, base, check_depth, extras, with_extras
+from tests.support.documents import NAMES, TRAPS, VALUES, canonical, damaged, garbage, places, replaced
+
+REQUEST_DOCUMENT: dict[str, Any] = {
+    "model": "m",
+    "input": [
+        {"type": "message", "role": "user", "content": "Weather in Oslo?"},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "and this", "prompt_cache_breakpoint": {"mode": "explicit"}},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "low"},
+            ],
+        },
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "s"}]},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a": 1.0}'},
+        {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "4"}]},
+        {"type": "web_search_call", "action": {"type": "search", "sources": [{"type": "url", "url": "u"}]}},
+    ],
+    "tools": [
+        {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": True},
+        {"type": "custom", "name": "c", "format": {"type": "grammar", "definition": "d", "syntax": "lark"}},
+    ],
+    "tool_choice": {"type": "allowed_tools", "tools": [{"type": "function", "name": "f"}]},
+    "text": {"format": {"type": "json_schema", "name": "w", "schema": {"type": "object"}}},
+    "reasoning": {"effort": "low"},
+}
+RESPONSE_DOCUMENT: dict[str, Any] = {
+    "id": "resp_1",
+    "object": "response",
+    "status": "completed",
+    "output": [
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "output_text",
+                    "text": "4 degrees",
+                    "annotations": [{"type": "url_citation", "url": "u", "start_index": 0, "end_index": 1}],
+                    "logprobs": [{"token": "4", "logprob": -0.5, "bytes": [52], "top_logprobs": []}],
+                },
+                {"type": "refusal", "refusal": "no"},
+            ],
+        },
+        {"type": "mcp_list_tools", "id": "l", "server_label": "s", "tools": [{"name": "t", "input_schema": {}}]},
+        {"type": "code_interpreter_call", "id": "ci", "outputs": [{"type": "logs", "logs": "x"}]},
+    ],
+    "usage": {"input_tokens": 1, "output_tokens": 2.0, "input_tokens_details": {"cached_tokens": 0}},
+}
+DOCUMENTS: list[tuple[Decoder[Any], dict[str, Any]]] = [(REQUEST, REQUEST_DOCUMENT), (RESPONSE, RESPONSE_DOCUMENT)]
+
+OPEN = [
+    (REQUEST, REQUEST_DOCUMENT, ("input", 0)),
+    (REQUEST, REQUEST_DOCUMENT, ("input", 1, "content", 0)),
+    (REQUEST, REQUEST_DOCUMENT, ("input", 4, "output", 0)),
+    (REQUEST, REQUEST_DOCUMENT, ("input", 5, "action")),
+    (REQUEST, REQUEST_DOCUMENT, ("input", 5, "action", "sources", 0)),
+    (REQUEST, REQUEST_DOCUMENT, ("tools", 0)),
+    (REQUEST, REQUEST_DOCUMENT, ("tools", 1, "format")),
+    (REQUEST, REQUEST_DOCUMENT, ("tool_choice",)),
+    (REQUEST, REQUEST_DOCUMENT, ("text", "format")),
+    (RESPONSE, RESPONSE_DOCUMENT, ("output", 0)),
+    (RESPONSE, RESPONSE_DOCUMENT, ("output", 0, "content", 0)),
+    (RESPONSE, RESPONSE_DOCUMENT, ("output", 0, "content", 0, "annotations", 0)),
+    (RESPONSE, RESPONSE_DOCUMENT, ("output", 2, "outputs", 0)),
+]
+"""The places that are open to kinds of which this version knows nothing."""
+
+
+class Call(Model, tag_field="type", tag="call"):
+    input: Raw
+    meta: Raw | UnsetType = UNSET
+    count: Opt[int] = UNSET
+
+
+class Note(Model, tag_field="type", tag="note"):
+    text: str
+    inner: Opt[Open[Call | Note]] = UNSET
+
+
+class Document(Model):
+    items: list[Open[Call | Note]]
+    closed: Opt[Call] = UNSET
+    by_name: Opt[dict[str, Open[Call | Note]]] = UNSET
+
+
+READER: Decoder[Document] = Decoder(Document)
+
+
+def encoded(model: Any) -> Any:
+    return json.loads(msgspec.json.encode(model))
+
+
+# --- what is kept ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("decoder", "document"), DOCUMENTS, ids=["request", "response"])
+def test_a_known_document_never_leaves_the_fast_path(
+    decoder: Decoder[Any], document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries: list[bytes] = []
+    slow = Decoder._decode_open
+    monkeypatch.setattr(Decoder, "_decode_open", lambda self, data: entries.append(data) or slow(self, data))
+    data = json.dumps(document).encode()
+    assert canonical(encoded(decoder.decode(data))) == canonical(document)
+    assert entries == []
+    decoder.decode(json.dumps({**document, "brand_new": 1}).encode())
+    assert len(entries) == 1, "the count itself is alive"
+
+
+@pytest.mark.parametrize(("decoder", "document", "place"), OPEN, ids=[".".join(map(str, p)) for _, _, p in OPEN])
+@given(unknown=st.dictionaries(NAMES, VALUES, max_size=3), kind=st.text(min_size=1, max_size=8).map("new:{}".format))
+def test_a_kind_we_do_not_know_is_kept_wherever_a_union_is_open(
+    decoder: Decoder[Any], document: dict[str, Any], place: tuple[str | int, ...], unknown: dict[str, Any], kind: str
+) -> None:
+    """BUGS 61"""
+    changed = replaced(document, place, {**unknown, "type": kind})
+    assert canonical(encoded(decoder.decode(json.dumps(changed).encode()))) == canonical(changed)
+
+
+@pytest.mark.parametrize(("decoder", "document"), DOCUMENTS, ids=["request", "response"])
+@given(data=st.data())
+def test_a_field_we_do_not_know_is_kept_on_any_object_of_a_document(
+    decoder: Decoder[Any], document: dict[str, Any], data: st.DataObject
+) -> None:
+    """BUGS 61"""
+    changed: Any = copy.deepcopy(document)
+    for _ in range(data.draw(st.integers(1, 3))):
+        objects = [place for place in places(changed) if isinstance(_at(changed, place), dict)]
+        place = objects[data.draw(st.integers(0, len(objects) - 1))]
+        name = "x_" + data.draw(NAMES)
+        changed = replaced(changed, place, {**_at(changed, place), name: data.draw(VALUES)})
+    assert canonical(encoded(decoder.decode(json.dumps(changed).encode()))) == canonical(changed)
+
+
+def _at(document: Any, place: tuple[str | int, ...]) -> Any:
+    for step in place:
+        document = document[step]
+    return document
+
+
+def test_an_unknown_kind_is_a_dict_that_knows_its_type() -> None:
+    (item,) = READER.decode(b'{"items":[{"type":"later","n":1}]}').items
+    assert isinstance(item, Unknown)
+    assert isinstance(item, dict)
+    assert (item.type, item["n"]) == ("later", 1)
+    assert pickle.loads(pickle.dumps(item)) == copy.copy(item) == copy.deepcopy(item) == item
+    assert type(copy.deepcopy(item)) is Unknown
+
+
+@pytest.mark.parametrize("tag", ["7", "null", "[]", "{}", "true", '""'])
+def test_an_object_whose_type_is_no_word_is_unknown_too(tag: str) -> None:
+    (item,) = READER.decode(f'{{"items":[{{"type":{tag}}}]}}').items
+    assert isinstance(item, Unknown)
+    assert item.type == ""
+
+
+def test_a_type_may_be_spelled_with_escapes() -> None:
+    (item,) = READER.decode(rb'{"items":[{"type":"n\u006fte","text":"t","new":1}]}').items
+    assert isinstance(item, Note)
+    assert extras(item) == {"new": 1}
+
+
+def test_unknown_kinds_are_kept_inside_known_ones_and_in_dictionaries() -> None:
+    document = {
+        "items": [{"type": "note", "text": "a", "inner": {"type": "note", "text": "b", "inner": {"type": "x"}}}],
+        "by_name": {"k": {"type": "y", "z": [1]}, "l": {"type": "note", "text": "t", "w": 1}},
+    }
+    assert encoded(READER.decode(json.dumps(document).encode())) == document
+
+
+def test_a_union_that_is_not_open_refuses_other_kinds() -> None:
+    with pytest.raises(DecodeError, match=r"\$\.closed\.type: Invalid value 'note'"):
+        READER.decode(b'{"items":[],"closed":{"type":"note","text":"t"}}')
+
+
+def test_tool_arguments_keep_their_spelling_also_beside_something_new() -> None:
+    spelled = b'{"z": 1.0,  "a": 1e2, "n": 10000000000000000000000}'
+    for extra in (b"", b',"new":1', b',"closed":{"type":"call","input":0,"later":null}'):
+        document = READER.decode(b'{"items":[{"type":"call","input":' + spelled + b"}]" + extra + b"}")
+        (call,) = document.items
+        assert isinstance(call, Call)
+        assert bytes(call.input) == spelled
+
+
+def test_repair_leaves_the_spelling_of_what_needs_none() -> None:
+    seen: list[Any] = []
+    decoder: Decoder[Document] = Decoder(Document, repair=lambda plain: seen.append(plain) or plain)
+    document = decoder.decode(b'{"items":[{"type":"call","input":1.50}],"new":1}')
+    assert msgspec.json.encode(document) == b'{"items":[{"type":"call","input":1.50}],"new":1}'
+    assert len(seen) == 1
+
+
+def test_repair_sees_only_what_did_not_fit() -> None:
+    decoder: Decoder[Document] = Decoder(Document, repair=lambda plain: {"items": []})
+    assert decoder.decode(b'{"items":[{"type":"note","text":"t"}]}').items != []
+    assert decoder.decode(b'{"entries":[]}').items == []
+
+
+def test_a_byte_order_mark_is_no_part_of_a_document() -> None:
+    assert READER.decode(b'\xef\xbb\xbf{"items":[]}') == Document(items=[])
+
+
+# --- extended structs behave as structs -----------------------------------------------------------------------------
+
+
+@given(st.dictionaries(NAMES.filter(lambda name: name not in ("type", "text")), VALUES, max_size=4))
+def test_a_struct_with_unknown_fields_is_still_that_struct(fields: dict[str, Any]) -> None:
+    plain = InputText(text="hi")
+    part = with_extras(plain, fields)
+    assert isinstance(part, InputText)
+    assert (part.text, extras(part), base(part)) == ("hi", fields, plain)
+    assert canonical(encoded(part)) == canonical({"type": "input_text", "text": "hi", **fields})
+    for twin in (copy.copy(part), copy.deepcopy(part), pickle.loads(pickle.dumps(part)), with_extras(plain, fields)):
+        assert twin == part
+        assert extras(twin) == fields
+        assert canonical(encoded(twin)) == canonical(encoded(part))
+    assert (part == plain, plain == part) == (not fields, not fields)
+    assert msgspec.structs.replace(part, text="new") == with_extras(InputText(text="new"), fields)
+
+
+def test_equality_asks_for_kind_fields_and_unknown_fields() -> None:
+    part = with_extras(InputText(text="a"), {"n": 1, "m": 2})
+    assert part == with_extras(InputText(text="a"), {"m": 2, "n": 1})
+    assert part != with_extras(InputText(text="b"), {"n": 1, "m": 2})
+    assert part != with_extras(InputText(text="a"), {"n": 1, "m": 3})
+    assert part != with_extras(OutputText(text="a"), {"n": 1, "m": 2})
+    assert part != "a"
+    assert Message(role="user", content=[part]) != Message(role="user", content=[base(part)])
+
+
+def test_unknown_fields_can_be_replaced_and_taken_off() -> None:
+    part = with_extras(with_extras(InputText(text="a"), {"n": 1}), {"m": 2})
+    assert extras(part) == {"m": 2}
+    assert type(base(part)) is InputText
+    assert with_extras(InputText(text="a"), {}) == base(InputText(text="a")) == InputText(text="a")
+
+
+def test_a_deep_copy_shares_nothing_with_its_original() -> None:
+    part = with_extras(InputText(text="a"), {"n": [1]})
+    twin = copy.deepcopy(part)
+    extras(twin)["n"].append(2)
+    assert extras(part) == {"n": [1]}
+
+
+def test_a_repr_shows_the_unknown_fields() -> None:
+    assert repr(with_extras(InputText(text="a"), {"n": 1})) == "InputText(text='a')+{'n': 1}"
+
+
+def test_matching_sees_through_unknown_fields() -> None:
+    match with_extras(FunctionCall(call_id="c", name="f", arguments="{}"), {"n": 1}):
+        case FunctionCall(name=name):
+            assert name == "f"
+
+
+def test_fields_with_other_names_keep_them_beside_unknown_ones() -> None:
+    tool = with_extras(FunctionTool(name="f", async_=True), {"n": 1})
+    assert encoded(tool) == {"type": "function", "name": "f", "async": True, "n": 1}
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\x00b", "a\nb"])
+def test_a_field_name_that_json_cannot_spell_plainly_is_an_error(name: str) -> None:
+    with pytest.raises(DecodeError, match=r"^\$\.items\[0\]: Note: a field name that cannot be kept"):
+        READER.decode(json.dumps({"items": [{"type": "note", "text": "t", name: 1}]}).encode())
+
+
+# --- what it costs --------------------------------------------------------------------------------------------------
+
+
+def test_the_sender_cannot_grow_the_number_of_classes() -> None:
+    for i in range(1500):
+        READER.decode(json.dumps({"items": [{"type": "note", "text": "t", f"field_{i}": i}]}).encode())
+    gc.collect()
+    limit = unknown._extended.cache_info().maxsize
+    assert limit is not None
+    assert len(Note.__subclasses__()) <= limit + 10
+
+
+def test_an_instance_outlives_the_class_cache() -> None:
+    (note,) = READER.decode(b'{"items":[{"type":"note","text":"t","kept":1}]}').items
+    unknown._extended.cache_clear()
+    assert encoded(note) == {"type": "note", "text": "t", "kept": 1}
+    assert pickle.loads(pickle.dumps(note)) == note
+    assert READER.decode(b'{"items":[{"type":"note","text":"t","kept":1}]}').items == [note]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [{"type": "note", "text": "t", **{f"f{i}": i for i in range(1000)}}],
+        [{"type": "note", "text": "t", f"f{i}": i} for i in range(2000)],
+    ],
+    ids=["on one object", "in one document"],
+)
+def test_more_new_fields_than_any_document_has_are_an_error(items: list[Any]) -> None:
+    with pytest.raises(DecodeError, match="too many unknown fields on Note"):
+        READER.decode(json.dumps({"items": items}).encode())
+
+
+def test_one_new_field_on_many_objects_is_no_problem() -> None:
+    items = [{"type": "note", "text": "t", "new": i} for i in range(5000)]
+    assert encoded(READER.decode(json.dumps({"items": items}).encode())) == {"items": items}
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "words"),
+    [
+        (b'{"items":[{"type":"note","text":5}]}', "$.items[0].text", ["Expected `str`", "got `int`"]),
+        (b'{"items":[{"type":"note"}]}', "$.items[0]", ["Note", "required", "text"]),
+        (b'{"items":[{"type":"note","text":"t","new":1},{"type":"note","text":null}]}', "$.items[1].text", ["null"]),
+        (b'{"items":{}}', "$.items", ["Expected `array`", "got `object`"]),
+        (b'{"items":[7]}', "$.items[0]", ["Expected `object`", "got `int`"]),
+        (b'{"by_name":{"a":1},"items":[]}', "$.by_name.a", ["Expected", "got `int`"]),
+        (b"[]", "$", ["Expected `object`", "got `array`"]),
+        (b"null", "$", ["Expected `object`", "got `null`"]),
+        (b"{}", "$", ["Document", "required", "items"]),
+        (b'{"items":[', "$", ["not valid JSON", "truncated"]),
+        (b'{"items":[]}}', "$", ["not valid JSON", "trailing"]),
+        (b'{"items":[{"type":"note","text":NaN}]}', "$", ["not valid JSON"]),
+        (b'{"items":[{"type":"note","text":"\xff"}]}', "$", ["not valid UTF-8"]),
+        (b'{"items":[{"type":"note","text":"\\ud800"}]}', "$", ["not valid JSON"]),
+        (b'{"items":' + b"[" * 500, "$", ["nested deeper than 400 levels"]),
+        ('{"items":[{"type":"note","text":"\ud800"}]}', "$", ["not valid UTF-8"]),
+        ("", "$", ["not valid JSON"]),
+    ],
+)
+def test_an_error_names_the_place_what_was_expected_and_what_came(
+    data: bytes | str, path: str, words: list[str]
+) -> None:
+    with pytest.raises(DecodeError) as caught:
+        READER.decode(data)
+    assert caught.value.path == path
+    assert str(caught.value).startswith(f"{path}: ")
+    assert [word for word in words if word not in str(caught.value)] == []
+    assert (caught.value.__cause__, caught.value.__suppress_context__ or caught.value.__context__) in [
+        (None, None),
+        (None, True),
+    ], "another library's exception does not show"
+
+
+@given(garbage([json.dumps(document).encode() for _, document in DOCUMENTS]) | st.text())
+def test_garbage_raises_decode_error_and_nothing_else(data: bytes | str) -> None:
+    for decoder in (REQUEST, RESPONSE, READER):
+        with suppress(DecodeError):
+            msgspec.json.encode(decoder.decode(data))
+
+
+@pytest.mark.parametrize("data", TRAPS, ids=range(len(TRAPS)))
+def test_a_trap_inside_a_document_is_an_error_or_kept_as_it_is(data: bytes) -> None:
+    spelled = b'{"items":[{"type":"call","input":' + data + b',"new":1}]}'
+    with suppress(DecodeError):
+        assert msgspec.json.encode(READER.decode(spelled)) == spelled
+    plain = b'{"items":[{"type":"later","n":' + data + b"}]}"
+    with suppress(DecodeError):
+        assert encoded(READER.decode(plain)) == json.loads(plain)
+
+
+@pytest.mark.parametrize(("decoder", "document"), DOCUMENTS, ids=["request", "response"])
+@given(data=st.data())
+def test_a_damaged_document_decodes_or_raises_decode_error(
+    decoder: Decoder[Any], document: dict[str, Any], data: st.DataObject
+) -> None:
+    changed = data.draw(damaged(st.just(document)))
+    with suppress(DecodeError):
+        msgspec.json.encode(decoder.decode(json.dumps(changed).encode()))
+
+
+NESTED = st.recursive(
+    st.sampled_from(['"["', '"\\"[{"', '"\\\\"', "1", "null", '"é]}"']),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda pieces: f"[{','.join(pieces)}]")
+        | st.lists(inner, max_size=3).map(
+            lambda pieces: "{" + ",".join(f'"[k{i}":{p}' for i, p in enumerate(pieces)) + "}"
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+
+@given(NESTED, st.integers(0, 6))
+def test_depth_is_counted_outside_strings(text: str, limit: int) -> None:
+    raw = text.encode()
+    if depth(json.loads(text)) > limit:
+        with pytest.raises(DecodeError, match=f"deeper than {limit}"):
+            check_depth(raw, limit)
+    else:
+        check_depth(raw, limit)
+
+
+@given(st.binary(max_size=40), st.integers(0, 3))
+def test_counting_the_depth_of_noise_ends_in_nothing_or_decode_error(raw: bytes, limit: int) -> None:
+    with suppress(DecodeError):
+        check_depth(raw, limit)
+
+
+def test_a_decoder_serves_many_threads() -> None:
+    decoder: Decoder[Document] = Decoder(Document)
+    results: list[bool] = []
+    data = [json.dumps({"items": [{"type": "note", "text": "t", f"f{i % 7}": i}]}).encode() for i in range(50)]
+
+    def work() -> None:
+        results.append(all(msgspec.json.encode(decoder.decode(d)) == msgspec.json.encode(json.loads(d)) for d in data))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 8
+
+
+@pytest.mark.parametrize(
+    ("value", "has"), [(UNSET, False), (None, False), (0, True), ("", True), (False, True), ([], True)]
+)
+def test_a_field_is_given_when_it_is_neither_absent_nor_null(value: Any, has: bool) -> None:
+    assert unknown.given(value) is has

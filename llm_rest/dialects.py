@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-
 OPENAI = "openai"
 
 

@@ -15,6 +15,9 @@ from ..unknown import Model, Open, Opt
 from .parts import ComputerScreenshot, ContentPart, Leftovers, ReasoningText, SummaryText
 from .tools import AnyTool
 
+ROLES = {"agent": "assistant", "human": "user"}
+"""Roles by the words of conversations, and what the format calls them."""
+
 Status = Literal[
     "in_progress", "completed", "incomplete", "searching", "interpreting", "generating", "calling", "failed"
 ]
@@ -46,11 +49,15 @@ Caller = Open[Direct | ByProgram]
 
 
 class Message(Item, tag="message"):
-    """What somebody said. `content` is a string or parts; a string stays a string."""
+    """What somebody said. `content` is a string or parts; a string stays a string. `agent` and `human` are roles too."""
 
     role: Literal["user", "assistant", "system", "developer"] | str
     content: str | list[ContentPart]
     phase: Opt[Literal["commentary", "final_answer"] | str] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.role in ROLES:
+            self.role = ROLES[self.role]
 
 
 # --- functions ------------------------------------------------------------------------------------------------------
@@ -160,6 +167,7 @@ class FileSearchResult(Model):
     score: Opt[float | int] = UNSET
     text: Opt[str] = UNSET
     attributes: Opt[dict[str, Any]] = UNSET
+    vector_store_id: Opt[str] = UNSET
 
 
 class FileSearchCall(Item, tag="file_search_call"):
@@ -233,9 +241,28 @@ class ShellCall(Item, tag="shell_call"):
     caller: Opt[Caller] = UNSET
 
 
+class Exited(Model, tag_field="type", tag="exit"):
+    """The command ended by itself."""
+
+    exit_code: int
+
+
+class TimedOut(Model, tag_field="type", tag="timeout"):
+    """The command was stopped because it took too long."""
+
+
+class ShellOutput(Model):
+    """What one command printed, and how it ended."""
+
+    stdout: str
+    stderr: str
+    outcome: Open[Exited | TimedOut]
+    created_by: Opt[str] = UNSET
+
+
 class ShellCallOutput(Item, tag="shell_call_output"):
     call_id: str
-    output: Any
+    output: list[ShellOutput]
     max_output_length: Opt[int] = UNSET
     caller: Opt[Caller] = UNSET
 

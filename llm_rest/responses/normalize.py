@@ -1,8 +1,9 @@
 """What people write, as the Responses format spells it.
 
-Applied only to a document that did not fit as it came. Accepts messages without `type`, a role `agent`, and the spellings
-of earlier designs: `input_image_url` parts, `tool_use` and `tool_result` parts inside messages, nested function tools,
-`response_format`. Works on plain values, returns new ones and never changes what it was given.
+Applied only to a document that did not fit as it came. Accepts messages without `type`, and the spellings of earlier
+designs: `input_image_url` parts, `tool_use` and `tool_result` parts inside messages, nested function tools and choices,
+`response_format`, summaries that are one string. Works on plain values, returns new ones and never changes what it was
+given. The roles `agent` and `human` fit as they come; `Message` itself turns them into what the format calls them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from typing import Any, cast
 import msgspec
 
 Plain = dict[str, Any]
-
-ROLES = {"agent": "assistant", "human": "user"}
 
 
 def normalize(document: Any) -> Any:
@@ -45,15 +44,35 @@ def _item(item: Plain) -> list[Plain]:
         if kind is None:
             return [item]
         item = {"type": kind, **item}
-    if item["type"] != "message":
-        return [item]
-    role = item.get("role")
-    if isinstance(role, str):
-        item = {**item, "role": ROLES.get(role, role)}
+    match item["type"]:
+        case "message":
+            return _message(item)
+        case "reasoning":
+            return [_reasoning(item)]
+        case "compaction" if "encrypted_content" not in item and isinstance(item.get("summary"), str):
+            # The format's own compaction is opaque; a readable one is text that stands for the turns before.
+            return [{"type": "message", "role": "user", "content": item["summary"]}]
+        case _:
+            return [item]
+
+
+def _message(item: Plain) -> list[Plain]:
     content = item.get("content")
+    if content is None:
+        return [{**item, "content": ""}]
     if not isinstance(content, list):
         return [item]
-    return _split(item, [_part(part) for part in cast("Any", content)])
+    return _split(item, [_part(part, item.get("role")) for part in cast("Any", content)])
+
+
+def _reasoning(item: Plain) -> Plain:
+    """A reasoning item whose summary is a list, without the effort that belongs to a request."""
+    summary = item.get("summary")
+    if isinstance(summary, str):
+        item = {**item, "summary": [{"type": "summary_text", "text": summary}] if summary else []}
+    if "effort" in item:
+        item = {name: value for name, value in item.items() if name != "effort"}
+    return item
 
 
 def _split(message: Plain, parts: list[Any]) -> list[Plain]:
@@ -80,19 +99,21 @@ def _split(message: Plain, parts: list[Any]) -> list[Plain]:
     return items or [{**message, "content": []}]
 
 
-def _part(part: Any) -> Any:
+def _part(part: Any, role: object = "user") -> Any:
     if isinstance(part, str):
-        return {"type": "input_text", "text": part}
+        return {"type": "output_text" if role in ("assistant", "agent") else "input_text", "text": part}
     if not isinstance(part, dict):
         return part
     found = cast("Plain", part)
-    if found.get("type") == "input_image_url":
-        image = found.get("image_url")
-        image = cast("Plain", image) if isinstance(image, dict) else {"url": image}
-        rest = {name: value for name, value in found.items() if name not in ("type", "image_url")}
-        detail = {"detail": image["detail"]} if "detail" in image else {}
-        return {"type": "input_image", "image_url": image.get("url"), **detail, **rest}
-    return found
+    image = found.get("image_url")
+    if found.get("type") not in ("input_image_url", "input_image") or isinstance(image, str):
+        return found if found.get("type") != "input_image_url" else {**found, "type": "input_image"}
+    if not isinstance(image, dict):
+        return found
+    nested = cast("Plain", image)
+    rest = {name: value for name, value in found.items() if name not in ("type", "image_url")}
+    detail = {"detail": nested["detail"]} if "detail" in nested else {}
+    return {"type": "input_image", "image_url": nested.get("url"), **detail, **rest}
 
 
 def _call(part: Plain) -> Plain:
@@ -136,14 +157,19 @@ def _flat_function(tool: Any) -> Any:
 
 
 def _text_format(request: Plain) -> None:
-    asked = request.get("response_format")
-    if isinstance(asked, dict) and "text" not in request:
-        del request["response_format"]
-        request["text"] = {"format": _flat_format(cast("Plain", asked))}
-        return
+    """Puts the format that was asked for where it belongs: flat, below `text`."""
     text = request.get("text")
-    if isinstance(text, dict) and "type" in text:
-        request["text"] = {"format": _flat_format(cast("Plain", text))}
+    options = dict(cast("Plain", text)) if isinstance(text, dict) else {}
+    asked = request.get("response_format")
+    if isinstance(asked, dict) and "format" not in options and "type" not in options:
+        del request["response_format"]
+        options["format"] = asked
+    elif "type" in options:
+        options = {"format": options}
+    if isinstance(options.get("format"), dict):
+        options["format"] = _flat_format(cast("Plain", options["format"]))
+    if options:
+        request["text"] = options
 
 
 def _flat_format(asked: Plain) -> Plain:

@@ -30,13 +30,16 @@ class OutputTokensDetails(Model):
 
 
 class Usage(Model):
-    """Token counts. Input includes cached tokens, output includes reasoning tokens."""
+    """Token counts. Input includes cached tokens, output includes reasoning tokens. Some hosts add what it cost."""
 
     input_tokens: int | float
     output_tokens: int | float
     total_tokens: Opt[int | float] = UNSET
     input_tokens_details: Opt[InputTokensDetails] = UNSET
     output_tokens_details: Opt[OutputTokensDetails] = UNSET
+    cost: Opt[float | int] = UNSET
+    cost_details: Opt[dict[str, Any]] = UNSET
+    is_byok: Opt[bool] = UNSET
     leftovers: Leftovers | UnsetType = UNSET
 
 

@@ -94,6 +94,7 @@ class _WebSearch(Tool):
     user_location: Opt[UserLocation] = UNSET
     external_web_access: Opt[bool] = UNSET
     search_content_types: Opt[list[Literal["text", "image"] | str]] = UNSET
+    return_token_budget: Opt[Any] = UNSET
 
 
 class WebSearchTool(_WebSearch, tag="web_search"):
@@ -142,6 +143,7 @@ class ImageGenerationTool(Tool, tag="image_generation"):
     frame_count: Opt[int] = UNSET
     frame_duration_ms: Opt[int] = UNSET
     svg: Opt[dict[str, Any]] = UNSET
+    n: Opt[int] = UNSET
 
 
 class McpToolFilter(Model):

@@ -39,5 +39,5 @@ def _says_something(value: Any) -> bool:
     if isinstance(value, dict):
         return any(name != SPELLING and _says_something(inner) for name, inner in cast("dict[str, Any]", value).items())
     if isinstance(value, list):
-        return any(_says_something(inner) for inner in cast("list[Any]", value))
+        return any(_says_something(inner) for inner in cast("Any", value))
     return bool(value)

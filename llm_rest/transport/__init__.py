@@ -1,0 +1,97 @@
+"""How bytes travel: one HTTP request out, one answer back, for sync and async callers by the same code.
+
+The whole of a call is written once as a coroutine over the `Transport` below; `drive` runs it for sync callers, whose
+transport never suspends, so no thread and no event loop is involved. Nothing here knows vendors or wires. Before changing
+this package, know that importing it loads no HTTP client: `blocking` and `asynchronous` do, when a client is made.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from msgspec import Struct
+
+from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+T = TypeVar("T")
+
+
+class Hidden(Protocol):
+    """A header value that is taken out of its wrapper only while the request is written."""
+
+    def reveal(self) -> str: ...
+
+
+class HttpRequest(Struct, frozen=True):
+    """A request as bytes. Its repr shows neither headers nor body, because tracebacks are recorded with local variables."""
+
+    method: str
+    url: str
+    headers: dict[str, str | Hidden]
+    body: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"<{self.method} {self.url}, {len(self.body)} bytes>"
+
+
+class HttpAnswer(Struct, frozen=True):
+    """A complete answer, its content coding undone. Header names are lower case; repeated ones are joined with commas."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def __repr__(self) -> str:
+        return f"<{self.status}, {len(self.body)} bytes>"
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """How long a call may take, in seconds; `None` is no limit.
+
+    `connect` ends a connection attempt, `first_byte` the wait for the head of the answer once the request is sent, `total`
+    the whole call. Most vendors send the head of a whole answer only when it is complete, so `first_byte` is unlimited.
+    """
+
+    connect: float | None = 10.0
+    first_byte: float | None = None
+    total: float | None = 600.0
+
+    def __post_init__(self) -> None:
+        for name in ("connect", "first_byte", "total"):
+            value: object = getattr(self, name)
+            if value is not None and not is_duration(value):
+                raise ConfigError(f"timeout {name} must be a positive number of seconds or None, not {value!r}")
+
+
+def is_duration(value: object) -> bool:
+    """Whether `value` is a positive, finite number of seconds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0 and math.isfinite(value)
+
+
+class Transport(Protocol):
+    """What a call needs of the outside world. The sync one never suspends."""
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
+        """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None:
+        """Close every connection. Later calls raise `ClientClosedError`."""
+        ...
+
+
+def drive(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never suspends: shared code over a sync transport."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    work.close()
+    raise RuntimeError("a synchronous call tried to wait for an event loop")

@@ -1,0 +1,240 @@
+"""The transport of async callers, on asyncio and trio: `httpx.AsyncHTTPTransport` over anyio.
+
+The mirror image of `blocking`, with the waits of an event loop. Connections belong to the loop they were made in; another
+loop gets a set of its own.
+"""
+
+# ruff: noqa: ASYNC109 - the parameters named timeout are those of httpcore's interface
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+import httpcore
+import httpx
+from anyio.lowlevel import EventLoopToken, current_token
+
+from .addresses import public_address
+from .connections import (
+    IN_PROCESS,
+    KEEP_ALIVE,
+    InProcess,
+    OwnRequest,
+    context_for,
+    for_client,
+    has_leftover,
+    proxy_for,
+    target,
+)
+from .exchange import AT_ONCE, Connection, Deadline, Exchanges, Home, RawHeaders, together
+from .problems import timed_out
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import AsyncIterator, Iterable
+
+    from . import HttpRequest
+
+
+class AsyncTransport(Exchanges):
+    """Sends requests over up to `max_connections` connections of its own, or through the `httpx.AsyncClient` given.
+
+    With `public_only` hosts that resolve to private addresses are refused, and no proxy is used.
+    """
+
+    def __init__(self, *, max_connections: int = 100, http: Any = None, public_only: bool = False) -> None:
+        super().__init__()
+        self._max = max_connections
+        self._http = http
+        self._public_only = public_only
+        self._loop: EventLoopToken | None = None
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await anyio.sleep(seconds)
+
+    async def _enter(self, deadline: Deadline) -> Home:
+        home, loop = self._home, current_token()
+        if home is None or self._loop != loop:
+            self._loop = loop
+            home = self._home = Home(anyio.Semaphore(self._max, fast_acquire=True))
+        slots = cast("anyio.Semaphore", home.slots)
+        try:
+            slots.acquire_nowait()
+        except anyio.WouldBlock:
+            with anyio.move_on_after(deadline.left()):
+                await slots.acquire()
+                return home
+            raise timed_out("pool") from None
+        return home
+
+    def _connect(self, origin: str) -> Connection:
+        if origin.startswith(IN_PROCESS):
+            return InProcess(origin)
+        if self._http is not None:
+            return _OfClient(origin, self._http)
+        return _Own(origin, public_only=self._public_only)
+
+
+class _Reading:
+    """An answer being read, whoever sent the request."""
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+        self._response: httpx.Response | None = None
+        self._pieces: AsyncIterator[bytes] | None = None
+
+    def _begin(self, response: httpx.Response) -> tuple[int, RawHeaders]:
+        self._response = response
+        self._pieces = aiter(cast("httpx.AsyncByteStream", response.stream))
+        return response.status_code, response.headers.raw
+
+    async def read(self) -> bytes | None:
+        assert self._pieces is not None
+        return await anext(self._pieces, None)
+
+    async def _end(self) -> None:
+        pieces, self._pieces = self._pieces, None
+        # An iteration left half-way is a generator that has to be closed in its own task.
+        if pieces is not None and hasattr(pieces, "aclose"):
+            await cast("Any", pieces).aclose()
+        response, self._response = self._response, None
+        if response is not None:
+            await response.aclose()
+
+    async def _abandon(self) -> None:
+        with anyio.CancelScope(shield=True), suppress(Exception):
+            await self._end()
+
+
+class _Own(_Reading):
+    """One connection that is ours alone."""
+
+    def __init__(self, origin: str, *, public_only: bool) -> None:
+        super().__init__(origin)
+        proxy = None if public_only else proxy_for(origin)
+        tls = context_for(origin)
+        self._backend = _Network(public_only=public_only)
+        self._transport = httpx.AsyncHTTPTransport(
+            verify=tls, proxy=proxy, trust_env=False, limits=httpx.Limits(max_connections=1)
+        )
+        self._line: httpcore.AsyncHTTPConnection | None = None
+        if proxy is None and hasattr(self._transport, "_pool"):
+            url = target(origin)
+            self._line = httpcore.AsyncHTTPConnection(
+                httpcore.Origin(url.raw_scheme, url.raw_host, url.port or (443 if url.scheme == "https" else 80)),
+                ssl_context=tls,
+                keepalive_expiry=KEEP_ALIVE,
+                network_backend=self._backend,
+            )
+            self._transport._pool = self._line  # type: ignore[assignment]
+
+    def usable(self) -> bool:
+        return self._line is None or (self._line.is_idle() and not self._line.has_expired())
+
+    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        self._backend.deadline = deadline
+        return self._begin(await self._transport.handle_async_request(OwnRequest(request, deadline)))
+
+    async def finish(self) -> bool:
+        await self._end()
+        return self._line is None or (self._line.is_idle() and not has_leftover(self._line))
+
+    async def close(self) -> None:
+        await self._abandon()
+        with anyio.CancelScope(shield=True), suppress(Exception):
+            await self._transport.aclose()
+
+
+class _OfClient(_Reading):
+    """One exchange through a client of the caller's, which keeps its own connections."""
+
+    def __init__(self, origin: str, http: httpx.AsyncClient) -> None:
+        super().__init__(origin)
+        self._http = http
+
+    def usable(self) -> bool:
+        return False
+
+    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        built = for_client(request, deadline, self._http)
+        return self._begin(await self._http.send(built, stream=True, follow_redirects=False))
+
+    async def finish(self) -> bool:
+        await self._end()
+        return False
+
+    async def close(self) -> None:
+        await self._abandon()
+
+
+class _Network(httpcore.AsyncNetworkBackend):
+    """Sockets whose every wait ends with the deadline of the exchange they serve."""
+
+    def __init__(self, *, public_only: bool) -> None:
+        self._inner = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+        self._public_only = public_only
+        self.deadline: Deadline
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        if self._public_only:
+            # The address that was looked at is the one connected to: the name may mean another a moment later.
+            host = public_address(host, await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        return _Stream(await self._inner.connect_tcp(host, port, timeout, local_address, socket_options), self)
+
+    def left(self) -> float | None:
+        seconds = self.deadline.left()
+        if seconds is not None and seconds <= 0:
+            raise httpcore.ReadTimeout(self.deadline.phase)
+        return seconds
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """A socket of `_Network`. The pieces of a small request leave together, when the answer is first waited for."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream, network: _Network) -> None:
+        self._inner = inner
+        self._network = network
+        self._unsent: list[bytes] = []
+        self._asked = False
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._asked = False
+        self._unsent.append(buffer)
+        if len(buffer) > AT_ONCE:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        for piece in together(unsent):
+            await self._inner.write(piece, self._network.left())
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if not self._asked:
+            self._asked = True
+            # A server that refuses early may have answered before it stopped reading.
+            with suppress(httpcore.WriteError):
+                await self._flush()
+            self._network.deadline.sent()
+        return await self._inner.read(max_bytes, self._network.left())
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        return _Stream(await self._inner.start_tls(ssl_context, server_hostname, timeout), self._network)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)

@@ -1,0 +1,225 @@
+"""The transport of sync callers: blocking sockets under `httpx.HTTPTransport`, usable from many threads."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+import httpcore
+import httpx
+
+from .addresses import public_address
+from .connections import (
+    IN_PROCESS,
+    KEEP_ALIVE,
+    InProcess,
+    OwnRequest,
+    context_for,
+    for_client,
+    has_leftover,
+    proxy_for,
+    target,
+)
+from .exchange import AT_ONCE, Connection, Deadline, Exchanges, Home, RawHeaders, together
+from .problems import timed_out
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterable, Iterator
+
+    from . import HttpRequest
+
+
+class SyncTransport(Exchanges):
+    """Sends requests over up to `max_connections` connections of its own, or through the `httpx.Client` given.
+
+    With `public_only` hosts that resolve to private addresses are refused, and no proxy is used.
+    """
+
+    def __init__(self, *, max_connections: int = 100, http: Any = None, public_only: bool = False) -> None:
+        super().__init__()
+        self._max = max_connections
+        self._http = http
+        self._public_only = public_only
+        self._process = 0
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)  # noqa: ASYNC251 - nothing else runs while a sync caller waits
+
+    async def _enter(self, deadline: Deadline) -> Home:
+        home = self._home
+        if home is None or self._process != os.getpid():
+            # After a fork the parent goes on using its sockets, and a lock may be held by a thread that is gone.
+            self._process = os.getpid()
+            home = self._home = Home(threading.Semaphore(self._max))
+        slots = cast("threading.Semaphore", home.slots)
+        if not slots.acquire(blocking=False) and not slots.acquire(timeout=deadline.left()):
+            raise timed_out("pool")
+        return home
+
+    def _connect(self, origin: str) -> Connection:
+        if origin.startswith(IN_PROCESS):
+            return InProcess(origin)
+        if self._http is not None:
+            return _OfClient(origin, self._http)
+        return _Own(origin, public_only=self._public_only)
+
+
+class _Reading:
+    """An answer being read, whoever sent the request."""
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+        self._response: httpx.Response | None = None
+        self._pieces: Iterator[bytes] = iter(())
+
+    def _begin(self, response: httpx.Response) -> tuple[int, RawHeaders]:
+        self._response = response
+        self._pieces = iter(cast("httpx.SyncByteStream", response.stream))
+        return response.status_code, response.headers.raw
+
+    async def read(self) -> bytes | None:
+        return next(self._pieces, None)
+
+    def _end(self) -> None:
+        if self._response is not None:
+            self._response.close()
+            self._response = None
+            self._pieces = iter(())
+
+
+class _Own(_Reading):
+    """One connection that is ours alone."""
+
+    def __init__(self, origin: str, *, public_only: bool) -> None:
+        super().__init__(origin)
+        proxy = None if public_only else proxy_for(origin)
+        tls = context_for(origin)
+        self._backend = _Network(public_only=public_only)
+        self._transport = httpx.HTTPTransport(
+            verify=tls, proxy=proxy, trust_env=False, limits=httpx.Limits(max_connections=1)
+        )
+        self._line: httpcore.HTTPConnection | None = None
+        if proxy is None and hasattr(self._transport, "_pool"):
+            url = target(origin)
+            self._line = httpcore.HTTPConnection(
+                httpcore.Origin(url.raw_scheme, url.raw_host, url.port or (443 if url.scheme == "https" else 80)),
+                ssl_context=tls,
+                keepalive_expiry=KEEP_ALIVE,
+                network_backend=self._backend,
+            )
+            self._transport._pool = self._line  # type: ignore[assignment]
+
+    def usable(self) -> bool:
+        return self._line is None or (self._line.is_idle() and not self._line.has_expired())
+
+    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        self._backend.deadline = deadline
+        return self._begin(self._transport.handle_request(OwnRequest(request, deadline)))
+
+    async def finish(self) -> bool:
+        self._end()
+        return self._line is None or (self._line.is_idle() and not has_leftover(self._line))
+
+    async def close(self) -> None:
+        with suppress(Exception):
+            self._end()
+        with suppress(Exception):
+            self._transport.close()
+
+
+class _OfClient(_Reading):
+    """One exchange through a client of the caller's, which keeps its own connections."""
+
+    def __init__(self, origin: str, http: httpx.Client) -> None:
+        super().__init__(origin)
+        self._http = http
+
+    def usable(self) -> bool:
+        return False
+
+    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        built = for_client(request, deadline, self._http)
+        return self._begin(self._http.send(built, stream=True, follow_redirects=False))
+
+    async def finish(self) -> bool:
+        self._end()
+        return False
+
+    async def close(self) -> None:
+        with suppress(Exception):
+            self._end()
+
+
+class _Network(httpcore.NetworkBackend):
+    """Sockets whose every wait ends with the deadline of the exchange they serve."""
+
+    def __init__(self, *, public_only: bool) -> None:
+        self._inner = httpcore.SyncBackend()
+        self._public_only = public_only
+        self.deadline: Deadline
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        if self._public_only:
+            # The address that was looked at is the one connected to: the name may mean another a moment later.
+            host = public_address(host, socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        return _Stream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options), self)
+
+    def left(self) -> float | None:
+        seconds = self.deadline.left()
+        if seconds is not None and seconds <= 0:
+            raise httpcore.ReadTimeout(self.deadline.phase)
+        return seconds
+
+
+class _Stream(httpcore.NetworkStream):
+    """A socket of `_Network`. The pieces of a small request leave together, when the answer is first waited for."""
+
+    def __init__(self, inner: httpcore.NetworkStream, network: _Network) -> None:
+        self._inner = inner
+        self._network = network
+        self._unsent: list[bytes] = []
+        self._asked = False
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._asked = False
+        self._unsent.append(buffer)
+        if len(buffer) > AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        for piece in together(unsent):
+            self._inner.write(piece, self._network.left())
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if not self._asked:
+            self._asked = True
+            # A server that refuses early may have answered before it stopped reading.
+            with suppress(httpcore.WriteError):
+                self._flush()
+            self._network.deadline.sent()
+        return self._inner.read(max_bytes, self._network.left())
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, timeout), self._network)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)

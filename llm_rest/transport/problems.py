@@ -1,0 +1,73 @@
+"""An exception of the HTTP client as one of ours.
+
+Classes are told by name, because `httpx` and `httpx2` spell the same tree. The result keeps text only, never the exception
+it came from: its frames hold requests with their headers.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+from ..errors import (
+    ClientClosedError,
+    ConfigError,
+    ConnectError,
+    LLMError,
+    ProtocolError,
+    ProxyError,
+    TimeoutError_,
+    TLSError,
+    TransportError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PHASES = {"ConnectTimeout": "connect", "PoolTimeout": "pool"}
+"""What was waited for when a timeout of that name passed; any other is a wait for the answer."""
+
+WAITED_FOR = {
+    "connect": "connecting took too long",
+    "pool": "no connection became free in time",
+    "first_byte": "the answer did not begin in time",
+    "total": "the call took too long",
+}
+
+
+def timed_out(phase: str) -> TimeoutError_:
+    """The error for a deadline that passed."""
+    return TimeoutError_(WAITED_FOR[phase], phase=phase)
+
+
+def as_ours(problem: Exception, phase: str) -> LLMError:
+    """The error of ours that `problem` is; `phase` is what a timeout means at that moment."""
+    if isinstance(problem, LLMError):
+        return problem
+    names = [kind.__name__ for kind in type(problem).__mro__]
+    text = str(problem) or names[0]
+    if "TimeoutException" in names or isinstance(problem, TimeoutError):
+        return timed_out(PHASES.get(names[0], phase))
+    if "ProxyError" in names:
+        return ProxyError(f"the proxy: {text}")
+    if "ConnectError" in names:
+        refusal = next((cause for cause in _causes(problem) if isinstance(cause, ssl.SSLError)), None)
+        return TLSError(f"TLS: {refusal}") if refusal else ConnectError(f"cannot connect: {text}")
+    if "NetworkError" in names or isinstance(problem, OSError):
+        return ConnectError(f"the connection broke: {text}")
+    if "RemoteProtocolError" in names:
+        return ProtocolError(text)
+    if names[0] in ("LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeEncodeError"):
+        return ConfigError(f"the request cannot be sent: {text}")
+    if isinstance(problem, RuntimeError) and "closed" in text:
+        return ClientClosedError("the HTTP client given as http= is closed")
+    return TransportError(f"{names[0]}: {text}")
+
+
+def _causes(problem: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = problem
+    for _ in range(10):
+        if seen is None:
+            return
+        yield seen
+        seen = seen.__cause__ or seen.__context__

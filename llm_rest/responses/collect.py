@@ -1,0 +1,227 @@
+"""One item of a streamed answer, collected from its events.
+
+Before changing this file, know what hosts do: a delta may come for an item or a part that nobody announced, and every `done`
+replaces what was collected. What was never ended is `incomplete`, so a call that was cut can never look finished.
+"""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ..unknown import Unknown
+from . import events as ev
+from .items import AnyItem, CodeInterpreterCall, CustomToolCall, FunctionCall, McpCall, Message, Reasoning
+from .parts import OutputText, ReasoningText, RefusalPart, SummaryText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .parts import AnyAnnotation, ContentPart, Logprob
+
+UNANNOUNCED: dict[type, AnyItem] = {
+    OutputText: Message(role="assistant", content=[]),
+    RefusalPart: Message(role="assistant", content=[]),
+    ReasoningText: Reasoning(summary=[]),
+    SummaryText: Reasoning(summary=[]),
+    FunctionCall: FunctionCall(call_id="", name="", arguments=""),
+    CustomToolCall: CustomToolCall(call_id="", name="", input=""),
+    McpCall: McpCall(server_label="", name="", arguments=""),
+    CodeInterpreterCall: CodeInterpreterCall(),
+}
+"""What an item is that only its deltas tell of, by the first of them."""
+
+
+class Text:
+    """A text that grows, and what hangs on it."""
+
+    __slots__ = ("annotations", "known", "logprobs", "text")
+
+    def __init__(self) -> None:
+        self.text = StringIO()
+        self.known: ContentPart | None = None  # the part as its end told it
+        self.annotations: list[AnyAnnotation] = []
+        self.logprobs: list[Logprob] = []
+
+    def replace(self, text: str) -> None:
+        """Forget what was collected for the complete text."""
+        self.text = StringIO()
+        self.text.write(text)
+
+
+class Collected:
+    """What has come of one item; `item` is the item as far as it has come."""
+
+    __slots__ = ("begun", "ended", "first", "parts", "summary", "text")
+
+    def __init__(self) -> None:
+        self.begun: AnyItem | None = None
+        self.ended: AnyItem | None = None
+        self.first: type | None = None  # what the first delta was about
+        self.parts: dict[int, tuple[type, Text]] = {}
+        self.summary: dict[int, Text] = {}
+        self.text: StringIO | None = None  # arguments, input or code of a call
+
+    def item(self) -> AnyItem | None:
+        """The item as its end told it, else as far as it has come, marked incomplete."""
+        if self.ended is not None:
+            return self.ended
+        begun = self.begun
+        if begun is None:
+            begun = UNANNOUNCED.get(self.first) if self.first is not None else None
+        text = "" if self.text is None else self.text.getvalue()
+        match begun:
+            case None | Unknown():
+                return begun
+            case Message():
+                return replace(begun, status="incomplete", content=self._content())
+            case Reasoning():
+                summary = [SummaryText(text=self.summary[index].text.getvalue()) for index in sorted(self.summary)]
+                content = [part for part in self._content() if isinstance(part, ReasoningText)]
+                return replace(begun, status="incomplete", summary=summary, content=content or UNSET)
+            case FunctionCall() | McpCall():
+                return replace(begun, status="incomplete", arguments=text or begun.arguments)
+            case CustomToolCall():
+                return replace(begun, status="incomplete", input=text or begun.input)
+            case CodeInterpreterCall():
+                return replace(begun, status="incomplete", code=text or begun.code)
+            case _:
+                return replace(begun, status="incomplete")
+
+    def _content(self) -> list[ContentPart]:
+        return [_part(*self.parts[index]) for index in sorted(self.parts)]
+
+    # -- the item
+
+    def on_added(self, event: ev.OutputItemAdded) -> None:
+        self.begun = event.item
+
+    def on_done(self, event: ev.OutputItemDone) -> None:
+        self.ended = event.item
+
+    # -- its parts
+
+    def on_part_added(self, event: ev.ContentPartAdded) -> None:
+        if event.part is not None:
+            self.part(event.content_index, type(event.part)).known = _unless_text(event.part)
+
+    def on_part_done(self, event: ev.ContentPartDone) -> None:
+        if event.part is not None:
+            self.part(event.content_index, type(event.part)).known = event.part
+
+    def on_text(self, event: ev.OutputTextDelta) -> None:
+        part = self.part(event.content_index, OutputText)
+        part.text.write(event.delta)
+        if event.logprobs:
+            part.logprobs.extend(event.logprobs)
+
+    def on_text_done(self, event: ev.OutputTextDone) -> None:
+        part = self.part(event.content_index, OutputText)
+        part.replace(event.text)
+        if event.logprobs:
+            part.logprobs = list(event.logprobs)
+
+    def on_annotation(self, event: ev.OutputTextAnnotationAdded) -> None:
+        if event.annotation is not None:
+            self.part(event.content_index, OutputText).annotations.append(event.annotation)
+
+    def on_refusal(self, event: ev.RefusalDelta) -> None:
+        self.part(event.content_index, RefusalPart).text.write(event.delta)
+
+    def on_refusal_done(self, event: ev.RefusalDone) -> None:
+        self.part(event.content_index, RefusalPart).replace(event.refusal)
+
+    def on_reasoning(self, event: ev.ReasoningTextDelta | ev.ReasoningDelta) -> None:
+        self.part(event.content_index, ReasoningText).text.write(event.delta)
+
+    def on_reasoning_done(self, event: ev.ReasoningTextDone | ev.ReasoningDone) -> None:
+        self.part(event.content_index, ReasoningText).replace(event.text)
+
+    def part(self, index: int, kind: type) -> Text:
+        """The part at `index`, begun as a `kind` where it is new."""
+        found = self.parts.get(index)
+        if found is None:
+            found = self.parts[index] = (kind, Text())
+            self.first = self.first or kind
+        return found[1]
+
+    # -- its summary
+
+    def on_summary_added(self, event: ev.ReasoningSummaryPartAdded) -> None:
+        self.summary_part(event.summary_index)
+
+    def on_summary(self, event: ev.ReasoningSummaryTextDelta) -> None:
+        self.summary_part(event.summary_index).text.write(event.delta)
+
+    def on_summary_done(self, event: ev.ReasoningSummaryTextDone) -> None:
+        self.summary_part(event.summary_index).replace(event.text)
+
+    def summary_part(self, index: int) -> Text:
+        """The part of the summary at `index`."""
+        found = self.summary.get(index)
+        if found is None:
+            found = self.summary[index] = Text()
+            self.first = self.first or SummaryText
+        return found
+
+    # -- the text of a call
+
+    def grow(self, kind: type, delta: str) -> None:
+        """Add to the arguments, input or code of a call of that kind."""
+        self.first = self.first or kind
+        if self.text is None:
+            self.text = StringIO()
+        self.text.write(delta)
+
+    def settle(self, kind: type, text: str) -> None:
+        """Replace the arguments, input or code of a call by the complete text."""
+        self.text = None
+        self.grow(kind, text)
+
+
+def _unless_text(part: ContentPart) -> ContentPart | None:
+    """A part that no delta fills is known as soon as it is announced."""
+    return None if isinstance(part, OutputText | RefusalPart | ReasoningText) else part
+
+
+def _part(kind: type, collected: Text) -> ContentPart:
+    if collected.known is not None:
+        return collected.known
+    text = collected.text.getvalue()
+    if issubclass(kind, RefusalPart):
+        return RefusalPart(refusal=text)
+    if issubclass(kind, ReasoningText):
+        return ReasoningText(text=text)
+    return OutputText(text=text, annotations=collected.annotations, logprobs=collected.logprobs or UNSET)
+
+
+HANDLERS: dict[type, Callable[[Collected, Any], None]] = {
+    ev.OutputTextDelta: Collected.on_text,
+    ev.FunctionCallArgumentsDelta: lambda item, event: item.grow(FunctionCall, event.delta),
+    ev.ReasoningSummaryTextDelta: Collected.on_summary,
+    ev.ReasoningTextDelta: Collected.on_reasoning,
+    ev.ReasoningDelta: Collected.on_reasoning,
+    ev.RefusalDelta: Collected.on_refusal,
+    ev.CustomToolCallInputDelta: lambda item, event: item.grow(CustomToolCall, event.delta),
+    ev.McpCallArgumentsDelta: lambda item, event: item.grow(McpCall, event.delta),
+    ev.CodeInterpreterCodeDelta: lambda item, event: item.grow(CodeInterpreterCall, event.delta),
+    ev.OutputItemAdded: Collected.on_added,
+    ev.OutputItemDone: Collected.on_done,
+    ev.ContentPartAdded: Collected.on_part_added,
+    ev.ContentPartDone: Collected.on_part_done,
+    ev.OutputTextDone: Collected.on_text_done,
+    ev.OutputTextAnnotationAdded: Collected.on_annotation,
+    ev.RefusalDone: Collected.on_refusal_done,
+    ev.ReasoningTextDone: Collected.on_reasoning_done,
+    ev.ReasoningDone: Collected.on_reasoning_done,
+    ev.ReasoningSummaryPartAdded: Collected.on_summary_added,
+    ev.ReasoningSummaryTextDone: Collected.on_summary_done,
+    ev.FunctionCallArgumentsDone: lambda item, event: item.settle(FunctionCall, event.arguments),
+    ev.CustomToolCallInputDone: lambda item, event: item.settle(CustomToolCall, event.input),
+    ev.McpCallArgumentsDone: lambda item, event: item.settle(McpCall, event.arguments),
+    ev.CodeInterpreterCodeDone: lambda item, event: item.settle(CodeInterpreterCall, event.code),
+}
+"""What an event about an item does to it; the other events change nothing of it."""

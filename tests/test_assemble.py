@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ EVERYTHING = RESPONSE.decode(
 OUTPUT: list[Any] = EVERYTHING.output
 
 
-def assembled(events: list[ev.AnyEvent]) -> Response:
+def assembled(events: Sequence[ev.AnyEvent]) -> Response:
     assembler = Assembler()
     for event in events:
         assembler.feed(event)

@@ -1,0 +1,842 @@
+"""The documents of the Anthropic Messages API: requests, answers, stream events and errors.
+
+Follows the Messages reference of Anthropic and the types of its SDK 2.10.0 (both read 2026-11-20), in their order. One struct
+serves a block wherever it occurs, sent or received. Before changing this file, know that tool inputs stay `Raw` (their text is
+what the model wrote), and that what only describes one document (usage details, container, diagnostics) stays plain JSON,
+because it goes into leftovers as it came.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Raw, field
+
+from ...unknown import Decoder, Model, Open, Opt
+
+Plain = dict[str, Any]
+
+# --- what many blocks have ------------------------------------------------------------------------------------------
+
+
+class CacheControl(Model):
+    """Ends a stretch of the prompt that may be cached; `ttl` is five minutes unless said."""
+
+    type: Literal["ephemeral"] | str = "ephemeral"
+    ttl: Opt[Literal["5m", "1h"] | str] = UNSET
+
+
+class Block(Model, tag_field="type"):
+    """One piece of a message's content."""
+
+
+class MarkableBlock(Block):
+    """A block that may end a cached stretch."""
+
+    cache_control: Opt[CacheControl] = UNSET
+
+
+class CitationsConfig(Model):
+    enabled: Opt[bool] = UNSET
+
+
+class Caller(Model):
+    """Who made a call: the model (`direct`), or code it runs, by the id of that run."""
+
+    type: Literal["direct", "code_execution_20250825", "code_execution_20260120"] | str
+    tool_id: Opt[str] = UNSET
+
+
+# --- sources of images and documents --------------------------------------------------------------------------------
+
+
+class Base64Source(Model, tag_field="type", tag="base64"):
+    media_type: str
+    data: str
+
+
+class TextSource(Model, tag_field="type", tag="text"):
+    media_type: str
+    data: str
+
+
+class UrlSource(Model, tag_field="type", tag="url"):
+    url: str
+
+
+class FileSource(Model, tag_field="type", tag="file"):
+    file_id: str
+
+
+class ContentSource(Model, tag_field="type", tag="content"):
+    """A document given as blocks."""
+
+    content: str | list[Open[Text | Image]]
+
+
+ImageSource = Open[Base64Source | UrlSource | FileSource]
+DocumentSource = Open[Base64Source | TextSource | ContentSource | UrlSource | FileSource]
+
+
+# --- citations ------------------------------------------------------------------------------------------------------
+
+
+class Citation(Model, tag_field="type"):
+    """Where a statement comes from; ends are exclusive."""
+
+    cited_text: str
+
+
+class DocumentCitation(Citation):
+    document_index: int
+    document_title: Opt[str] = UNSET
+    file_id: Opt[str] = UNSET  # in answers only; sent back it is refused
+
+
+class CharLocation(DocumentCitation, tag="char_location"):
+    start_char_index: int
+    end_char_index: int
+
+
+class PageLocation(DocumentCitation, tag="page_location"):
+    start_page_number: int
+    end_page_number: int
+
+
+class ContentBlockLocation(DocumentCitation, tag="content_block_location"):
+    start_block_index: int
+    end_block_index: int
+
+
+class SearchResultLocation(Citation, tag="search_result_location"):
+    search_result_index: int
+    source: str
+    title: Opt[str] = UNSET
+    start_block_index: int
+    end_block_index: int
+
+
+class WebSearchResultLocation(Citation, tag="web_search_result_location"):
+    url: str
+    title: Opt[str] = UNSET
+    encrypted_index: str
+
+
+AnyCitation = Open[CharLocation | PageLocation | ContentBlockLocation | SearchResultLocation | WebSearchResultLocation]
+
+
+# --- blocks people and models write ---------------------------------------------------------------------------------
+
+
+class Text(MarkableBlock, tag="text"):
+    text: str
+    citations: Opt[list[AnyCitation]] = UNSET
+
+
+class ImageTransformations(Model):
+    oversized_image: Opt[Literal["downsize", "error"] | str] = UNSET
+
+
+class Image(MarkableBlock, tag="image"):
+    source: ImageSource
+    transformations: Opt[ImageTransformations] = UNSET
+
+
+class Document(MarkableBlock, tag="document"):
+    source: DocumentSource
+    title: Opt[str] = UNSET
+    context: Opt[str] = UNSET
+    citations: Opt[CitationsConfig] = UNSET
+
+
+class SearchResult(MarkableBlock, tag="search_result"):
+    """A finding of the caller's own search, which the model can cite."""
+
+    source: str
+    title: str
+    content: list[Text]
+    citations: Opt[CitationsConfig] = UNSET
+
+
+class ToolReference(MarkableBlock, tag="tool_reference"):
+    """A tool found by a search over deferred tools."""
+
+    tool_name: str
+
+
+class BrowserState(MarkableBlock, tag="browser_state"):
+    tabs: list[Plain]
+    state_changes: Opt[list[Plain]] = UNSET
+
+
+class ContainerUpload(MarkableBlock, tag="container_upload"):
+    """A file for, or from, the container that runs code."""
+
+    file_id: str
+
+
+class Thinking(Block, tag="thinking"):
+    """What the model thought, or a summary; goes back unchanged or not at all."""
+
+    thinking: str
+    signature: str
+
+
+class RedactedThinking(Block, tag="redacted_thinking"):
+    data: str
+
+
+class ToolUse(MarkableBlock, tag="tool_use"):
+    """The model asks for a tool to be run."""
+
+    id: str
+    name: str
+    input: Raw
+    caller: Opt[Caller] = UNSET
+    toolset_name: Opt[str] = UNSET
+
+
+class ToolResult(MarkableBlock, tag="tool_result"):
+    """What the tool gave; stands first in the user message right after its call."""
+
+    tool_use_id: str
+    content: Opt[str | list[Open[Text | Image | Document | SearchResult | ToolReference | BrowserState]]] = UNSET
+    is_error: Opt[bool] = UNSET
+    toolset_name: Opt[str] = UNSET
+
+
+# --- blocks of tools the vendor runs --------------------------------------------------------------------------------
+
+
+class ServerToolUse(MarkableBlock, tag="server_tool_use"):
+    id: str
+    name: str
+    input: Raw
+    caller: Opt[Caller] = UNSET
+
+
+class ServerToolResult(MarkableBlock):
+    """What a tool of the vendor gave."""
+
+    tool_use_id: str
+
+
+class ToolError(Model, tag_field="type"):
+    error_code: str
+    error_message: Opt[str] = UNSET
+
+
+class WebSearchResult(Model, tag_field="type", tag="web_search_result"):
+    url: str
+    title: str
+    encrypted_content: str
+    page_age: Opt[str] = UNSET
+
+
+class WebSearchError(ToolError, tag="web_search_tool_result_error"):
+    """The search failed, which is not an error of the answer."""
+
+
+class WebSearchToolResult(ServerToolResult, tag="web_search_tool_result"):
+    content: list[Open[WebSearchResult]] | Open[WebSearchError]
+    caller: Opt[Caller] = UNSET
+
+
+class WebFetchResult(Model, tag_field="type", tag="web_fetch_result"):
+    url: str
+    content: Document
+    retrieved_at: Opt[str] = UNSET
+
+
+class WebFetchError(ToolError, tag="web_fetch_tool_result_error"):
+    """The page could not be fetched."""
+
+
+class WebFetchToolResult(ServerToolResult, tag="web_fetch_tool_result"):
+    content: Open[WebFetchResult | WebFetchError]
+    caller: Opt[Caller] = UNSET
+
+
+class CodeOutput(Model, tag_field="type", tag="code_execution_output"):
+    file_id: str
+
+
+class CodeResult(Model, tag_field="type", tag="code_execution_result"):
+    stdout: str
+    stderr: str
+    return_code: int
+    content: list[Open[CodeOutput]]
+    abort_reason: Opt[str] = UNSET
+
+
+class EncryptedCodeResult(Model, tag_field="type", tag="encrypted_code_execution_result"):
+    encrypted_stdout: str
+    stderr: str
+    return_code: int
+    content: list[Open[CodeOutput]]
+    abort_reason: Opt[str] = UNSET
+
+
+class CodeError(ToolError, tag="code_execution_tool_result_error"):
+    """The code could not be run."""
+
+
+class CodeExecutionToolResult(ServerToolResult, tag="code_execution_tool_result"):
+    content: Open[CodeResult | EncryptedCodeResult | CodeError]
+
+
+class BashOutput(Model, tag_field="type", tag="bash_code_execution_output"):
+    file_id: str
+
+
+class BashResult(Model, tag_field="type", tag="bash_code_execution_result"):
+    stdout: str
+    stderr: str
+    return_code: int
+    content: list[Open[BashOutput]]
+
+
+class BashError(ToolError, tag="bash_code_execution_tool_result_error"):
+    """The command could not be run."""
+
+
+class BashCodeExecutionToolResult(ServerToolResult, tag="bash_code_execution_tool_result"):
+    content: Open[BashResult | BashError]
+
+
+class EditorView(Model, tag_field="type", tag="text_editor_code_execution_view_result"):
+    content: str
+    file_type: str
+    num_lines: Opt[int] = UNSET
+    start_line: Opt[int] = UNSET
+    total_lines: Opt[int] = UNSET
+
+
+class EditorCreate(Model, tag_field="type", tag="text_editor_code_execution_create_result"):
+    is_file_update: bool
+
+
+class EditorReplace(Model, tag_field="type", tag="text_editor_code_execution_str_replace_result"):
+    lines: Opt[list[str]] = UNSET
+    new_lines: Opt[int] = UNSET
+    new_start: Opt[int] = UNSET
+    old_lines: Opt[int] = UNSET
+    old_start: Opt[int] = UNSET
+
+
+class EditorError(ToolError, tag="text_editor_code_execution_tool_result_error"):
+    """The file could not be edited."""
+
+
+class TextEditorCodeExecutionToolResult(ServerToolResult, tag="text_editor_code_execution_tool_result"):
+    content: Open[EditorView | EditorCreate | EditorReplace | EditorError]
+
+
+class ToolsFound(Model, tag_field="type", tag="tool_search_tool_search_result"):
+    tool_references: list[ToolReference]
+
+
+class ToolSearchError(ToolError, tag="tool_search_tool_result_error"):
+    """The search over tools failed."""
+
+
+class ToolSearchToolResult(ServerToolResult, tag="tool_search_tool_result"):
+    content: Open[ToolsFound | ToolSearchError]
+
+
+class AdvisorResult(Model, tag_field="type", tag="advisor_result"):
+    text: str
+    stop_reason: Opt[str] = UNSET
+
+
+class AdvisorRedactedResult(Model, tag_field="type", tag="advisor_redacted_result"):
+    encrypted_content: str
+    stop_reason: Opt[str] = UNSET
+
+
+class AdvisorError(ToolError, tag="advisor_tool_result_error"):
+    """The advisor gave no answer."""
+
+
+class AdvisorToolResult(ServerToolResult, tag="advisor_tool_result"):
+    content: Open[AdvisorResult | AdvisorRedactedResult | AdvisorError]
+
+
+class McpToolUse(MarkableBlock, tag="mcp_tool_use"):
+    id: str
+    name: str
+    server_name: str
+    input: Raw
+
+
+class McpToolResult(ServerToolResult, tag="mcp_tool_result"):
+    is_error: Opt[bool] = UNSET
+    content: Opt[str | list[Open[Text]]] = UNSET
+
+
+class McpListedTool(Model):
+    name: str
+    description: Opt[str] = UNSET
+    input_schema: Any = UNSET
+
+
+class McpToolListing(Block, tag="mcp_tool_listing"):
+    """The tools of an MCP server as the model saw them."""
+
+    mcp_server_name: str
+    tools: list[McpListedTool]
+
+
+# --- blocks that change the conversation itself ---------------------------------------------------------------------
+
+
+class Compaction(MarkableBlock, tag="compaction"):
+    """Stands for everything before it; null content is a compaction that failed."""
+
+    content: Opt[str] = UNSET
+    encrypted_content: Opt[str] = UNSET
+    signature: Opt[str] = UNSET
+    tool_changes: Opt[list[Plain]] = UNSET
+
+
+class FallbackModel(Model):
+    model: str
+
+
+class Fallback(Block, tag="fallback"):
+    """Another model went on from here."""
+
+    from_: FallbackModel = field(name="from")
+    to: FallbackModel
+    trigger: Opt[Plain] = UNSET
+
+
+class ChangedTool(Model):
+    """A tool by its name, its MCP server, or its whole definition, as `type` says."""
+
+    type: Literal["tool_reference", "mcp_tool_reference", "mcp_toolset_reference", "tool_definition"] | str
+    name: Opt[str] = UNSET
+    server_name: Opt[str] = UNSET
+    definition: Opt[Tool] = UNSET
+
+
+class ToolAddition(MarkableBlock, tag="tool_addition"):
+    """From here on a tool can be called; in system messages."""
+
+    tool: ChangedTool
+
+
+class ToolRemoval(MarkableBlock, tag="tool_removal"):
+    """From here on a tool can no longer be called; in system messages."""
+
+    tool: ChangedTool
+
+
+AnyBlock = Open[
+    Text
+    | Image
+    | Document
+    | SearchResult
+    | ToolReference
+    | BrowserState
+    | ContainerUpload
+    | Thinking
+    | RedactedThinking
+    | ToolUse
+    | ToolResult
+    | ServerToolUse
+    | WebSearchToolResult
+    | WebFetchToolResult
+    | CodeExecutionToolResult
+    | BashCodeExecutionToolResult
+    | TextEditorCodeExecutionToolResult
+    | ToolSearchToolResult
+    | AdvisorToolResult
+    | McpToolUse
+    | McpToolResult
+    | McpToolListing
+    | Compaction
+    | Fallback
+    | ToolAddition
+    | ToolRemoval
+]
+
+
+# --- the request ----------------------------------------------------------------------------------------------------
+
+
+class SystemOutputConfig(Model):
+    effort: Opt[str] = UNSET
+
+
+class InputMessage(Model):
+    """One turn, or part of one. The last two fields belong to system messages."""
+
+    role: Literal["user", "assistant", "system"] | str
+    content: Opt[str | list[AnyBlock]] = UNSET
+    clear_at: Opt[Literal["next_user_message", "never"] | str] = UNSET
+    output_config: Opt[SystemOutputConfig] = UNSET
+
+
+class UserLocation(Model):
+    type: Opt[Literal["approximate"] | str] = UNSET
+    city: Opt[str] = UNSET
+    region: Opt[str] = UNSET
+    country: Opt[str] = UNSET
+    timezone: Opt[str] = UNSET
+
+
+class McpToolConfig(Model):
+    enabled: Opt[bool] = UNSET
+    defer_loading: Opt[bool] = UNSET
+
+
+class Tool(Model):
+    """A tool of the caller, or one of the vendor's where `type` names it. Tools have no common tag, so one struct has all fields."""
+
+    type: Opt[str] = UNSET
+    name: Opt[str] = UNSET
+    description: Opt[str] = UNSET
+    input_schema: Opt[Plain] = UNSET
+    strict: Opt[bool] = UNSET
+    cache_control: Opt[CacheControl] = UNSET
+    input_examples: Opt[list[Plain]] = UNSET
+    eager_input_streaming: Opt[bool] = UNSET
+    defer_loading: Opt[bool] = UNSET
+    allowed_callers: Opt[list[str]] = UNSET
+    # web search and fetch
+    max_uses: Opt[int] = UNSET
+    allowed_domains: Opt[list[str]] = UNSET
+    blocked_domains: Opt[list[str]] = UNSET
+    user_location: Opt[UserLocation] = UNSET
+    response_inclusion: Opt[str] = UNSET
+    citations: Opt[CitationsConfig] = UNSET
+    max_content_tokens: Opt[int] = UNSET
+    use_cache: Opt[bool] = UNSET
+    url_sources: Opt[Plain] = UNSET
+    # editor, computer and browser
+    max_characters: Opt[int] = UNSET
+    display_width_px: Opt[int] = UNSET
+    display_height_px: Opt[int] = UNSET
+    display_number: Opt[int] = UNSET
+    enable_zoom: Opt[bool] = UNSET
+    # advisor
+    model: Opt[str] = UNSET
+    max_tokens: Opt[int] = UNSET
+    caching: Opt[CacheControl] = UNSET
+    # toolsets
+    mcp_server_name: Opt[str] = UNSET
+    default_config: Opt[McpToolConfig] = UNSET
+    configs: Opt[dict[str, Plain]] = UNSET
+    tools: Opt[list[McpListedTool]] = UNSET
+
+
+class ToolChoice(Model):
+    type: Literal["auto", "any", "tool", "none"] | str
+    name: Opt[str] = UNSET
+    disable_parallel_tool_use: Opt[bool] = UNSET
+
+
+class ThinkingConfig(Model):
+    type: Literal["adaptive", "enabled", "disabled", "between_tools"] | str
+    budget_tokens: Opt[int] = UNSET
+    display: Opt[Literal["summarized", "omitted", "updates"] | str] = UNSET
+    block_binding: Opt[Plain] = UNSET
+
+
+class OutputFormat(Model):
+    type: Literal["json_schema"] | str
+    schema: Opt[Plain] = UNSET
+
+
+class TaskBudget(Model):
+    type: Literal["tokens"] | str
+    total: int
+    remaining: Opt[int] = UNSET
+
+
+class OutputConfig(Model):
+    effort: Opt[Literal["low", "medium", "high", "xhigh", "max"] | str] = UNSET
+    format: Opt[OutputFormat] = UNSET
+    task_budget: Opt[TaskBudget] = UNSET
+
+
+class Metadata(Model):
+    user_id: Opt[str] = UNSET
+
+
+class McpServerTools(Model):
+    enabled: Opt[bool] = UNSET
+    allowed_tools: Opt[list[str]] = UNSET
+
+
+class McpServer(Model):
+    """A remote MCP server. `authorization_token` is a secret; `tool_configuration` is the older way to choose its tools."""
+
+    type: Literal["url"] | str
+    url: str
+    name: str
+    authorization_token: Opt[str] = UNSET
+    tool_configuration: Opt[McpServerTools] = UNSET
+
+
+class Threshold(Model):
+    type: Literal["input_tokens", "tool_uses"] | str
+    value: int
+
+
+class ContextEdit(Model):
+    """One way to shorten the context, as `type` names it."""
+
+    type: Literal["clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"] | str
+    trigger: Opt[Threshold] = UNSET
+    keep: Any = UNSET
+    clear_at_least: Opt[Threshold] = UNSET
+    exclude_tools: Opt[list[str]] = UNSET
+    clear_tool_inputs: Opt[bool | list[str]] = UNSET
+    pause_after_compaction: Opt[bool] = UNSET
+    instructions: Opt[str] = UNSET
+
+
+class ContextManagement(Model):
+    edits: Opt[list[ContextEdit]] = UNSET
+
+
+class CompactionConfig(Model):
+    """Asks for a compaction and nothing else."""
+
+    type: Literal["summarize"] | str
+    instructions: Opt[str] = UNSET
+
+
+class Skill(Model):
+    type: Literal["anthropic", "custom"] | str
+    skill_id: str
+    version: Opt[str] = UNSET
+
+
+class Container(Model):
+    id: Opt[str] = UNSET
+    skills: Opt[list[Skill]] = UNSET
+
+
+class Diagnostics(Model):
+    previous_message_id: Opt[str] = UNSET
+
+
+class Request(Model):
+    """`POST /v1/messages`. Clouds take the model from the URL and the version and betas from the body."""
+
+    anthropic_version: Opt[str] = UNSET
+    anthropic_beta: Opt[list[str]] = UNSET
+    model: Opt[str] = UNSET
+    max_tokens: int
+    messages: list[InputMessage]
+    system: Opt[str | list[Text]] = UNSET
+    stream: Opt[bool] = UNSET
+    stop_sequences: Opt[list[str]] = UNSET
+    temperature: Opt[float | int] = UNSET
+    top_p: Opt[float | int] = UNSET
+    top_k: Opt[int] = UNSET
+    tools: Opt[list[Tool]] = UNSET
+    tool_choice: Opt[ToolChoice] = UNSET
+    thinking: Opt[ThinkingConfig] = UNSET
+    output_config: Opt[OutputConfig] = UNSET
+    metadata: Opt[Metadata] = UNSET
+    cache_control: Opt[CacheControl] = UNSET
+    service_tier: Opt[Literal["auto", "standard_only"] | str] = UNSET
+    speed: Opt[Literal["standard", "fast"] | str] = UNSET
+    inference_geo: Opt[str] = UNSET
+    container: Opt[str | Container] = UNSET
+    diagnostics: Opt[Diagnostics] = UNSET
+    mcp_servers: Opt[list[McpServer]] = UNSET
+    context_management: Opt[ContextManagement] = UNSET
+    compaction: Opt[CompactionConfig] = UNSET
+    fallbacks: Opt[str | list[Plain]] = UNSET
+    fallback_credit_token: Opt[Any] = UNSET
+    thread: Opt[Plain] = UNSET
+    billing_policy: Opt[Plain] = UNSET
+    output_format: Opt[OutputFormat] = UNSET
+
+
+REQUEST: Decoder[Request] = Decoder(Request)
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+class Usage(Model):
+    """Token counts. `input_tokens` leaves out what was read from or written to the cache."""
+
+    input_tokens: int
+    cache_creation_input_tokens: Opt[int] = UNSET
+    cache_read_input_tokens: Opt[int] = UNSET
+    cache_creation: Opt[dict[str, int]] = UNSET  # ephemeral_5m_input_tokens, ephemeral_1h_input_tokens
+    output_tokens: int
+    output_tokens_details: Opt[dict[str, int]] = UNSET  # thinking_tokens
+    server_tool_use: Opt[dict[str, int]] = UNSET  # web_search_requests, web_fetch_requests
+    service_tier: Opt[Literal["standard", "priority", "batch"] | str] = UNSET
+    speed: Opt[str] = UNSET
+    inference_geo: Opt[str] = UNSET
+    iterations: Opt[list[Plain]] = UNSET
+
+
+StopReason = Literal[
+    "end_turn",
+    "stop_sequence",
+    "tool_use",
+    "max_tokens",
+    "model_context_window_exceeded",
+    "pause_turn",
+    "refusal",
+    "compaction",
+]
+
+
+class Message(Model, tag_field="type", tag="message"):
+    """The answer. `stop_reason` is null only at the start of a stream."""
+
+    id: str
+    role: Literal["assistant"] | str = "assistant"
+    model: str
+    content: list[AnyBlock]
+    stop_reason: Opt[StopReason | str] = UNSET
+    stop_sequence: Opt[str] = UNSET
+    stop_details: Opt[Plain] = UNSET  # type, category, explanation of a refusal
+    container: Opt[Plain] = UNSET  # id, expires_at, skills
+    diagnostics: Opt[Any] = UNSET
+    context_management: Opt[Plain] = UNSET  # applied_edits
+    input_transformations: Opt[list[Plain]] = UNSET  # type, path, reason
+    usage: Usage
+
+
+class ErrorDetail(Model):
+    type: str
+    message: str
+    details: Opt[Any] = UNSET
+
+
+class Error(Model, tag_field="type", tag="error"):
+    """What went wrong: the body of a refused request, and an event of a stream that breaks off."""
+
+    error: ErrorDetail
+    request_id: Opt[str] = UNSET
+
+
+RESPONSE: Decoder[Message | Error] = Decoder(Message | Error)
+"""Decodes an answer, and the error body that stands in its place."""
+
+
+# --- stream events --------------------------------------------------------------------------------------------------
+
+
+class Event(Model, tag_field="type"):
+    """One step of a streamed answer."""
+
+
+class MessageStart(Event, tag="message_start"):
+    """The answer so far: no content, input counts only."""
+
+    message: Message
+
+
+class ContentBlockStart(Event, tag="content_block_start"):
+    """A block begins; a tool's result comes whole, everything else nearly empty."""
+
+    index: int
+    content_block: AnyBlock
+
+
+class TextDelta(Model, tag_field="type", tag="text_delta"):
+    text: str
+
+
+class InputJsonDelta(Model, tag_field="type", tag="input_json_delta"):
+    partial_json: str
+
+
+class ThinkingDelta(Model, tag_field="type", tag="thinking_delta"):
+    thinking: str
+    estimated_tokens: Opt[int] = UNSET
+
+
+class SignatureDelta(Model, tag_field="type", tag="signature_delta"):
+    """The whole signature, once."""
+
+    signature: str
+
+
+class CitationsDelta(Model, tag_field="type", tag="citations_delta"):
+    citation: AnyCitation
+
+
+class CompactionDelta(Model, tag_field="type", tag="compaction_delta"):
+    """The whole compaction, once."""
+
+    content: Opt[str] = UNSET
+    encrypted_content: Opt[str] = UNSET
+
+
+class ContentBlockDelta(Event, tag="content_block_delta"):
+    index: int
+    delta: Open[TextDelta | InputJsonDelta | ThinkingDelta | SignatureDelta | CitationsDelta | CompactionDelta]
+
+
+class ContentBlockStop(Event, tag="content_block_stop"):
+    index: int
+
+
+class Ending(Model):
+    """How the answer ended."""
+
+    stop_reason: Opt[StopReason | str] = UNSET
+    stop_sequence: Opt[str] = UNSET
+    stop_details: Opt[Plain] = UNSET
+    container: Opt[Plain] = UNSET
+
+
+class DeltaUsage(Model):
+    """Counts up to here: each overwrites what came before, and what is absent stays."""
+
+    output_tokens: int
+    input_tokens: Opt[int] = UNSET
+    cache_creation_input_tokens: Opt[int] = UNSET
+    cache_read_input_tokens: Opt[int] = UNSET
+    cache_creation: Opt[dict[str, int]] = UNSET
+    output_tokens_details: Opt[dict[str, int]] = UNSET
+    server_tool_use: Opt[dict[str, int]] = UNSET
+    service_tier: Opt[str] = UNSET
+    speed: Opt[str] = UNSET
+    inference_geo: Opt[str] = UNSET
+    iterations: Opt[list[Plain]] = UNSET
+
+
+class MessageDelta(Event, tag="message_delta"):
+    """One or more near the end."""
+
+    delta: Ending
+    usage: Opt[DeltaUsage] = UNSET
+    context_management: Opt[Plain] = UNSET
+    input_transformations: Opt[list[Plain]] = UNSET
+
+
+class MessageStop(Event, tag="message_stop"):
+    """The stream is complete; without it, it broke off."""
+
+
+class Ping(Event, tag="ping"):
+    """Nothing happened."""
+
+
+AnyEvent = Open[
+    MessageStart
+    | ContentBlockStart
+    | ContentBlockDelta
+    | ContentBlockStop
+    | MessageDelta
+    | MessageStop
+    | Ping
+    | Error
+]
+
+EVENT: Decoder[AnyEvent] = Decoder(AnyEvent)

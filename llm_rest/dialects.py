@@ -51,12 +51,334 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
 
 
 class ChatDialect(Struct, frozen=True, kw_only=True):
-    """Facts of a host that serves `openai_chat`."""
+    """Facts of a host that serves `openai_chat`. Fields of the request are named as that wire spells them."""
 
     path: str = "/chat/completions"
-    issuer: str = "openai"
+    issuer: str = OPENAI
     """Who can use the opaque reasoning state this host hands out."""
+
+    # --- the request ---
+    lacks: tuple[str, ...] = ("top_k",)
+    """Fields of a request, and `name` of a message, that the host does not take. They stay behind and are reported."""
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    seed_field: Literal["seed", "random_seed"] = "seed"
+    counts_logprobs: bool = False
+    """`logprobs` is the number of alternatives, not a switch beside `top_logprobs`."""
+    formats: tuple[str, ...] = ("text", "json_object", "json_schema")
+    """The kinds of `response_format` the host takes."""
+    search_models: tuple[str, ...] = ("gpt-4o-search-preview", "gpt-4o-mini-search-preview", "gpt-5-search-api")
+    """Beginnings of the names of models that take `web_search_options`."""
+
+    # --- messages ---
+    system_role: Literal["developer", "system"] = "developer"
+    """The role of instructions. A host whose role is `system` does not know `developer`."""
+    parts: tuple[str, ...] = ("image_url", "image_data", "file_data", "file_id", "input_audio")
+    """What a user message may hold beside text: images by URL or as base64, files as data, by id or by URL, sound (as an
+    object or, `audio_text`, as bare base64), video."""
+    details: tuple[str, ...] = ("auto", "low", "high", "original")
+    """How closely an image may be looked at."""
+    plain_text: tuple[str, ...] = ()
+    """Roles whose content is a string, never parts."""
+    documents_by_url: bool = False
+    """A file by URL is a `document_url` part; elsewhere the URL stands in `file_data`."""
+    cache_mark: Literal["prompt_cache_breakpoint", "cache_control", ""] = "prompt_cache_breakpoint"
+    """The field of a part that marks the end of what may be cached."""
+    refusals: bool = True
+    """An assistant message has a `refusal`; elsewhere it is sent as content."""
+    alternates: bool = False
+    """Refuses two messages of one role in a row."""
+
+    # --- tools ---
+    tool_choices: tuple[str, ...] = ("none", "auto", "required", "function", "custom", "allowed_tools")
+    custom_tools: bool = True
+    strict_tools: bool = True
+    needs_parameters: bool = False
+    """Refuses a function without `parameters`."""
+    longest_call_id: int = 40
+    exact_call_id: bool = False
+    """A call's id is letters and digits, as many as `longest_call_id`."""
+    groups_calls: bool = False
+    """Wants the calls of a turn in one message, followed by all their outputs."""
+    missing_call_state: dict[str, Any] = {}
+    """The `extra_content` that the first call of a turn has to carry where the host's own was lost."""
+
+    # --- reasoning ---
+    efforts: dict[str, str] = {}
+    """Reasoning efforts the host does not know, and the nearest it does."""
+    effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
+    """Where the effort stands: a word of its own, or `reasoning.effort`."""
+    effort_none: dict[str, Any] = {}
+    """What is sent for the effort `none` where the host has no such word."""
+    reasoning_field: Literal["", "reasoning_content", "reasoning", "reasoning_details", "thinking"] = ""
+    """Where the host puts what the model thought; `thinking` is a part of the content."""
+    replay_reasoning: Literal["never", "with_tools", "always"] = "never"
+    """When the host wants its own reasoning back: with messages that call tools, or with all."""
+    requires_reasoning: bool = False
+    """Refuses a message with calls that lacks the reasoning field; where nothing is known, an empty text does."""
+    think_tags: bool = False
+    """Text may begin with `<think>...</think>`, which is reasoning."""
+
+    # --- usage ---
+    output_tokens: Literal["completion", "completion_and_reasoning", "total_minus_prompt"] = "completion"
+    """What makes up the output: `completion_tokens` alone, with reasoning tokens added, or what the total leaves."""
+
+
+_OPENAI_OPTIONS = (
+    "top_k",
+    "store",
+    "metadata",
+    "safety_identifier",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "prompt_cache_options",
+    "moderation",
+    "verbosity",
+    "service_tier",
+    "user",
+    "modalities",
+    "audio",
+    "prediction",
+    "web_search_options",
+)
+_THINKING_OFF = {"thinking": {"type": "disabled"}}
+_TEMPLATE_OFF = {"chat_template_kwargs": {"enable_thinking": False}}
+
+
+def _lacks(*more: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The options that only OpenAI is known to take, except `but`, and `more`."""
+    return (*(name for name in _OPENAI_OPTIONS if name not in but), *more)
+
+
+COMPATIBLE = ChatDialect(
+    issuer="compatible",
+    lacks=_lacks(),
+    max_tokens_field="max_tokens",
+    search_models=(),
+    system_role="system",
+    parts=("image_url", "image_data"),
+    details=("auto", "low", "high"),
+    cache_mark="",
+    refusals=False,
+    tool_choices=("none", "auto", "required", "function"),
+    custom_tools=False,
+    strict_tools=False,
+)
+"""What can be expected of any compatible host: the basics, and nothing that only OpenAI is known to take."""
+
+_VLLM = replace(
+    COMPATIBLE,
+    lacks=_lacks(but=("top_k",)),
+    parts=("image_url", "image_data", "input_audio", "video_url"),
+    strict_tools=True,
+    effort_none=_TEMPLATE_OFF,
+    reasoning_field="reasoning",
+    replay_reasoning="always",
+)
+
+_OPENROUTER = replace(
+    COMPATIBLE,
+    lacks=_lacks(
+        but=("top_k", "user", "metadata", "prompt_cache_key", "modalities", "audio", "prediction", "verbosity")
+    ),
+    max_tokens_field="max_completion_tokens",
+    parts=("image_url", "image_data", "file_data", "file_url", "input_audio", "video_url"),
+    cache_mark="cache_control",
+    strict_tools=True,
+    effort_field="reasoning",
+    reasoning_field="reasoning_details",
+    replay_reasoning="always",
+)
+
+CHAT_HOSTS: dict[str, ChatDialect] = {
+    "openai": ChatDialect(),
+    "azure_openai": ChatDialect(issuer="azure_openai"),
+    "anthropic": replace(
+        COMPATIBLE,
+        path="/v1/chat/completions",
+        issuer="anthropic",
+        lacks=_lacks("frequency_penalty", "presence_penalty", "seed", "logprobs", "top_logprobs", "logit_bias"),
+        formats=("text",),
+    ),
+    "google": replace(
+        COMPATIBLE,
+        path="/v1beta/openai/chat/completions",
+        issuer="google",
+        lacks=_lacks("logit_bias", "logprobs", "top_logprobs"),
+        parts=("image_url", "image_data", "input_audio"),
+        missing_call_state={"google": {"thought_signature": "skip_thought_signature_validator"}},
+        output_tokens="total_minus_prompt",
+    ),
+    "xai": replace(
+        COMPATIBLE,
+        issuer="xai",
+        lacks=_lacks(but=("user",)),
+        max_tokens_field="max_completion_tokens",
+        strict_tools=True,
+        reasoning_field="reasoning_content",
+        output_tokens="completion_and_reasoning",
+    ),
+    "groq": replace(
+        COMPATIBLE,
+        issuer="groq",
+        lacks=_lacks("logprobs", "top_logprobs", "logit_bias", "name", but=("service_tier", "user")),
+        max_tokens_field="max_completion_tokens",
+        strict_tools=True,
+        reasoning_field="reasoning",
+        replay_reasoning="with_tools",
+    ),
+    "deepseek": replace(
+        COMPATIBLE,
+        issuer="deepseek",
+        lacks=_lacks("logit_bias"),
+        formats=("text", "json_object"),
+        parts=(),
+        tool_choices=("none", "auto"),
+        strict_tools=True,
+        groups_calls=True,
+        efforts={"minimal": "low", "medium": "high", "xhigh": "high"},
+        effort_none=_THINKING_OFF,
+        reasoning_field="reasoning_content",
+        replay_reasoning="with_tools",
+        requires_reasoning=True,
+    ),
+    "sambanova": replace(
+        COMPATIBLE,
+        issuer="sambanova",
+        lacks=_lacks("frequency_penalty", "presence_penalty", "logit_bias", "seed", "n", but=("top_k",)),
+        formats=("json_object", "json_schema"),
+        parts=("image_data",),
+        effort_none=_TEMPLATE_OFF,
+        reasoning_field="reasoning",
+        replay_reasoning="with_tools",
+    ),
+    "together": replace(
+        COMPATIBLE,
+        issuer="together",
+        lacks=_lacks(but=("top_k",)),
+        counts_logprobs=True,
+        parts=("image_url", "image_data", "input_audio", "video_url"),
+        plain_text=("system", "tool"),
+        reasoning_field="reasoning",
+        replay_reasoning="with_tools",
+        think_tags=True,
+    ),
+    "fireworks": replace(
+        COMPATIBLE,
+        issuer="fireworks",
+        lacks=_lacks(but=("top_k", "user", "metadata", "prompt_cache_key", "prediction", "service_tier")),
+        strict_tools=True,
+        reasoning_field="reasoning_content",
+        replay_reasoning="always",
+    ),
+    "cerebras": replace(
+        COMPATIBLE,
+        issuer="cerebras",
+        lacks=_lacks(but=("user", "prediction", "service_tier", "prompt_cache_key")),
+        max_tokens_field="max_completion_tokens",
+        parts=(),
+        strict_tools=True,
+        reasoning_field="reasoning",
+        replay_reasoning="with_tools",
+    ),
+    "openrouter": replace(_OPENROUTER, issuer="openrouter"),
+    "mistral": replace(
+        COMPATIBLE,
+        issuer="mistral",
+        lacks=_lacks(
+            "logit_bias",
+            "logprobs",
+            "top_logprobs",
+            "stream_options",
+            but=("top_k", "prompt_cache_key", "prediction", "service_tier", "metadata"),
+        ),
+        seed_field="random_seed",
+        parts=("image_url", "image_data", "file_id", "file_url", "audio_text"),
+        documents_by_url=True,
+        strict_tools=True,
+        needs_parameters=True,
+        longest_call_id=9,
+        exact_call_id=True,
+        reasoning_field="thinking",
+        replay_reasoning="always",
+    ),
+    "meta": replace(
+        COMPATIBLE,
+        issuer="meta",
+        lacks=_lacks("stop"),
+        max_tokens_field="max_completion_tokens",
+        tool_choices=("auto",),
+        efforts={"none": "minimal"},
+        reasoning_field="reasoning_content",
+    ),
+    "huggingface": replace(COMPATIBLE, issuer="huggingface", lacks=_lacks(but=("top_k",)), reasoning_field="reasoning"),
+    "ollama": replace(
+        COMPATIBLE,
+        path="/v1/chat/completions",
+        issuer="ollama",
+        lacks=_lacks("logit_bias", "n", "parallel_tool_calls"),
+        parts=("image_data",),
+        tool_choices=("auto",),
+        reasoning_field="reasoning",
+    ),
+    "vllm": replace(_VLLM, issuer="vllm"),
+    "llamacpp": replace(
+        _VLLM,
+        issuer="llamacpp",
+        tool_choices=("none", "auto", "required"),
+        reasoning_field="reasoning_content",
+        replay_reasoning="with_tools",
+    ),
+    "lmstudio": replace(
+        COMPATIBLE,
+        issuer="lmstudio",
+        lacks=_lacks(but=("top_k",)),
+        formats=("text", "json_schema"),
+        reasoning_field="reasoning_content",
+        think_tags=True,
+    ),
+    "alibaba": replace(
+        COMPATIBLE,
+        issuer="alibaba",
+        lacks=_lacks(but=("top_k",)),
+        effort_none={"enable_thinking": False},
+        reasoning_field="reasoning_content",
+    ),
+    "moonshot": replace(
+        COMPATIBLE,
+        issuer="moonshot",
+        parts=("image_data",),
+        effort_none=_THINKING_OFF,
+        reasoning_field="reasoning_content",
+        replay_reasoning="with_tools",
+        requires_reasoning=True,
+    ),
+    "zai": replace(
+        COMPATIBLE,
+        issuer="zai",
+        effort_none=_THINKING_OFF,
+        reasoning_field="reasoning_content",
+        replay_reasoning="always",
+    ),
+    "minimax": replace(
+        COMPATIBLE, issuer="minimax", reasoning_field="reasoning_details", replay_reasoning="always", think_tags=True
+    ),
+    "perplexity": replace(
+        COMPATIBLE,
+        issuer="perplexity",
+        lacks=_lacks("tools", "tool_choice", "parallel_tool_calls", but=("top_k", "web_search_options")),
+        alternates=True,
+    ),
+    "snowflake": replace(_OPENROUTER, issuer="snowflake"),
+    "vercel_gateway": replace(_OPENROUTER, issuer="vercel_gateway"),
+    "nebius": replace(_VLLM, issuer="nebius"),
+    "deepinfra": replace(_VLLM, issuer="deepinfra"),
+    "crusoe": replace(_VLLM, issuer="crusoe"),
+    "heroku": replace(COMPATIBLE, issuer="heroku", reasoning_field="reasoning"),
+    "bedrock_mantle": replace(_VLLM, issuer="bedrock_mantle", max_tokens_field="max_completion_tokens"),
+    "github_copilot": replace(COMPATIBLE, issuer="github_copilot"),
+    "compatible": COMPATIBLE,
+}
+"""The dialect of every host we know of, by the vendor's name."""
 
 
 class MessagesDialect(Struct, frozen=True, kw_only=True):

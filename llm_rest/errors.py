@@ -9,9 +9,9 @@ response or client object is ever kept on one.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 Code = Literal["auth_error", "rate_limit", "network_error", "invalid_request", "unknown"]
 
@@ -20,7 +20,7 @@ _UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028\u20
 _SECRETS = re.compile(
     r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}"
     r"|\b((?:sk|pk|rk|gsk|xai|hf|csk|fw|tgp|nvapi|key)[-_])[\w-]{8,}"
-    r"|\b(AIza)[\w-]{20,}"
+    r"|\b(AIza)[\w-]{20,}|\b(eyJ)[\w-]{10,}\.[\w.-]+"
     r"|((?:api[-_]?key|x-goog-api-key|access_token|key)[\"']?\s*[=:]\s*[\"']?)[\w.~+/-]{8,}"
 )
 
@@ -65,6 +65,8 @@ class ErrorRules(Struct, frozen=True, kw_only=True):
     """Worth another attempt although the class of the error is not."""
     final: tuple[str | int, ...] = ()
     """Not worth another attempt although the class of the error is."""
+    quota_words: tuple[str, ...] = ()
+    """Words in the body of a rate limit that say it is a quota, which waiting a minute does not fill again."""
 
 
 class LLMError(Exception):
@@ -100,10 +102,11 @@ class LLMError(Exception):
         super().__init__(self.message)
         self.status = status
         self.vendor = vendor
-        self.vendor_code = vendor_code
-        self.vendor_type = vendor_type
+        # These three are the vendor's words, or whatever stands in its place.
+        self.vendor_code = vendor_code if vendor_code is None else printable(vendor_code, 200)
+        self.vendor_type = vendor_type if vendor_type is None else printable(vendor_type, 200)
+        self.request_id = request_id if request_id is None else printable(request_id, 200)
         self.model = model
-        self.request_id = request_id
         self.retry_after = retry_after
         self.attempts = attempts
         self.partial = partial
@@ -120,9 +123,9 @@ class LLMError(Exception):
         return _revive, (type(self), self.message, self.__dict__)
 
     def to_dict(self) -> dict[str, Any]:
-        """The error as plain data, for logs and for other processes."""
+        """The error as plain data, for logs and for other processes. Bodies and partial answers stay out."""
         names = "code kind message retryable status vendor vendor_code vendor_type model request_id retry_after hint"
-        return {name: getattr(self, name) for name in names.split()}
+        return {name: getattr(self, name) for name in names.split()} | {"attempts": to_builtins(self.attempts)}
 
     def to_response(self) -> dict[str, Any]:
         """The error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
@@ -236,10 +239,13 @@ class AuthError(APIError):
     """The key was refused."""
 
     code = "auth_error"
+    hint = "check the API key and where it comes from"
 
 
 class PermissionDenied(AuthError):
     """The key is valid and may not do this."""
+
+    hint = "check what the key, its project and its region may use"
 
 
 class RateLimitError(APIError):
@@ -253,6 +259,7 @@ class QuotaError(RateLimitError):
     """The account has no credit or quota left; waiting does not help."""
 
     retryable = False
+    hint = "add credit, or raise the limit with the vendor"
 
 
 class OverloadedError(APIError):
@@ -280,14 +287,19 @@ class ContextTooLong(InvalidRequest):
 
     limit: int | None = None
     requested: int | None = None
+    hint = "shorten the input, or lower max_output_tokens"
 
 
 class RequestTooLarge(InvalidRequest):
     """The request body is too large."""
 
+    hint = "send less, or smaller images and files"
+
 
 class NotFound(InvalidRequest):
     """The model, response or URL does not exist."""
+
+    hint = "check the name of the model, and the base URL"
 
 
 class InvalidReasoningState(InvalidRequest):
@@ -375,66 +387,90 @@ BY_STATUS: dict[int, type[APIError]] = {
 }
 """The class for a status where neither the vendor's code nor its type says more."""
 
-BY_WORD: dict[str, type[APIError]] = {
-    "insufficient_quota": QuotaError,
-    "billing_error": QuotaError,
-    "billing_not_active": QuotaError,
-    "enforced_spend_limit_reached": QuotaError,
-    "contract_spend_limit_reached": QuotaError,
-    "context_length_exceeded": ContextTooLong,
-    "string_above_max_length": InvalidRequest,
-    "request_too_large": RequestTooLarge,
-    "content_filter": ContentFiltered,
-    "content_policy_violation": ContentFiltered,
-    "authentication_error": AuthError,
-    "invalid_api_key": AuthError,
-    "permission_error": PermissionDenied,
-    "rate_limit_error": RateLimitError,
-    "rate_limit_exceeded": RateLimitError,
-    "overloaded_error": OverloadedError,
-    "overloaded": OverloadedError,
-    "server_overloaded": OverloadedError,
-    "model_not_found": NotFound,
-    "not_found_error": NotFound,
-    "api_error": ServerError,
-    "server_error": ServerError,
-    "internal_server_error": ServerError,
-    "timeout_error": ServerError,
-    "conflict_error": Conflict,
-    "invalid_request_error": InvalidRequest,
+_WORDS: dict[type[APIError], str] = {
+    AuthError: "authentication_error invalid_api_key unauthenticated api_key_invalid",
+    PermissionDenied: "permission_error permission_denied",
+    RateLimitError: "rate_limit_error rate_limit_exceeded resource_exhausted",
+    QuotaError: (
+        "insufficient_quota billing_error billing_not_active enforced_spend_limit_reached contract_spend_limit_reached"
+    ),
+    OverloadedError: "overloaded_error overloaded server_overloaded unavailable",
+    ServerError: (
+        "api_error server_error internal_server_error internal timeout_error deadline_exceeded vector_store_timeout "
+        "insufficient_system_resource"
+    ),
+    NotFound: "model_not_found not_found_error not_found",
+    Conflict: "conflict_error aborted",
+    RequestTooLarge: "request_too_large",
+    ContextTooLong: "context_length_exceeded exceed_context_size_error",
+    InvalidReasoningState: "invalid_encrypted_content",
+    ContentFiltered: (
+        "content_filter content_policy_violation invalid_prompt bio_policy misalignment_policy_violation "
+        "image_content_policy_violation"
+    ),
+    InvalidRequest: (
+        "invalid_request_error invalid_argument failed_precondition out_of_range string_above_max_length "
+        "data_residency_mismatch invalid_image invalid_image_format invalid_base64_image invalid_image_url image_too_large "
+        "image_too_small image_parse_error invalid_image_mode image_file_too_large unsupported_image_media_type "
+        "empty_image_file failed_to_download_image image_file_not_found"
+    ),
 }
+
+BY_WORD: dict[str, type[APIError]] = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 """The class for a vendor's error code or type; codes are looked at before types."""
 
+# What only the text tells, because the vendor has no code for it or another host's code got lost on the way.
 _TOO_LONG = re.compile(
-    r"(?i)context (length|window)|prompt is too long|maximum context|too many (input )?tokens|input is too long"
+    r"(?i)(exceed|longer|larger|maximum|too large|over|limit|reduce).{0,80}context[ _](length|window|size|limit)"
+    r"|context[ _](length|window|size|limit).{0,80}(exceed|longer|overflow|maximum|reduce|smaller)"
+    r"|(prompt|input) is too long|maximum prompt length|too many (input )?tokens|reduce the length of the messages"
+    r"|maximum number of tokens allowed|\d tokens > \d+ maximum"
 )
 _BAD_STATE = re.compile(
     r"(?i)invalid `?signature`? in `?thinking`?|thinking.{0,40}blocks?.{0,60}cannot be modified"
-    r"|encrypted_content.{0,80}(invalid|could not)|thought_?signature"
+    r"|block is bound to a different conversation|encrypted[_ ]content.{0,80}(invalid|could not)|thought_?signature"
+    r"|of type .reasoning. was provided without its required following item"
 )
+_BAD_KEY = re.compile(r"(?i)(incorrect|invalid|bad) api key|api key (not valid|is invalid)")
+_NO_CREDIT = re.compile(r"(?i)credit balance is too low|insufficient (balance|credits?|quota|funds)|out of credits")
+_FILTERED = re.compile(r"(?i)responsible ?ai|content (management policy|policy|filter)|flagged")
 
 
 _NO_RULES = ErrorRules()
 
 
-def error_class(facts: ErrorFacts) -> type[APIError]:
+def error_class(facts: ErrorFacts, rules: ErrorRules = _NO_RULES) -> type[APIError]:
     """The class of error that a vendor's facts describe: by code, then by type, then by status, refined by the text."""
-    found: type[APIError] | None = None
-    for word in (facts.code, facts.type):
-        if found is None and word is not None:
-            found = BY_WORD.get(word.lower())
-    by_status = BY_STATUS.get(facts.status)
-    if found in (None, InvalidRequest) or (found is ServerError and facts.status < 500 and by_status):
-        found = by_status or found
-    if found is None:
-        found = ServerError if facts.status >= 500 else InvalidRequest if facts.status >= 400 else APIError
-    if found in (InvalidRequest, RequestTooLarge) and _TOO_LONG.search(facts.message):
+    status = _status(facts)
+    words = (word.lower() for word in (facts.code, facts.type) if word is not None)
+    found = next((BY_WORD[word] for word in words if word in BY_WORD), None)
+    by_status = BY_STATUS.get(status) or (ServerError if status >= 500 else InvalidRequest if status >= 400 else None)
+    # `invalid_request_error` and `server_error` are written on anything; the status, where there is one, knows better.
+    if found in (None, InvalidRequest) or (found is ServerError and by_status is not None):
+        found = by_status or found or APIError
+    text = facts.message
+    if found in (InvalidRequest, RequestTooLarge, ServerError) and _TOO_LONG.search(text):
         return ContextTooLong
-    if found is InvalidRequest and _BAD_STATE.search(facts.message):
+    if found is InvalidRequest and _BAD_STATE.search(text):
         return InvalidReasoningState
-    if found is ServerError and facts.status == 503 and "overload" in facts.message.lower():
+    if found is InvalidRequest and _BAD_KEY.search(text):
+        return AuthError
+    if found in (InvalidRequest, PermissionDenied) and _FILTERED.search(text):
+        return ContentFiltered
+    if found in (InvalidRequest, PermissionDenied, RateLimitError) and _NO_CREDIT.search(text):
+        return QuotaError
+    if found is RateLimitError and rules.quota_words and any(word in str(facts.body) for word in rules.quota_words):
+        return QuotaError
+    if found is ServerError and status == 503 and "overload" in text.lower():
         return OverloadedError
     return found
+
+
+def _status(facts: ErrorFacts) -> int:
+    """The status of the error: of the answer, or for an error inside a good answer the one its code spells."""
+    code = facts.code or ""
+    inside = facts.status < 400 and len(code) == 3 and code.isdecimal() and code[0] in "45"
+    return int(code) if inside else facts.status
 
 
 def api_error(
@@ -444,8 +480,8 @@ def api_error(
 
     Whether it is retryable is what `x-should-retry` says, else what the vendor's `rules` say, else what its class says.
     """
-    kind = error_class(facts)
-    return kind(
+    kind = error_class(facts, rules)
+    error = kind(
         facts.message or f"the vendor answered with status {facts.status}",
         status=facts.status,
         vendor=vendor,
@@ -457,6 +493,11 @@ def api_error(
         retryable=_retryable(facts, kind, rules),
         body=facts.body,
     )
+    if isinstance(error, ContextTooLong):
+        error.limit, error.requested = _number(_ALLOWED, facts.message), _number(_ASKED, facts.message)
+    elif isinstance(error, ContentFiltered):
+        error.categories = _categories(facts.body)
+    return error
 
 
 def _retryable(facts: ErrorFacts, kind: type[APIError], rules: ErrorRules) -> bool:
@@ -468,3 +509,33 @@ def _retryable(facts: ErrorFacts, kind: type[APIError], rules: ErrorRules) -> bo
         if word in rules.retryable:
             return True
     return kind.retryable
+
+
+_ALLOWED = re.compile(
+    r"(?i)maximum (?:context|prompt) length(?: is| of|:)? ([\d,]+)|> ([\d,]+)|([\d,]+) maximum context length"
+    r"|tokens allowed \(?([\d,]+)|context size \(([\d,]+)|limit is ([\d,]+)"
+)
+_ASKED = re.compile(
+    r"(?i)(?:requested|resulted in|contains|token count|length is)(?: about)? \(?([\d,]+)|too long: ([\d,]+)|request \(([\d,]+)"
+)
+
+
+def _number(pattern: re.Pattern[str], text: str) -> int | None:
+    found = pattern.search(text)
+    digits = next((group for group in found.groups() if group), "").replace(",", "") if found else ""
+    return int(digits) if 0 < len(digits) < 12 else None
+
+
+def _categories(body: Any) -> tuple[str, ...]:
+    """The categories a content filter names: those it acted on, or the list a router passes on."""
+    error = _object(_object(body).get("error"))
+    inner = _object(error.get("innererror"))
+    results = _object(inner.get("content_filter_result") or error.get("content_filter_result"))
+    acted = [name for name, result in results.items() if _object(result).get("filtered") is True]
+    reasons = _object(error.get("metadata")).get("reasons")
+    listed: list[Any] = reasons if isinstance(reasons, list) else []
+    return tuple(printable(str(name), 100) for name in [*acted, *listed][:20])
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

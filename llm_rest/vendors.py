@@ -154,6 +154,7 @@ def _check_surface(wire: str, dialect: Dialect | None) -> None:
 
 RESPONSES, CHAT, MESSAGES = "openai_responses", "openai_chat", "anthropic_messages"
 _V1_CHAT = "/v1/chat/completions"
+_STATELESS = ResponsesDialect(stateless=True)
 
 _ROWS = (
     Vendor(
@@ -190,6 +191,7 @@ _ROWS = (
         base_url="https://generativelanguage.googleapis.com",
         auth=Bearer(env=("GOOGLE_API_KEY", "GEMINI_API_KEY")),
         dialect=ChatDialect(path="/v1beta/openai/chat/completions"),
+        errors=ErrorRules(quota_words=("PerDay",)),
         docs_url="https://ai.google.dev/gemini-api/docs/openai",
     ),
     Vendor(
@@ -205,7 +207,15 @@ _ROWS = (
         wire=CHAT,
         base_url="https://api.groq.com/openai/v1",
         auth=Bearer(env="GROQ_API_KEY"),
-        also=(Surface(RESPONSES),),
+        also=(
+            Surface(
+                RESPONSES,
+                ResponsesDialect(
+                    stateless=True,
+                    lacks=(*_STATELESS.lacks, "truncation", "include", "safety_identifier", "prompt_cache_key"),
+                ),
+            ),
+        ),
         base_url_env=(UrlEnv("GROQ_BASE_URL", path="/openai/v1"),),
         first_byte=600,
         errors=ErrorRules(retryable=("tool_use_failed", "json_validate_failed", 498), final=(413,)),
@@ -217,7 +227,19 @@ _ROWS = (
         base_url="https://api.deepseek.com",
         auth=Bearer(env="DEEPSEEK_API_KEY"),
         dialect=ChatDialect(max_tokens_field="max_tokens"),
-        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages"))),
+        also=(
+            Surface(
+                RESPONSES,
+                ResponsesDialect(
+                    stateless=True,
+                    efforts={"minimal": "low", "medium": "high", "xhigh": "high"},
+                    takes_reasoning_text=True,
+                    groups_calls=True,
+                    checks_ids=False,
+                ),
+            ),
+            Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages")),
+        ),
         first_byte=600,
         errors=ErrorRules(retryable=("insufficient_system_resource",), final=(402,)),
         docs_url="https://api-docs.deepseek.com/api/create-chat-completion",
@@ -228,7 +250,7 @@ _ROWS = (
         base_url="https://api.sambanova.ai/v1",
         auth=Bearer(env="SAMBANOVA_API_KEY"),
         dialect=ChatDialect(max_tokens_field="max_tokens"),
-        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         base_url_env=("SAMBA_NOVA_BASE_URL",),
         docs_url="https://docs.sambanova.ai/docs/en/api-reference/overview",
     ),
@@ -248,7 +270,7 @@ _ROWS = (
         base_url="https://api.fireworks.ai/inference/v1",
         auth=Bearer(env="FIREWORKS_API_KEY"),
         dialect=ChatDialect(max_tokens_field="max_tokens"),
-        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         first_byte=600,
         docs_url="https://docs.fireworks.ai/api-reference/post-chatcompletions",
     ),
@@ -266,8 +288,11 @@ _ROWS = (
         wire=CHAT,
         base_url="https://openrouter.ai/api/v1",
         auth=Bearer(env="OPENROUTER_API_KEY"),
-        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
-        errors=ErrorRules(retryable=("408", "429", "502", "503"), final=("402", "403")),
+        also=(
+            Surface(RESPONSES, ResponsesDialect(stateless=True, only={"store": False})),
+            Surface(MESSAGES, MessagesDialect(path="/messages")),
+        ),
+        errors=ErrorRules(final=("402", "403")),
         docs_url="https://openrouter.ai/docs/api-reference/overview",
     ),
     Vendor(
@@ -276,7 +301,16 @@ _ROWS = (
         base_url="https://api.mistral.ai/v1",
         auth=Bearer(env="MISTRAL_API_KEY"),
         dialect=ChatDialect(max_tokens_field="max_tokens"),
-        also=(Surface(RESPONSES),),
+        also=(
+            Surface(
+                RESPONSES,
+                ResponsesDialect(
+                    stateless=True,
+                    only={"store": False, "background": False, "truncation": "disabled", "top_logprobs": 0},
+                    tools=("function", "namespace"),
+                ),
+            ),
+        ),
         docs_url="https://docs.mistral.ai/api",
     ),
     Vendor(
@@ -284,6 +318,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="https://api.meta.ai/v1",
         auth=Bearer(env="MODEL_API_KEY"),
+        dialect=ResponsesDialect(only={"tool_choice": "auto"}),
         also=(Surface(CHAT), Surface(MESSAGES, MessagesDialect(path="/messages"))),
     ),
     Vendor(
@@ -292,7 +327,7 @@ _ROWS = (
         base_url="https://router.huggingface.co/v1",
         auth=Bearer(env="HF_TOKEN"),
         dialect=ChatDialect(max_tokens_field="max_tokens"),
-        also=(Surface(RESPONSES),),
+        also=(Surface(RESPONSES, _STATELESS),),
         docs_url="https://huggingface.co/docs/inference-providers",
     ),
     # --- on one's own machine ---
@@ -302,7 +337,7 @@ _ROWS = (
         base_url="http://localhost:11434",
         auth=Bearer(env="OLLAMA_API_KEY", optional=True, hosts=("ollama.com",)),
         dialect=ChatDialect(path=_V1_CHAT, max_tokens_field="max_tokens"),
-        also=(Surface(RESPONSES, ResponsesDialect(path="/v1/responses")), Surface(MESSAGES)),
+        also=(Surface(RESPONSES, ResponsesDialect(path="/v1/responses", stateless=True)), Surface(MESSAGES)),
         base_url_env=(UrlEnv("OLLAMA_HOST", port=11434),),
         first_byte=600,
         docs_url="https://docs.ollama.com/api/openai-compatibility",
@@ -402,7 +437,7 @@ _ROWS = (
         wire=CHAT,
         base_url="https://ai-gateway.vercel.sh/v1",
         auth=Bearer(env="AI_GATEWAY_API_KEY"),
-        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         docs_url="https://vercel.com/docs/ai-gateway",
     ),
     Vendor(
@@ -410,7 +445,7 @@ _ROWS = (
         wire=CHAT,
         base_url="https://api.githubcopilot.com",
         auth=Bearer(),
-        also=(Surface(RESPONSES),),
+        also=(Surface(RESPONSES, _STATELESS),),
     ),
     # --- any other host; a key is given by argument only ---
     Vendor(

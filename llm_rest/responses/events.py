@@ -8,12 +8,13 @@ leave `sequence_number` out, some give a new `item_id` in every event (so `outpu
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from msgspec import UNSET
 
 from ..unknown import Decoder, Model, Open, Opt, given
 from .items import AnyItem, ShellOutput
+from .lenient import lenient_event
 from .parts import AnyAnnotation, ContentPart, Logprob, SummaryText
 from .response import Response, ResponseError
 
@@ -555,19 +556,5 @@ TERMINAL = (ResponseCompleted, ResponseIncomplete, ResponseFailed)
 """The events that end a stream; an `error` may come before or instead of one."""
 
 
-def repair_event(value: Any) -> Any:
-    """An event that says `error` at its top and no type, as gateways send it, with its type; anything else as it is."""
-    if not isinstance(value, dict):
-        return value
-    event = cast("dict[str, Any]", value)
-    error = event.get("error")
-    if "type" not in event and error:
-        event = {**event, "type": "error"}
-    if event.get("type") == "error" and isinstance(error, str):
-        event = {name: entry for name, entry in event.items() if name != "error"}
-        event.setdefault("message", error)
-    return event
-
-
-EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=repair_event)
+EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=lenient_event)
 """Decodes one event of a stream."""

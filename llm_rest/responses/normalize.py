@@ -2,8 +2,9 @@
 
 Applied only to a document that did not fit as it came. Accepts messages without `type`, and the spellings of earlier
 designs: `input_image_url` parts, `tool_use` and `tool_result` parts inside messages, nested function tools and choices,
-`response_format`, summaries that are one string. Works on plain values, returns new ones and never changes what it was
-given. The roles `agent` and `human` fit as they come; `Message` itself turns them into what the format calls them.
+`response_format`, summaries that are one string; then what hosts get wrong (`lenient.py`). Works on plain values, returns
+new ones and never changes what it was given. The roles `agent` and `human` fit as they come; `Message` itself turns them
+into what the format calls them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 import msgspec
+
+from .lenient import lenient_items
 
 Plain = dict[str, Any]
 
@@ -21,7 +24,7 @@ def normalize(document: Any) -> Any:
         return document
     request = dict(cast("Plain", document))
     if isinstance(request.get("input"), list):
-        request["input"] = normalize_items(cast("list[Any]", request["input"]))
+        request["input"] = lenient_items(normalize_items(cast("list[Any]", request["input"])), "input")
     if isinstance(request.get("tools"), list):
         request["tools"] = [_flat_function(tool) for tool in cast("list[Any]", request["tools"])]
     if isinstance(request.get("tool_choice"), dict):
@@ -58,8 +61,6 @@ def _item(item: Plain) -> list[Plain]:
 
 def _message(item: Plain) -> list[Plain]:
     content = item.get("content")
-    if content is None:
-        return [{**item, "content": ""}]
     if not isinstance(content, list):
         return [item]
     return _split(item, [_part(part, item.get("role")) for part in cast("Any", content)])

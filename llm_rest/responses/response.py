@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from ..unknown import Decoder, Model, Opt
 from .items import AnyItem
+from .lenient import lenient_response
 from .parts import Leftovers
 from .request import CacheOptions, ConversationRef, ReasoningOptions, TextOptions
 from .tools import AnyTool, ToolChoice
@@ -121,5 +122,5 @@ class CompactedResponse(Model):
     usage: Opt[Usage] = UNSET
 
 
-RESPONSE: Decoder[Response] = Decoder(Response)
+RESPONSE: Decoder[Response] = Decoder(Response, repair=lenient_response)
 """Decodes a response object as a Responses host sends it."""

@@ -1,0 +1,361 @@
+"""Items on their way to a host and back: what is ours stays behind, opaque state goes only to who issued it.
+
+An item with nothing to change is passed through as the same object. Before changing this file, know the three rules of the
+host it follows (OpenAI Responses reference, read 2026-11-20): an id must carry the prefix of its kind; reasoning must be
+followed by the very items it produced, so what follows a reasoning item that is held back loses its id; reasoning without
+encrypted content can only be named to a server that kept it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from ...dialects import ResponsesDialect
+from ...losses import Losses
+from ...responses import (
+    AnyItem,
+    CodeInterpreterCall,
+    Compaction,
+    ComputerCallOutput,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FileSearchCall,
+    FunctionCall,
+    FunctionCallOutput,
+    ImageGenerationCall,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputText,
+    InputVideo,
+    Item,
+    ItemReference,
+    McpApprovalRequest,
+    McpCall,
+    McpListTools,
+    Message,
+    OutputText,
+    PlainText,
+    Reasoning,
+    RefusalPart,
+    ToolSearchCall,
+    ToolSearchOutput,
+    WebSearchCall,
+)
+from ...responses.carriers import PREFIX, digest, seal, sender, unseal
+from ...responses.leftovers import own, report_foreign
+from ...responses.lenient import REPAIRED, WIRE
+from ...unknown import Opt, Unknown, given
+
+ItemT = TypeVar("ItemT", bound=Item)
+
+ID_PREFIX: dict[type[Item], str] = {
+    Message: "msg_",
+    Reasoning: "rs_",
+    FunctionCall: "fc_",
+    FunctionCallOutput: "fc_",
+    CustomToolCall: "ctc_",
+    WebSearchCall: "ws_",
+    FileSearchCall: "fs_",
+    CodeInterpreterCall: "ci_",
+    ImageGenerationCall: "ig_",
+    McpCall: "mcp_",
+    McpListTools: "mcpl_",
+    McpApprovalRequest: "mcpr_",
+    ToolSearchCall: "tsc_",
+    ToolSearchOutput: "tso_",
+    Compaction: "cmp_",
+}
+"""How the ids of each kind begin. Kinds that are not listed are made by this wire's own vendor alone."""
+
+# Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
+CALLS = (FunctionCall, CustomToolCall)
+OUTPUTS = (FunctionCallOutput, CustomToolCallOutput)
+CALLS_AND_OUTPUTS = (*CALLS, *OUTPUTS)
+STATE = (Reasoning, Compaction)
+
+
+def id_prefix(item: Item) -> str:
+    """How an id of this kind of item begins; empty where nobody checks."""
+    # An item with unknown fields is of a subclass made for them.
+    return ID_PREFIX.get(type(item)) or ID_PREFIX.get(cast("Any", type(item).__base__), "")
+
+
+class Held(Struct, tag="held"):
+    """What an envelope of this wire holds: the `encrypted_content` as its host sent it, absent and null included.
+
+    On a host without encryption it holds nothing, and its being there says whose reasoning the item is.
+    """
+
+    encrypted_content: Opt[str] = UNSET
+
+
+# --- towards a host -------------------------------------------------------------------------------------------------
+
+
+def encode_items(items: list[AnyItem], dialect: ResponsesDialect, lost: Losses, *, kept: bool) -> list[AnyItem]:
+    """`items` as the host takes them; the same list where nothing had to change. `kept`: the host may know ids."""
+    encoded: list[AnyItem] = []
+    places: list[int] = []
+    changed = loose = False
+    for i, item in enumerate(items):
+        sent: AnyItem | None = item
+        if not isinstance(item, Unknown):
+            # What a reasoning item produced ends where somebody else speaks.
+            loose = loose and not isinstance(item, OUTPUTS) and not _is_said_to_model(item)
+            sent = _encode_item(item, i, dialect, lost, kept, loose)
+            changed = changed or sent is not item
+            loose = loose or (sent is None and isinstance(item, Reasoning))
+        if sent is not None:
+            encoded.append(sent)
+            places.append(i)
+    if dialect.groups_calls:
+        return _grouped(encoded, places, lost)
+    return encoded if changed else items
+
+
+def _encode_item(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses, kept: bool, loose: bool) -> ItemT | None:
+    if isinstance(item, STATE):
+        found = _state(item, i, dialect, lost, kept)
+        if found is None:
+            return None
+        item = cast("ItemT", found)
+    elif dialect.stateless and isinstance(item, ItemReference):
+        lost.refused(f"input[{i}]", "an item that only a server which keeps items can find")
+        return None
+    if given(item.id) and (loose or (dialect.checks_ids and not item.id.startswith(id_prefix(item)))):
+        item = item if isinstance(item, ItemReference) else replace(item, id=UNSET)
+    if item.created_by is not UNSET:
+        item = replace(item, created_by=UNSET)
+    if isinstance(item, CALLS_AND_OUTPUTS):
+        item = _call_id(item, i, dialect, lost)
+    return _fitting_content(strip(item, "input", i, lost), i, dialect, lost)
+
+
+def _is_said_to_model(item: Item) -> bool:
+    return isinstance(item, Message) and item.role != "assistant"
+
+
+def _state(
+    item: Reasoning | Compaction, i: int, dialect: ResponsesDialect, lost: Losses, kept: bool
+) -> Reasoning | Compaction | None:
+    """The item with its opaque state as this host wrote it; `None` where the host could do nothing with it."""
+    text = item.encrypted_content
+    if not given(text):
+        known = kept and given(item.id) and (not dialect.checks_ids or item.id.startswith(id_prefix(item)))
+        if not known:
+            lost.dropped(f"input[{i}]", "reasoning that carries nothing this host could read again")
+        return item if known else None
+    if not text.startswith(PREFIX):
+        if not dialect.seals:
+            return item
+        lost.withheld(f"input[{i}].encrypted_content", "opaque state of another issuer")
+        return None
+    held: Held | None = unseal(text, WIRE, dialect.issuer, Held)
+    if held is None:
+        wire, issuer = sender(text) or ("", "an unknown issuer")
+        lost.withheld(f"input[{i}].encrypted_content", f"opaque state of {issuer} ({wire or 'unreadable'})")
+        return None
+    return replace(item, encrypted_content=held.encrypted_content)
+
+
+def _call_id(item: Any, i: int, dialect: ResponsesDialect, lost: Losses) -> Any:
+    """The item with a `call_id` the host has room for; a call and its output get the same one."""
+    call_id = item.call_id
+    if call_id is None or len(call_id) <= dialect.longest_call_id:
+        return item
+    lost.changed(f"input[{i}].call_id", f"longer than {dialect.longest_call_id} characters")
+    return replace(item, call_id=f"call_{digest(call_id)}")
+
+
+def _grouped(items: list[AnyItem], places: list[int], lost: Losses) -> list[AnyItem]:
+    """Each turn's calls side by side, then their outputs: what the model said in between comes before them."""
+    grouped: list[AnyItem] = []
+    before: list[AnyItem] = []
+    calls: list[AnyItem] = []
+    outputs: list[AnyItem] = []
+    waiting: set[str | None] = set()
+    for i, item in zip(places, items, strict=True):
+        if isinstance(item, CALLS):
+            if calls and not waiting:
+                grouped += before + calls + outputs
+                before, calls, outputs = [], [], []
+            calls.append(item)
+            waiting.add(item.call_id)
+        elif isinstance(item, OUTPUTS):
+            outputs.append(item)
+            waiting.discard(item.call_id)
+        elif waiting and isinstance(item, Reasoning | Message) and not _is_said_to_model(item):
+            before.append(item)
+            lost.changed(f"input[{i}]", "moved before the calls of its turn, which the host wants side by side")
+        else:
+            grouped += before + calls + outputs
+            before, calls, outputs = [], [], []
+            waiting.clear()
+            grouped.append(item)
+    return grouped + before + calls + outputs
+
+
+# --- what is ours ---------------------------------------------------------------------------------------------------
+
+
+def strip(item: ItemT, field: str, i: int, lost: Losses) -> ItemT:
+    """The item without the fields of ours, for a request and an answer alike; what was left over of other wires is lost."""
+    changes: dict[str, Any] = {}
+    if item.leftovers is not UNSET:
+        report_foreign(item.leftovers, WIRE, f"{field}[{i}]", lost)
+        changes["leftovers"] = UNSET
+    if isinstance(item, Message):
+        if not isinstance(item.content, str):
+            _strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
+    elif isinstance(item, OUTPUTS):
+        _strip_output(item, f"{field}[{i}]", lost, changes)
+    elif isinstance(item, Reasoning):
+        if item.summary:
+            _strip_parts(item.summary, "summary", f"{field}[{i}]", lost, changes)
+        if item.content:
+            _strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
+    elif isinstance(item, ComputerCallOutput) and item.output.leftovers is not UNSET:
+        report_foreign(item.output.leftovers, WIRE, f"{field}[{i}].output", lost)
+        changes["output"] = replace(item.output, leftovers=UNSET)
+    return replace(item, **changes) if changes else item
+
+
+def _strip_output(item: Any, path: str, lost: Losses, changes: dict[str, Any]) -> None:
+    if not isinstance(item.output, str):
+        _strip_parts(item.output, "output", path, lost, changes)
+    if item.is_error is not UNSET:
+        changes["is_error"] = UNSET
+    if item.is_error is True:
+        changes["output"] = _said_to_be_an_error(changes.get("output", item.output))
+        lost.changed(f"{path}.is_error", "said in the text of the output")
+
+
+def _strip_parts(parts: Any, field: str, path: str, lost: Losses, changes: dict[str, Any]) -> None:
+    """Puts the parts without leftovers into `changes`, if any had some."""
+    stripped: list[Any] | None = None
+    for j, part in enumerate(parts):
+        if isinstance(part, Unknown):
+            continue
+        new = part
+        if part.leftovers is not UNSET:
+            report_foreign(part.leftovers, WIRE, f"{path}.{field}[{j}]", lost)
+            new = replace(part, leftovers=UNSET)
+        if isinstance(part, OutputText) and part.annotations:
+            annotations: dict[str, Any] = {}
+            _strip_parts(part.annotations, "annotations", f"{path}.{field}[{j}]", lost, annotations)
+            new = replace(new, **annotations) if annotations else new
+        if new is not part:
+            stripped = list(parts) if stripped is None else stripped
+            stripped[j] = new
+    if stripped is not None:
+        changes[field] = stripped
+
+
+_ERROR = "Error: "
+
+
+def _said_to_be_an_error(output: str | list[Any]) -> str | list[Any]:
+    if isinstance(output, str):
+        return output if output.startswith(_ERROR) else _ERROR + output
+    first = output[0] if output else None
+    if isinstance(first, InputText) and first.text.startswith(_ERROR):
+        return output
+    return [InputText(text=_ERROR), *output]
+
+
+# --- what a role may say --------------------------------------------------------------------------------------------
+
+_TOLD = frozenset({InputText, InputImage, InputFile})
+_SAID = frozenset({OutputText, RefusalPart})
+
+
+def _fitting_content(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses) -> ItemT | None:
+    """The item with parts its role may have; `None` where nothing of a message is left."""
+    field, parts, allowed = "content", None, _TOLD
+    if isinstance(item, Message):
+        parts = item.content
+        allowed = _SAID if item.role == "assistant" else _TOLD
+    elif isinstance(item, OUTPUTS):
+        field, parts = "output", item.output
+    if not isinstance(parts, list) or allowed.issuperset(map(type, parts)):
+        return item
+    fitting = _fitting(parts, allowed is _SAID, f"input[{i}].{field}", dialect, lost)
+    return replace(item, **{field: fitting}) if fitting or not isinstance(item, Message) else None
+
+
+def _fitting(parts: list[Any], said: bool, path: str, dialect: ResponsesDialect, lost: Losses) -> list[Any]:
+    fitting: list[Any] = []
+    for j, part in enumerate(parts):
+        place = f"{path}[{j}]"
+        match part:
+            case InputAudio() | InputVideo() if kind_of(part) not in dialect.parts:
+                lost.dropped(place, f"a part of kind {kind_of(part)}, which the host does not take")
+            case InputText() | PlainText() if said:
+                lost.changed(place, "sent as output_text, the text of an assistant")
+                fitting.append(OutputText(text=part.text, annotations=[]))
+            case InputImage() | InputFile() if said:
+                lost.dropped(place, f"a part of kind {kind_of(part)} in what an assistant said")
+            case OutputText() | PlainText() if not said:
+                lost.changed(place, "sent as input_text, without annotations")
+                fitting.append(InputText(text=part.text))
+            case RefusalPart() if not said:
+                lost.changed(place, "sent as input_text")
+                fitting.append(InputText(text=part.refusal))
+            case _:
+                fitting.append(part)
+    return fitting
+
+
+# --- from a host ----------------------------------------------------------------------------------------------------
+
+
+def decode_items(items: list[AnyItem], field: str, dialect: ResponsesDialect, lost: Losses) -> list[AnyItem]:
+    """`items` with the host's opaque state in envelopes that return to it alone; the same list where nothing is to do.
+
+    What the document's decoder had to put right is reported.
+    """
+    decoded: list[AnyItem] | None = None
+    for i, item in enumerate(items):
+        new = item
+        if isinstance(item, STATE):
+            new = _sealed(item, dialect) if dialect.seals else item
+        elif isinstance(item, CALLS) and item.leftovers is not UNSET:
+            new = _reported(item, f"{field}[{i}]", lost)
+        if new is not item:
+            decoded = list(items) if decoded is None else decoded
+            decoded[i] = new
+    return items if decoded is None else decoded
+
+
+def _reported(call: FunctionCall | CustomToolCall, path: str, lost: Losses) -> FunctionCall | CustomToolCall:
+    for fault in own(call.leftovers, WIRE).get(REPAIRED, ()):
+        lost.changed(path, str(fault))
+    others = {wire: fields for wire, fields in cast("Any", call.leftovers).items() if wire != WIRE}
+    return replace(call, leftovers=others or UNSET)
+
+
+def _sealed(item: Any, dialect: ResponsesDialect) -> Any:
+    text = item.encrypted_content
+    if given(text):
+        if text.startswith(PREFIX):
+            return item
+    elif not (dialect.takes_reasoning_text and item.content):
+        return item
+    return replace(item, encrypted_content=seal(WIRE, dialect.issuer, Held(encrypted_content=text)))
+
+
+def unsealed(item: ItemT, dialect: ResponsesDialect) -> ItemT:
+    """The item with state that this host issued as it issued it; state of others stays in its envelope."""
+    if not dialect.seals or not isinstance(item, STATE) or not given(item.encrypted_content):
+        return item
+    held: Held | None = unseal(item.encrypted_content, WIRE, dialect.issuer, Held)
+    return item if held is None else replace(item, encrypted_content=held.encrypted_content)
+
+
+def kind_of(model: Struct) -> str:
+    """The `type` a tagged struct has on the wire."""
+    return str(model.__struct_config__.tag)

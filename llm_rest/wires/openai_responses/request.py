@@ -1,0 +1,145 @@
+"""Requests of `POST /v1/responses`, which is the format in the middle itself: only what differs between hosts is done here.
+
+Before changing this file, know that a request which needs nothing done comes back as the same object. Follows the parameters
+of the OpenAI Responses reference and its hosts' own (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ...dialects import ResponsesDialect
+from ...errors import DecodeError
+from ...losses import Loss, Losses
+from ...responses import CustomTool, FunctionTool, Request
+from ...responses.leftovers import report_foreign
+from ...responses.lenient import WIRE
+from ...unknown import Unknown, extras, given, with_extras
+from .items import decode_items, encode_items, kind_of
+
+OPENAI = ResponsesDialect()
+
+TIES = ("previous_response_id", "conversation")
+"""What ties a request to something a server kept."""
+
+ASKED_OF_NOBODY = {"store": False, "background": False, "truncation": "disabled"}
+"""Values that ask for what a host without the field does anyway."""
+
+ENCRYPTED = "reasoning.encrypted_content"
+
+
+def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
+    """The request as this host takes it, and what it could not take."""
+    lost = Losses()
+    changes: dict[str, Any] = {}
+    if dialect.asks_to_keep_nothing:
+        _keep_nothing(request, dialect, changes)
+    _options(request, dialect, changes, lost)
+    if isinstance(request.input, list):
+        store = changes.get("store", request.store)
+        items = encode_items(request.input, dialect, lost, kept=not dialect.stateless and store is not False)
+        if items is not request.input:
+            changes["input"] = items
+    if given(request.tools):
+        _tools(request.tools, dialect, changes, lost)
+    if dialect.efforts and given(request.reasoning) and request.reasoning.effort in dialect.efforts:
+        nearest = dialect.efforts[str(request.reasoning.effort)]
+        lost.changed("reasoning.effort", f"the host does not know {request.reasoning.effort}; {nearest} was asked for")
+        changes["reasoning"] = replace(request.reasoning, effort=nearest)
+    if request.leftovers is not UNSET:
+        report_foreign(request.leftovers, WIRE, "", lost)
+        changes["leftovers"] = UNSET
+    if request.extra is not UNSET:
+        changes["extra"] = UNSET
+    sent = replace(request, **changes) if changes else request
+    own = request.extra.get(WIRE) if request.extra is not UNSET else None
+    return _with_own(sent, own, lost) if own else sent, lost
+
+
+def decode_request(
+    body: Request, *, dialect: ResponsesDialect = OPENAI, model: str | None = None
+) -> tuple[Request, list[Loss]]:
+    """The request itself; the host's opaque state in it is wrapped so that it returns to this host only."""
+    lost = Losses()
+    changes: dict[str, Any] = {}
+    if model is not None and not given(body.model):
+        changes["model"] = model
+    if isinstance(body.input, list):
+        items = decode_items(body.input, "input", dialect, lost)
+        if items is not body.input:
+            changes["input"] = items
+    return replace(body, **changes) if changes else body, lost
+
+
+def _keep_nothing(request: Request, dialect: ResponsesDialect, changes: dict[str, Any]) -> None:
+    """Asks for the encrypted reasoning instead of a kept response, unless the request ties itself to a server."""
+    if request.store is not UNSET or request.background is True or any(given(getattr(request, tie)) for tie in TIES):
+        return
+    changes["store"] = False
+    wanted = list(request.include or [])
+    if ENCRYPTED not in wanted and "include" not in dialect.lacks:
+        changes["include"] = [*wanted, ENCRYPTED]
+
+
+def _options(request: Request, dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
+    """Takes out what the host lacks."""
+    for name in dialect.lacks:
+        value = changes.get(name, getattr(request, name, UNSET))
+        if value is UNSET:
+            continue
+        changes[name] = UNSET
+        if value is None or ASKED_OF_NOBODY.get(name, UNSET) == value:
+            continue
+        if name == "prompt":
+            lost.refused(name, "the host has no stored prompts")
+        else:
+            lost.dropped(name, "the host has no such option")
+    for name, value in dialect.only.items():
+        asked = changes.get(name, getattr(request, name, UNSET))
+        if given(asked) and asked != value:
+            changes[name] = UNSET
+            lost.dropped(name, f"the host takes {value!r} only")
+    if dialect.stateless:
+        for name in TIES:
+            if given(getattr(request, name)):
+                changes[name] = UNSET
+                lost.refused(name, "the host keeps nothing between calls; send the whole conversation as input")
+
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def _tools(tools: list[Any], dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
+    """Takes out kinds of tools the host lacks, and refuses names that no host takes."""
+    names: set[str] = set()
+    taken: list[Any] = []
+    for i, tool in enumerate(tools):
+        kind = tool.type if isinstance(tool, Unknown) else kind_of(tool)
+        if dialect.tools is not None and kind not in dialect.tools:
+            lost.dropped(f"tools[{i}]", f"a tool of kind {kind}, which the host does not have")
+            continue
+        taken.append(tool)
+        if isinstance(tool, FunctionTool | CustomTool):
+            if not _NAME.fullmatch(tool.name):
+                lost.refused(f"tools[{i}].name", "a name is 1 to 64 letters, digits, dashes and underscores")
+            if tool.name in names:
+                lost.refused(f"tools[{i}].name", f"a second tool named {tool.name}")
+            names.add(tool.name)
+    if len(taken) < len(tools):
+        changes["tools"] = taken
+
+
+def _with_own(request: Request, fields: dict[str, Any], lost: Losses) -> Request:
+    """The request with what its caller gives this wire in the wire's own words, which wins over everything else."""
+    declared = {name: value for name, value in fields.items() if name in Request.__struct_fields__}
+    others = {name: value for name, value in fields.items() if name not in declared}
+    request = replace(request, **declared)
+    try:
+        return with_extras(request, {**extras(request), **others})
+    except DecodeError:
+        lost.refused(f"extra.{WIRE}", "a field name that JSON cannot spell plainly")
+        return request

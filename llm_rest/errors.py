@@ -134,6 +134,7 @@ class LLMError(Exception):
 
 def _revive(kind: type[LLMError], message: str, state: dict[str, Any]) -> LLMError:
     error = kind.__new__(kind, message)
+    error.args = (message,)  # which the built-in timeout would leave empty
     error.__dict__.update(state)
     return error
 
@@ -516,7 +517,8 @@ _ALLOWED = re.compile(
     r"|tokens allowed \(?([\d,]+)|context size \(([\d,]+)|limit is ([\d,]+)"
 )
 _ASKED = re.compile(
-    r"(?i)(?:requested|resulted in|contains|token count|length is)(?: about)? \(?([\d,]+)|too long: ([\d,]+)|request \(([\d,]+)"
+    r"(?i)(?:requested|resulted in|contains|token count|current length is)(?: about)? \(?([\d,]+)"
+    r"|too long: ([\d,]+)|request \(([\d,]+)"
 )
 
 
@@ -533,7 +535,7 @@ def _categories(body: Any) -> tuple[str, ...]:
     results = _object(inner.get("content_filter_result") or error.get("content_filter_result"))
     acted = [name for name, result in results.items() if _object(result).get("filtered") is True]
     reasons = _object(error.get("metadata")).get("reasons")
-    listed: list[Any] = reasons if isinstance(reasons, list) else []
+    listed = cast("Any", reasons) if isinstance(reasons, list) else []
     return tuple(printable(str(name), 100) for name in [*acted, *listed][:20])
 
 

@@ -1,0 +1,487 @@
+"""Errors: what each carries, how it travels, and which class a vendor's refusal becomes."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+import pickle
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from llm_rest import errors
+from llm_rest.errors import (
+    APIError,
+    Attempt,
+    AuthError,
+    CapabilityError,
+    ConfigError,
+    Conflict,
+    ContentFiltered,
+    ContextTooLong,
+    DecodeError,
+    ErrorFacts,
+    ErrorRules,
+    InvalidReasoningState,
+    InvalidRequest,
+    LLMError,
+    LossError,
+    NotFound,
+    OutputError,
+    OverloadedError,
+    PermissionDenied,
+    QuotaError,
+    RateLimitError,
+    RequestTooLarge,
+    ServerError,
+    StreamInterrupted,
+    TimeoutError_,
+    TLSError,
+    api_error,
+    error_class,
+    printable,
+)
+from llm_rest.losses import Loss
+from llm_rest.vendors import VENDORS
+
+CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
+
+CLASSES = [
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, LLMError) and value.__name__
+]
+
+
+# --- every error ----------------------------------------------------------------------------------------------------
+
+
+def test_every_class_has_one_of_the_five_codes_and_a_kind_of_its_own() -> None:
+    assert {kind.code for kind in CLASSES} == {
+        "auth_error",
+        "rate_limit",
+        "network_error",
+        "invalid_request",
+        "unknown",
+    }
+    assert len({kind.kind for kind in CLASSES}) == len(CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(TLSError, "tls_error"), (APIError, "api_error"), (LLMError, "llm_error"), (TimeoutError_, "timeout_error")],
+)
+def test_kind_is_the_name_of_the_class_in_snake_case(kind: type[LLMError], name: str) -> None:
+    assert kind.kind == name
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_an_error_survives_pickle_and_copy_with_everything_it_says(kind: type[LLMError]) -> None:
+    error = kind("no", status=500, request_id="req_1", attempts=(Attempt(0, 1.5, "500"),), partial="half", hint="wait")
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is kind
+        assert str(again) == str(error)
+        assert again.args == error.args
+        assert vars(again) == vars(error)
+
+
+def test_what_a_class_adds_is_pickled_too() -> None:
+    lost = LossError("no", losses=(Loss("tools[0]", "gone", "refused"),))
+    assert pickle.loads(pickle.dumps(lost)).losses == lost.losses
+    assert pickle.loads(pickle.dumps(DecodeError("no", path="$.a"))).path == "$.a"
+    assert pickle.loads(pickle.dumps(TimeoutError_("no", phase="idle"))).phase == "idle"
+    assert pickle.loads(pickle.dumps(OutputError("no", raw="{"))).raw == "{"
+
+
+def test_every_attribute_is_there_when_nothing_is_known() -> None:
+    error = LLMError("no")
+    names = "code kind message retryable status vendor vendor_code vendor_type model request_id retry_after attempts"
+    assert all(hasattr(error, name) for name in f"{names} partial hint body".split())
+    assert (error.status, error.partial, error.attempts, error.hint) == (None, None, (), None)
+
+
+@pytest.mark.parametrize("kind", [ConfigError, CapabilityError, LossError, DecodeError])
+def test_mistakes_of_the_caller_are_value_errors(kind: type[LLMError]) -> None:
+    assert issubclass(kind, ValueError)
+
+
+def test_a_deadline_is_a_timeout_of_the_standard_library_and_only_the_total_ends_it() -> None:
+    with pytest.raises(TimeoutError):
+        raise TimeoutError_("late", phase="first_byte")
+    assert TimeoutError_("late", phase="first_byte").retryable
+    assert not TimeoutError_("late", phase="total").retryable
+
+
+def test_an_interrupted_stream_keeps_what_came() -> None:
+    error = StreamInterrupted("cut", partial={"output": []})
+    assert (error.partial, error.retryable) == ({"output": []}, False)
+
+
+def test_to_dict_is_plain_data() -> None:
+    error = RateLimitError("slow down", status=429, vendor="groq", retry_after=2.5, attempts=(Attempt(0, 1.5, "429"),))
+    assert json.loads(json.dumps(error.to_dict())) == {
+        "code": "rate_limit",
+        "kind": "rate_limit_error",
+        "message": "slow down",
+        "retryable": True,
+        "status": 429,
+        "vendor": "groq",
+        "vendor_code": None,
+        "vendor_type": None,
+        "model": None,
+        "request_id": None,
+        "retry_after": 2.5,
+        "hint": None,
+        "attempts": [{"started": 0, "took": 1.5, "outcome": "429"}],
+    }
+
+
+def test_to_response_is_the_error_as_a_value() -> None:
+    assert ConfigError("no key", hint="set K").to_response() == {
+        "error": True,
+        "description": "no key",
+        "suggestions": ["set K"],
+    }
+    assert LLMError("no").to_response()["suggestions"] == []
+
+
+def test_the_text_of_an_error_ends_with_the_hint() -> None:
+    assert str(ConfigError("no key", hint="set K")) == "no key (set K)"
+
+
+# --- what may be shown ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\r\nc", "a b c"),
+        ("\x1b[31mred\x1b[0m", " red "),
+        ("nul\x00 bell\x07 del\x7f csi\x9b", "nul  bell  del  csi "),
+        ("line\u2028paragraph\u2029", "line paragraph "),
+        ("half \ud83d of an emoji", "half ? of an emoji"),
+        ("plain ✓ text", "plain ✓ text"),
+    ],
+)
+def test_a_message_is_one_printable_line(text: str, shown: str) -> None:
+    assert LLMError(text).message == shown
+
+
+def test_a_message_has_at_most_500_characters() -> None:
+    assert len(LLMError("x" * 10_000).message) == 500
+
+
+@pytest.mark.parametrize("name", ["vendor_code", "vendor_type", "request_id"])
+def test_the_vendors_words_are_printable_too(name: str) -> None:
+    error = LLMError("no", **{name: "a\x1b[31m\nsk-abcdefgh12345678"})  # pyright: ignore[reportArgumentType]
+    assert getattr(error, name) == "a  sk-[redacted]"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-abcdefgh12345678",
+        "sk-ant-api03-abcdefgh_12345678",
+        "sk-proj-abc-def_ghi12345678",
+        "gsk_abcdefgh12345678",
+        "xai-abcdefgh12345678",
+        "hf_abcdefgh12345678",
+        "csk-abcdefgh12345678",
+        "AIzaSyA-abcdefghijklmnopqrstuv",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefgh",
+    ],
+)
+def test_what_looks_like_a_key_is_never_shown(secret: str) -> None:
+    """BUGS 84"""
+    for text in (f"Incorrect API key provided: {secret}.", f"header was Bearer {secret}", f"url?key={secret}&x=1"):
+        shown = printable(text)
+        assert secret not in shown
+        assert secret[8:] not in shown
+        assert "[redacted]" in shown
+
+
+@pytest.mark.parametrize("text", ["Authorization: Bearer abcdefgh12345678", "x-goog-api-key: abcdefgh12345678"])
+def test_a_key_without_a_known_beginning_is_known_by_what_stands_before_it(text: str) -> None:
+    assert "12345678" not in printable(text)
+
+
+@pytest.mark.parametrize("text", ["the key is missing", "max_tokens must be at least 1", "monkey=1", "sk-ip"])
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert printable(text) == text
+
+
+# --- which class ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "retryable"),
+    [
+        (400, InvalidRequest, False),
+        (401, AuthError, False),
+        (402, QuotaError, False),
+        (403, PermissionDenied, False),
+        (404, NotFound, False),
+        (405, InvalidRequest, False),
+        (408, ServerError, True),
+        (409, Conflict, False),
+        (413, RequestTooLarge, False),
+        (415, InvalidRequest, False),
+        (418, InvalidRequest, False),
+        (422, InvalidRequest, False),
+        (425, ServerError, True),
+        (429, RateLimitError, True),
+        (498, OverloadedError, True),
+        (500, ServerError, True),
+        (502, ServerError, True),
+        (503, ServerError, True),
+        (504, ServerError, True),
+        (520, ServerError, True),
+        (524, ServerError, True),
+        (529, OverloadedError, True),
+        (299, APIError, False),
+    ],
+)
+def test_the_status_alone_decides_where_the_body_says_nothing(
+    status: int, kind: type[APIError], retryable: bool
+) -> None:
+    error = api_error(ErrorFacts(status=status, message=""), vendor="groq", model="m")
+    assert type(error) is kind
+    assert (error.retryable, error.status, error.vendor, error.model) == (retryable, status, "groq", "m")
+    assert str(status) in error.message
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "type", "kind"),
+    [
+        (429, "insufficient_quota", "insufficient_quota", QuotaError),
+        (429, "rate_limit_exceeded", "tokens", RateLimitError),
+        (429, "enforced_spend_limit_reached", "rate_limit_error", QuotaError),
+        (429, None, "rate_limit_error", RateLimitError),
+        (429, None, "invalid_request_error", RateLimitError),
+        (402, None, "billing_error", QuotaError),
+        (401, "invalid_api_key", "invalid_request_error", AuthError),
+        (401, None, "invalid_request_error", AuthError),
+        (404, "model_not_found", "invalid_request_error", NotFound),
+        (400, "model_not_found", "invalid_request_error", NotFound),
+        (400, "context_length_exceeded", "invalid_request_error", ContextTooLong),
+        (400, "string_above_max_length", "invalid_request_error", InvalidRequest),
+        (400, "exceed_context_size_error", None, ContextTooLong),
+        (400, "content_filter", None, ContentFiltered),
+        (400, "invalid_encrypted_content", "invalid_request_error", InvalidReasoningState),
+        (413, None, "request_too_large", RequestTooLarge),
+        (529, None, "overloaded_error", OverloadedError),
+        (200, None, "overloaded_error", OverloadedError),
+        (200, "server_error", None, ServerError),
+        (200, "rate_limit_exceeded", None, RateLimitError),
+        (200, "invalid_prompt", None, ContentFiltered),
+        (200, "invalid_image_url", None, InvalidRequest),
+        (200, "429", None, RateLimitError),
+        (200, "502", None, ServerError),
+        (200, "something_new", None, APIError),
+        (400, None, "server_error", InvalidRequest),
+        (500, None, "invalid_request_error", ServerError),
+        (504, None, "timeout_error", ServerError),
+        (503, "UNAVAILABLE", None, OverloadedError),
+        (429, "RESOURCE_EXHAUSTED", None, RateLimitError),
+        (409, None, "conflict_error", Conflict),
+    ],
+)
+def test_the_vendors_words_say_more_than_the_status(
+    status: int, code: str | None, type: str | None, kind: type[APIError]
+) -> None:
+    assert error_class(ErrorFacts(status=status, message="", code=code, type=type)) is kind
+
+
+TOO_LONG = [
+    # the text, then the limit and the request it tells
+    ("This model's maximum context length is 8192 tokens. However, your messages resulted in 8227 tokens.", 8192, 8227),
+    (
+        "This endpoint's maximum context length is 128000 tokens. However, you requested about 140000 tokens",
+        128000,
+        140000,
+    ),
+    ("prompt is too long: 210,000 tokens > 200000 maximum", 200000, 210000),
+    ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1048576, 1200000),
+    ("This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 131072, 537812),
+    ("request (13392 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192, 13392),
+    ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32768, 40000),
+    ("Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192", 8192, 9000),
+    ("The prompt is too long: 140000, model maximum context length: 131071", 131071, 140000),
+    ("Your input exceeds the context window of this model.", None, None),
+    ("the prompt is longer than the context length currently available to the model", None, None),
+    ("input length and max_tokens exceed context limit: 199759 + 8192 > 200000", 200000, None),
+]
+
+
+@pytest.mark.parametrize(("text", "limit", "requested"), TOO_LONG, ids=[text[:40] for text, *_ in TOO_LONG])
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_a_context_that_is_too_long_is_told_in_every_hosts_words(
+    text: str, limit: int | None, requested: int | None, status: int
+) -> None:
+    error = api_error(ErrorFacts(status=status, message=text))
+    assert type(error) is ContextTooLong
+    assert (error.limit, error.requested, error.retryable) == (limit, requested, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Invalid 'temperature': decimal below minimum value.",
+        "context_management: unknown edit",
+        "The maximum number of tools is 128.",
+        "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
+    ],
+)
+def test_other_refusals_are_not_taken_for_a_long_context(text: str) -> None:
+    assert error_class(ErrorFacts(status=400, message=text)) is InvalidRequest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+        "The block is bound to a different conversation",
+        "The encrypted content could not be verified.",
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+    ],
+)
+def test_a_refused_signature_has_a_class_and_a_way_out(text: str) -> None:
+    """BUGS 14"""
+    error = api_error(ErrorFacts(status=400, message=text, type="invalid_request_error"))
+    assert type(error) is InvalidReasoningState
+    assert error.hint == "send the conversation without its reasoning items"
+    assert error.kind == "invalid_reasoning_state"
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "kind"),
+    [
+        (400, "API key not valid. Please pass a valid API key.", AuthError),
+        (400, "Incorrect API key provided: xa***12.", AuthError),
+        (400, "Your credit balance is too low to access the API.", QuotaError),
+        (403, "Insufficient balance", QuotaError),
+        (403, "Your input was flagged by moderation", ContentFiltered),
+        (503, "The model is overloaded. Please try again later.", OverloadedError),
+        (503, "Loading model", ServerError),
+    ],
+)
+def test_a_refusal_without_a_code_is_known_by_its_text(status: int, text: str, kind: type[APIError]) -> None:
+    assert error_class(ErrorFacts(status=status, message=text)) is kind
+
+
+def test_a_content_filter_names_its_categories() -> None:
+    result = {
+        "hate": {"filtered": False},
+        "violence": {"filtered": True, "severity": "high"},
+        "jailbreak": {"filtered": True},
+    }
+    body = {"error": {"code": "content_filter", "innererror": {"content_filter_result": result}}}
+    error = api_error(ErrorFacts(status=400, message="filtered", code="content_filter", body=body))
+    assert isinstance(error, ContentFiltered)
+    assert error.categories == ("violence", "jailbreak")
+
+
+def test_a_routers_moderation_names_its_reasons() -> None:
+    body = {"error": {"code": 403, "metadata": {"reasons": ["self-harm"]}}}
+    error = api_error(ErrorFacts(status=403, message="Input flagged", code="403", body=body))
+    assert isinstance(error, ContentFiltered)
+    assert error.categories == ("self-harm",)
+
+
+@pytest.mark.parametrize("body", [None, [], "text", {"error": "text"}, {"error": {"innererror": [], "metadata": []}}])
+def test_a_content_filter_that_says_nothing_else_has_no_categories(body: object) -> None:
+    error = api_error(ErrorFacts(status=400, message="filtered", code="content_filter", body=body))
+    assert isinstance(error, ContentFiltered)
+    assert error.categories == ()
+
+
+# --- whether to try again -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("status", "asked"), [(400, True), (409, True), (429, False), (500, False)])
+def test_the_servers_word_wins_over_everything(status: int, asked: bool) -> None:
+    rules = ErrorRules(final=(400, 409), retryable=(429, 500))
+    error = api_error(ErrorFacts(status=status, message="", should_retry=asked), rules=rules)
+    assert error.retryable is asked
+
+
+@pytest.mark.parametrize(
+    ("vendor", "status", "code", "retryable"),
+    [
+        ("groq", 400, "tool_use_failed", True),
+        ("groq", 400, "json_validate_failed", True),
+        ("groq", 498, None, True),
+        ("groq", 413, "rate_limit_exceeded", False),
+        ("openai", 413, "rate_limit_exceeded", True),
+        ("openai", 400, "tool_use_failed", False),
+        ("openai", 429, "insufficient_quota", False),
+        ("openai", 409, None, False),
+        ("deepseek", 402, None, False),
+        ("deepseek", 200, "insufficient_system_resource", True),
+        ("openrouter", 200, "502", True),
+        ("openrouter", 200, "402", False),
+        ("openrouter", 403, "403", False),
+        ("mistral", 422, None, False),
+        ("anthropic", 529, None, True),
+        ("llamacpp", 503, None, True),
+    ],
+)
+def test_a_vendors_row_says_what_its_errors_mean(vendor: str, status: int, code: str | None, retryable: bool) -> None:
+    error = api_error(ErrorFacts(status=status, message="", code=code), rules=VENDORS[vendor].errors)
+    assert error.retryable is retryable
+
+
+def test_a_daily_quota_is_told_from_a_rate() -> None:
+    def refused(quota: str) -> APIError:
+        details = [{"@type": "QuotaFailure", "violations": [{"quotaId": quota}]}]
+        facts = ErrorFacts(status=429, message="exhausted", body=[{"error": {"code": 429, "details": details}}])
+        return api_error(facts, rules=VENDORS["google"].errors)
+
+    assert type(refused("GenerateRequestsPerDayPerProjectPerModel-FreeTier")) is QuotaError
+    assert type(refused("GenerateRequestsPerMinutePerProjectPerModel")) is RateLimitError
+
+
+def test_a_row_of_a_user_may_say_it_too() -> None:
+    rules = ErrorRules(retryable=("warming_up",), final=(503,))
+    assert api_error(ErrorFacts(status=503, message="", code="warming_up"), rules=rules).retryable
+    assert not api_error(ErrorFacts(status=503, message=""), rules=rules).retryable
+
+
+# --- recorded -------------------------------------------------------------------------------------------------------
+
+RECORDED: dict[tuple[str, int], set[type[APIError]]] = {
+    ("openai", 400): {InvalidRequest, NotFound, InvalidReasoningState},
+    ("openai", 404): {NotFound},
+    ("groq", 400): {InvalidRequest},
+    ("groq", 404): {NotFound},
+    ("openrouter", 429): {RateLimitError},
+    ("deepseek", 400): {InvalidRequest},
+    ("anthropic", 400): {InvalidRequest},
+    ("anthropic", 404): {NotFound},
+    ("google", 404): {NotFound},
+    ("vertex", 400): {InvalidRequest},
+}
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
+@pytest.mark.parametrize("wire", ["openai_chat", "openai_responses", "anthropic_messages", "gemini_generate_content"])
+def test_recorded_refusals_become_the_class_they_should(wire: str) -> None:
+    from llm_rest.wires._errors import error_facts
+
+    seen: dict[tuple[str, int], set[type[APIError]]] = {}
+    with gzip.open(CORPUS / f"{wire}.jsonl.gz") as lines:
+        for line in lines:
+            exchange = msgspec.json.decode(line)
+            answer = exchange["response"]
+            if answer["status"] >= 400:
+                body = msgspec.json.encode(answer["body"])
+                error = api_error(error_facts(wire, answer["status"], answer["headers"], body))
+                assert error.message
+                seen.setdefault((exchange["vendor"], answer["status"]), set()).add(type(error))
+    assert seen
+    for key, kinds in seen.items():
+        assert kinds <= RECORDED[key], key

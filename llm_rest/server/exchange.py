@@ -1,0 +1,265 @@
+"""One HTTP request in, one HTTP answer out, for every wire: a pure function around a handler.
+
+The path says which wire is spoken, and may begin with the name of a vendor, whose dialect is then spoken:
+`/v1/chat/completions`, `/chat/completions` and `/groq/chat/completions` all reach the Chat wire. Whatever goes wrong is
+answered as that wire spells errors. Before changing this file, know that it listens where our own clients call: the paths
+come from each wire's `route`, so a wire that gets listed is served.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import wires
+from ..errors import DecodeError, ErrorFacts, LLMError, printable
+from ..responses import Request
+from ..responses.carriers import digest
+from ..unknown import given
+from ..vendors import DIALECTS, VENDORS
+from . import listings
+from .handler import Context, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..losses import Loss
+    from ..responses import Response
+    from .handler import Handler
+
+REQUEST_ID = {"anthropic_messages": "request-id"}
+"""The header that names a request, by wire; elsewhere `x-request-id`."""
+
+LOSSES = "llm-rest-losses"
+"""The header that lists what the server could not carry from the request to the model, or back: a JSON array of strings."""
+
+_MOST_LOSSES = 4096
+
+
+class Answer(NamedTuple):
+    """An HTTP answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def exchange(method: str, path: str, headers: Mapping[str, str], body: bytes, handler: Handler) -> Answer:
+    """The answer of `handler` to an HTTP request, or the error that the caller's wire spells."""
+    named = {name.lower(): value for name, value in headers.items()}
+    # The path is not understood yet: who is calling can be told from the headers alone.
+    wire = listings.caller(named)
+    try:
+        place = _find(method.upper(), path.partition("?")[0], named)
+        wire = place.wire
+        context = Context(wire=wire, dialect=place.dialect, vendor=place.vendor, headers=named, body=body)
+        match place.purpose:
+            case "answer":
+                document, lost = _answered(place, context, handler)
+            case "count":
+                request, lost = _read(place, context, listings.COUNTED[wire].missing)
+                document = listings.COUNTED[wire].answer(handler.count(request, context))
+            case "models":
+                document, lost = listings.models(wire, handler.models()), []
+            case "model":
+                document, lost = listings.model(wire, _known(place.model, handler)), []
+    except Refused as refusal:
+        return refused(wire, refusal.facts, body)
+    except LLMError as error:
+        return refused(wire, facts_of(error), body)
+    return _answer(200, document, wire, body, {LOSSES: _listed(lost)} if lost else {})
+
+
+def refused(wire: str, facts: ErrorFacts, body: bytes = b"") -> Answer:
+    """An error answer as `wire` spells it."""
+    if facts.request_id is None:
+        facts = replace(facts, request_id=_request_id(body))
+    status, document = wires.load(wire).encode_error(facts)
+    headers = {} if facts.retry_after is None else {"retry-after": f"{facts.retry_after:g}"}
+    return _answer(status, document, wire, body, headers)
+
+
+def facts_of(error: LLMError) -> ErrorFacts:
+    """What an error of ours says, as the facts of an error answer: somebody else's status where there is one."""
+    if isinstance(error, DecodeError):
+        place = error.path.removeprefix("$").lstrip(".") or None
+        return ErrorFacts(status=400, message=error.message, type="invalid_request_error", param=place)
+    status = {"invalid_request": 400, "auth_error": 401, "rate_limit": 429, "network_error": 502}.get(error.code, 500)
+    return ErrorFacts(
+        status=error.status if error.status is not None and error.status >= 400 else status,
+        message=error.message,
+        type=error.vendor_type,
+        code=error.vendor_code,
+        retry_after=error.retry_after,
+    )
+
+
+# --- where a request goes -------------------------------------------------------------------------------------------
+
+Purpose = Literal["answer", "count", "models", "model"]
+
+
+class _Place(Struct, frozen=True):
+    """What a path asks for."""
+
+    purpose: Purpose
+    wire: str
+    dialect: Any
+    vendor: str | None = None
+    model: str | None = None
+
+
+_MODEL = "MODEL"
+
+
+@lru_cache(maxsize=128)
+def _places(vendor: str | None) -> tuple[tuple[re.Pattern[str], str, Purpose, _Place], ...]:
+    """What is served below `/{vendor}`, or below nothing: pattern, method, purpose, and where it leads."""
+    surfaces: Sequence[tuple[str, Any]] = [(name, DIALECTS[name]()) for name in wires.NAMES if name in DIALECTS]
+    if vendor is not None:
+        row = VENDORS[vendor]
+        surfaces = [(s.wire, s.dialect or DIALECTS[s.wire]()) for s in row.surfaces if s.wire in wires.NAMES]
+    found: list[tuple[re.Pattern[str], str, Purpose, _Place]] = []
+    for wire, dialect in surfaces:
+        path = wires.load(wire).route(Request(model=_MODEL, input=""), dialect=dialect).path
+        place = _Place("answer", wire, dialect, vendor)
+        found.append((_pattern(path), "POST", "answer", place))
+        if wire in listings.COUNTED:
+            found.append((_pattern(path + listings.COUNTED[wire].path), "POST", "count", place))
+    return tuple(found)
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """A path with or without the `/v1` that base URLs may hold, the model in it as a group."""
+    plain = re.escape(path.removeprefix("/v1/").lstrip("/"))
+    return re.compile("(?:/v1)?/" + plain.replace(_MODEL, "(?P<model>[^?]+?)"))
+
+
+_MODELS = re.compile(r"(?:/v1)?/models(?:/(?P<model>.+))?")
+
+
+def _find(method: str, path: str, headers: Mapping[str, str]) -> _Place:
+    """The place that `path` names. Raises `Refused` for an unknown path or the wrong method."""
+    path = "/" + path.strip("/")
+    first, _, rest = path[1:].partition("/")
+    vendor = first if first in VENDORS else None
+    below = f"/{rest}" if vendor else path
+    allowed: list[str] = []
+    for pattern, wanted, purpose, place in _places(vendor):
+        found = pattern.fullmatch(below)
+        if found and method == wanted:
+            return replace(place, purpose=purpose, model=found.groupdict().get("model"))
+        allowed += [wanted] if found else []
+    listed = _MODELS.fullmatch(below)
+    if listed and method == "GET":
+        wire = listings.caller(headers)
+        return _Place("model" if listed["model"] else "models", wire, DIALECTS[wire](), vendor, listed["model"])
+    if allowed or listed:
+        raise Refused(
+            ErrorFacts(
+                status=405,
+                message=f"Not allowed to {method} on {printable(path)}; use {', '.join(allowed) or 'GET'}.",
+                type="invalid_request_error",
+            )
+        )
+    message = f"Invalid URL ({method} {printable(path, 200)}); there is {', '.join(_served(vendor))}."
+    raise Refused(ErrorFacts(status=404, message=message, type=_not_found(headers)))
+
+
+def _not_found(headers: Mapping[str, str]) -> str:
+    return "not_found_error" if listings.caller(headers) == "anthropic_messages" else "invalid_request_error"
+
+
+def _served(vendor: str | None) -> list[str]:
+    prefix = f"/{vendor}" if vendor else ""
+    return [
+        prefix
+        + "/v1/"
+        + pattern.pattern.removeprefix("(?:/v1)?/").replace("\\", "").replace("(?P<model>[^?]+?)", "{model}")
+        for pattern, *_ in _places(vendor)
+    ] + [f"{prefix}/v1/models"]
+
+
+def _known(model: str | None, handler: Handler) -> str:
+    if model is None or not handler.has_model(model):
+        raise Refused(ErrorFacts(status=404, message=f"The model '{model}' does not exist.", code="model_not_found"))
+    return model
+
+
+# --- one answer -----------------------------------------------------------------------------------------------------
+
+
+def _answered(place: _Place, context: Context, handler: Handler) -> tuple[Any, list[Loss]]:
+    request, lost = _read(place, context, {})
+    response = handler.answer(request, context)
+    if response.status == "failed" and place.wire != "openai_responses":
+        # Only the Responses wire has words for a failed answer; elsewhere it is an error of the server.
+        raise Refused(_failure(response))
+    document, unsaid = wires.load(place.wire).encode_response(response, request=request, dialect=place.dialect)
+    return document, [*lost, *unsaid]
+
+
+def _read(place: _Place, context: Context, missing: dict[str, Any]) -> tuple[Request, list[Loss]]:
+    """The request in the body; `missing` are fields that this path does not ask for and the wire's own document does."""
+    wire = wires.load(place.wire)
+    body = context.body
+    if missing and body.lstrip()[:1] == b"{":
+        try:
+            body = msgspec.json.encode({**missing, **msgspec.json.decode(body)})
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            body = context.body  # the decoder below says what is wrong with it
+    request, lost = wire.decode_request(wire.REQUEST.decode(body), dialect=place.dialect, model=place.model)
+    if given(request.stream) and request.stream:
+        raise Refused(
+            ErrorFacts(
+                status=400,
+                message="Streaming is not available here; send the request without `stream`.",
+                type="invalid_request_error",
+                code="unsupported_value",
+                param="stream",
+            )
+        )
+    for loss in lost:
+        if loss.kind == "refused":
+            raise Refused(
+                ErrorFacts(
+                    status=400, message=f"{loss.path}: {loss.what}", type="invalid_request_error", param=loss.path
+                )
+            )
+    return request, lost
+
+
+def _failure(response: Response) -> ErrorFacts:
+    error = response.error
+    if not given(error):
+        return ErrorFacts(status=500, message="The model failed.")
+    code = str(error.code) if given(error.code) else None
+    return ErrorFacts(status=500, message=error.message if given(error.message) else "The model failed.", code=code)
+
+
+def _answer(status: int, document: Any, wire: str, body: bytes, headers: dict[str, str]) -> Answer:
+    name = REQUEST_ID.get(wire, "x-request-id")
+    content = msgspec.json.encode(document)
+    return Answer(status, {"content-type": "application/json", name: _request_id(body), **headers}, content)
+
+
+def _request_id(body: bytes) -> str:
+    """A name for the request, the same for the same body."""
+    return f"req_{digest(body.decode('utf-8', 'replace'))}"
+
+
+def _listed(lost: list[Loss]) -> str:
+    """The losses as a JSON array in ASCII, short enough for a header."""
+    shown: list[str] = []
+    for loss in lost:
+        if len(json.dumps([*shown, str(loss)])) > _MOST_LOSSES:
+            shown.append("...")
+            break
+        shown.append(str(loss))
+    return json.dumps(shown)

@@ -1,0 +1,158 @@
+"""A model without weights: it answers every request in a way that can be foretold.
+
+`answer(request)` is a pure function. The text of the last user message is a script (`script.py`) or ordinary text. For
+ordinary text the model thinks aloud if reasoning was asked for, calls the first offered tool once with arguments that fit
+its schema, tells what the tool gave, answers in JSON where a format was asked for, and otherwise repeats what it was told.
+Before changing this file, know that it sees only
+Responses: what one vendor does differently belongs to that vendor's module in `peers/`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import ErrorFacts
+from ..responses import (
+    CustomTool,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FunctionCall,
+    FunctionCallOutput,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    Message,
+)
+from ..responses.carriers import digest
+from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
+from ..unknown import given
+from .handler import Refused
+from .performance import Performance
+from .reading import AnyFunction, items_of, offered, text_of
+from .schema import NoInstance, compact, instance
+from .script import Call, Fail, Say, Step, Think, parse
+
+if TYPE_CHECKING:
+    from ..responses import Request, Response
+
+
+def answer(request: Request) -> Response:
+    """The model's answer to `request`. Raises `Refused` where the script asks for an error."""
+    turn = Turn.of(request)
+    steps = turn.scripted()
+    if steps is None:
+        steps = turn.improvised(request)
+    for step in steps:
+        if isinstance(step, Fail):
+            raise Refused(ErrorFacts(status=step.status, message=step.text, code=step.code))
+    return Performance(request, seed(request)).play(steps)
+
+
+def seed(request: Request) -> str:
+    """What the ids of an answer are made of: the same for the same request, different for any other."""
+    return digest(msgspec.json.encode(request).decode())
+
+
+# --- what was said so far -------------------------------------------------------------------------------------------
+
+
+class Turn(Struct):
+    """The conversation since somebody last spoke: what was said, the calls made since, and what they gave."""
+
+    said: str
+    calls: list[FunctionCall | CustomToolCall]
+    outputs: list[FunctionCallOutput | CustomToolCallOutput]
+
+    @classmethod
+    def of(cls, request: Request) -> Turn:
+        """The last turn of the request's input."""
+        turn = cls("", [], [])
+        for item in items_of(request):
+            match item:
+                case Message(role="user", content=content):
+                    turn = cls(text_of(content), [], [])
+                case FunctionCall() | CustomToolCall():
+                    turn.calls.append(item)
+                case FunctionCallOutput() | CustomToolCallOutput():
+                    turn.outputs.append(item)
+                case _:
+                    pass
+        return turn
+
+    def scripted(self) -> list[Step] | None:
+        """The answer that the script asks for after the calls made so far; `None` without one."""
+        rounds = parse(self.said)
+        made = len(self.calls)
+        for steps in rounds or ():
+            calls = sum(isinstance(step, Call) for step in steps)
+            if made < calls or not made:
+                return list(steps)
+            made -= calls
+        # The script is used up: what its calls gave is told like any other result.
+        return None
+
+    def improvised(self, request: Request) -> list[Step]:
+        """What the model does on its own."""
+        thought: list[Step] = []
+        if given(request.reasoning) and given(request.reasoning.effort) and request.reasoning.effort != "none":
+            thought = [Think(f"I was told: {self.said}")]
+        tool = choose(request, called=bool(self.calls))
+        if tool is not None:
+            return [*thought, _call_of(tool, self.said)]
+        if given(request.text) and given(request.text.format):
+            match request.text.format:
+                case JsonSchemaFormat(schema=schema) if given(schema):
+                    return [*thought, Say(_json_for(schema))]
+                case JsonObjectFormat():
+                    return [*thought, Say(compact({"answer": self.told()}))]
+                case _:
+                    pass
+        return [*thought, Say(self.told())]
+
+    def told(self) -> str:
+        """What the tools gave, else what was said."""
+        names = {call.call_id: call.name for call in self.calls}
+        lines = [
+            f"{names.get(output.call_id or '', 'the tool')} {'failed' if output.is_error else 'said'}: {text_of(output.output)}"
+            for output in self.outputs
+        ]
+        return "\n".join(lines) or self.said or "..."
+
+
+# --- tools and formats ----------------------------------------------------------------------------------------------
+
+
+def choose(request: Request, *, called: bool) -> AnyFunction | None:
+    """The tool to call now: the first allowed one, once a turn, and always where the request insists."""
+    tools = offered(request)
+    choice = request.tool_choice if given(request.tool_choice) else "auto"
+    match choice:
+        case ChooseFunction(name=name) | ChooseCustom(name=name):
+            return next((tool for tool in tools if tool.name == name), None)
+        case ChooseAllowed(tools=allowed, mode=mode):
+            names = {entry.get("name") for entry in allowed}
+            tools = [tool for tool in tools if tool.name in names]
+            choice = mode if given(mode) else "auto"
+        case _:
+            pass
+    if choice == "none" or (called and choice != "required"):
+        return None
+    return tools[0] if tools else None
+
+
+def _call_of(tool: AnyFunction, said: str) -> Call:
+    if isinstance(tool, CustomTool):
+        return Call(tool.name, said, custom=True)
+    schema = tool.parameters if given(tool.parameters) else {"type": "object"}
+    return Call(tool.name, _json_for(schema))
+
+
+def _json_for(schema: dict[str, Any]) -> str:
+    try:
+        return compact(instance(schema))
+    except NoInstance as problem:
+        raise Refused(
+            ErrorFacts(status=400, message=f"Invalid schema: {problem}.", code="invalid_json_schema")
+        ) from None

@@ -1,0 +1,136 @@
+"""How Anthropic's Messages API signs thoughts, and notices what happened to them.
+
+Follows the guide to extended thinking (read 2026-11-20). A thought is signed over its text, over the user turn it answers and
+over everything before it. The first two hold on every model, the last on models that bind thoughts to their prefix. The id
+of a call covers the thoughts before it, so that one left out is noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
+
+from ...responses import CustomToolCall, FunctionCall, Reasoning
+from ..seals import mac, unwrap, wire_item, wrap
+from .anthropic_turns import Group, groups_of, latest
+from .plain import Plain, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...responses import AnyItem, Response
+    from ..handler import Context
+
+PREFIX_BOUND = re.compile(r"(fable|mythos)-5[.-][12]|(opus|sonnet|haiku)-5[.-]5")
+"""Models that take a thought back only where nothing before it changed."""
+
+THOUGHTS = ("thinking", "redacted_thinking")
+
+MODIFIED = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+
+_OUR_CALL = re.compile(r"toolu_sim([0-9a-f]{17,20})x([0-9a-f]{16})")
+
+
+def forged(document: Plain) -> Iterator[str]:
+    """What is wrong with the thoughts that came back."""
+    groups = groups_of(document)
+    bound = PREFIX_BOUND.search(document.get("model", ""))
+    start = latest(groups)
+    for i, group in enumerate(groups):
+        thoughts: list[str] = []
+        for path, block in group.blocks:
+            kind = block.get("type")
+            if kind in THOUGHTS:
+                seal = block.get("signature") if kind == "thinking" else block.get("data")
+                found = _opened(str(seal), block.get("thinking"))
+                if found is None:
+                    yield f"{path}: Invalid `{'signature' if kind == 'thinking' else 'data'}` in `{kind}` block"
+                    continue
+                text, turn, prefix = found
+                if turn != mac("turn", text, _turn(groups[:i])):
+                    yield f"{path}: {MODIFIED}"
+                if bound and prefix != mac("prefix", text, _prefix(document, groups[:i])):
+                    yield f"{path}: Invalid `thinking` block. The block is bound to a different conversation."
+                thoughts.append(str(seal))
+            elif kind == "tool_use" and 0 <= start <= i:
+                ours = _OUR_CALL.fullmatch(block["id"])
+                if ours and ours[2] != mac("call", ours[1], thoughts):
+                    yield f"{path}: {MODIFIED}"
+
+
+def _opened(seal: str, text: str | None) -> tuple[str, str, str] | None:
+    """What a seal covers and its marks for the turn and the prefix; `None` where it is not ours or not of this text."""
+    inner = unwrap(seal)
+    marks = inner.split(":") if inner else []
+    if len(marks) == 5:
+        text = marks[4]
+    if len(marks) not in (4, 5) or marks[0] != "sim" or text is None or marks[1] != mac("text", text):
+        return None
+    return text, marks[2], marks[3]
+
+
+def _turn(groups: list[Group]) -> Any:
+    """The user's turn that a thought answers."""
+    users = [group for group in groups if group.role == "user"]
+    return _plain([block for _, block in users[-1].blocks]) if users else None
+
+
+def _prefix(document: Plain, groups: list[Group]) -> Any:
+    """Everything before a thought."""
+    system = document.get("system")
+    said = [[group.role, [block for _, block in group.blocks]] for group in groups]
+    system = [{"type": "text", "text": system}] if isinstance(system, str) else system
+    return _plain([system or [], document.get("tools") or [], said])
+
+
+def _plain(value: Any) -> Any:
+    """`value` without its marks for the cache, which change nothing that was said."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in cast("Plain", value).items() if k != "cache_control"}
+    return [_plain(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+# --- issuing --------------------------------------------------------------------------------------------------------
+
+
+def finished(response: Response, document: Plain, context: Context) -> Response:
+    """The response with Anthropic's ids, its thoughts signed, and calls that vouch for the thoughts before them."""
+    groups = groups_of(document)
+    omitted = table(document.get("thinking")).get("display") == "omitted"
+    seeds = response.id.removeprefix("resp_")
+    output: list[AnyItem] = []
+    thoughts: list[str] = []
+    for i, item in enumerate(response.output):
+        match item:
+            case Reasoning(summary=summary):
+                shown = "" if omitted else "\n".join(part.text for part in summary or ())
+                block = _block(shown if summary else None, f"{seeds}{i}", groups, document)
+                thoughts.append(str(block.get("signature", block.get("data"))))
+                output.append(wire_item("anthropic_messages", _message(block), context))
+            case FunctionCall() | CustomToolCall():
+                name = f"{seeds}{i}"
+                output.append(replace(item, call_id=f"toolu_sim{name}x{mac('call', name, thoughts)}"))
+            case _:
+                output.append(item)
+    return replace(response, id=f"msg_{seeds}", output=output)
+
+
+def _block(text: str | None, hidden: str, groups: list[Group], document: Plain) -> Plain:
+    """A thought as the API sends it: with its signature, or redacted where nothing of it is shown."""
+    covered = hidden if text is None else text
+    marks = mac("text", covered), mac("turn", covered, _turn(groups)), mac("prefix", covered, _prefix(document, groups))
+    if text is None:
+        return {"type": "redacted_thinking", "data": wrap(":".join(("sim", *marks, hidden)))}
+    return {"type": "thinking", "thinking": text, "signature": wrap(":".join(("sim", *marks)))}
+
+
+def _message(block: Plain) -> Plain:
+    """The smallest message with that block."""
+    usage = {"input_tokens": 0, "output_tokens": 0}
+    told = {"id": "msg_", "type": "message", "role": "assistant", "model": "", "content": [block], "usage": usage}
+    return {**told, "stop_reason": "end_turn", "stop_sequence": None}

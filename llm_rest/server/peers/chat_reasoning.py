@@ -1,0 +1,146 @@
+"""How hosts of the Chat wire give reasoning out, and what they say when it does not come back as it was.
+
+OpenAI itself gives none. Others give text, which they may want back; those that route to vendors with signatures give
+`reasoning_details`, signed over their text and over the turn they answer. Follows the references of DeepSeek and OpenRouter
+(read 2026-11-20); which host does what is a fact of its dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...responses import CustomToolCall, FunctionCall, Reasoning
+from ..seals import mac, unwrap, wire_item, wrap
+from .plain import Plain, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...dialects import ChatDialect
+    from ...responses import AnyItem, Response
+    from ..handler import Context
+
+_OUR_CALL = re.compile(r"call_([0-9a-f]{17,18})x([0-9a-f]{16})")
+
+
+def altered(document: Plain, dialect: ChatDialect) -> Iterator[str]:
+    """What is wrong with the reasoning in the history."""
+    said: list[Plain] = []
+    for i, message in enumerate(rows(document.get("messages"))):
+        if message.get("role") != "assistant":
+            said = [*said, message] if said else [message]
+            continue
+        calls = rows(message.get("tool_calls"))
+        if dialect.requires_reasoning and calls and dialect.reasoning_field not in message:
+            yield f"The `{dialect.reasoning_field}` in the thinking mode must be passed back to the API."
+        if dialect.reasoning_field == "reasoning_details":
+            yield from _details(message, calls, said, f"messages.[{i}].reasoning_details")
+        said = []
+
+
+def _details(message: Plain, calls: list[Plain], said: list[Plain], path: str) -> Iterator[str]:
+    seals: list[str] = []
+    for j, detail in enumerate(rows(message.get("reasoning_details"))):
+        hidden = detail.get("type") == "reasoning.encrypted"
+        seal = str(detail.get("data" if hidden else "signature"))
+        text = _hidden(seal) if hidden else detail.get("text")
+        if text is None or not _ours(seal, mac("text", text), 1):
+            yield f"{path}[{j}]: Invalid `signature` in `thinking` block"
+        elif not _ours(seal, _turn(text, said), 2):
+            yield f"{path}[{j}]: `thinking` or `redacted_thinking` blocks cannot be modified or moved."
+        seals.append(seal)
+    for call in calls:
+        ours = _OUR_CALL.fullmatch(str(call.get("id")))
+        if ours and ours[2] != mac("call", ours[1], seals):
+            yield f"{path}: the `reasoning_details` of a message with tool calls must be passed back unchanged."
+
+
+def _fields(seal: str) -> list[str]:
+    return (unwrap(seal) or "").split(":")
+
+
+def _ours(seal: str, mark: str, place: int) -> bool:
+    fields = _fields(seal)
+    return len(fields) > place and fields[0] == "sim" and fields[place] == mark
+
+
+def _hidden(seal: str) -> str | None:
+    fields = _fields(seal)
+    return fields[3] if len(fields) == 4 else None
+
+
+def _turn(text: str, said: list[Plain]) -> str:
+    """The mark that ties a thought to what was said before it, however that is spelled."""
+    return mac("turn", text, [_plain(message) for message in said])
+
+
+def _plain(message: Plain) -> list[object]:
+    content = message.get("content")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else rows(content)
+    return [message.get("role"), message.get("tool_call_id"), parts]
+
+
+# --- issuing --------------------------------------------------------------------------------------------------------
+
+
+def finished(response: Response, document: Plain, context: Context) -> Response:
+    """The response with the ids of a Chat host, and its reasoning where that host has a place for it."""
+    dialect: ChatDialect = context.dialect
+    seeds = response.id.removeprefix("resp_")
+    thoughts = [item for item in response.output if isinstance(item, Reasoning)]
+    message, seals = _message(thoughts, seeds, document, dialect)
+    output: list[AnyItem] = [wire_item("openai_chat", _completion(message), context)] if message else []
+    for i, item in enumerate(response.output):
+        if isinstance(item, FunctionCall | CustomToolCall):
+            output.append(replace(item, call_id=_call_id(f"{seeds}{i}", seals, dialect)))
+        elif not isinstance(item, Reasoning):
+            output.append(item)
+    return replace(response, id=f"chatcmpl-{seeds}", output=output)
+
+
+def _call_id(name: str, seals: list[str], dialect: ChatDialect) -> str:
+    if dialect.exact_call_id:
+        return mac("id", name)[: dialect.longest_call_id]
+    return f"call_{name}x{mac('call', name, seals)}" if seals else f"call_{name}"
+
+
+def _message(thoughts: list[Reasoning], seeds: str, document: Plain, dialect: ChatDialect) -> tuple[Plain, list[str]]:
+    """What a message of this host holds of these thoughts, and their seals."""
+    shown = ["\n".join(part.text for part in thought.summary or ()) for thought in thoughts]
+    text = "\n".join(filter(None, shown))
+    match dialect.reasoning_field:
+        case "reasoning_details":
+            said = _since_assistant(rows(document.get("messages")))
+            details = [_detail(text, f"{seeds}{i}", i, said) for i, text in enumerate(shown)]
+            seals = [str(detail.get("signature", detail.get("data"))) for detail in details]
+            return ({"reasoning_details": details, "reasoning": text or None} if details else {}), seals
+        case "thinking" if text:
+            return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}, []
+        case ("reasoning_content" | "reasoning") as field if text:
+            return {field: text}, []
+        case _:
+            return {}, []
+
+
+def _since_assistant(messages: list[Plain]) -> list[Plain]:
+    said: list[Plain] = []
+    for message in messages:
+        said = [] if message.get("role") == "assistant" else [*said, message]
+    return said
+
+
+def _detail(text: str, hidden: str, index: int, said: list[Plain]) -> Plain:
+    if text:
+        seal = wrap(":".join(("sim", mac("text", text), _turn(text, said))))
+        return {"type": "reasoning.text", "text": text, "signature": seal, "format": "simulator-v1", "index": index}
+    seal = wrap(":".join(("sim", mac("text", hidden), _turn(hidden, said), hidden)))
+    return {"type": "reasoning.encrypted", "data": seal, "format": "simulator-v1", "index": index}
+
+
+def _completion(message: Plain) -> Plain:
+    """The smallest completion with that message."""
+    told = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": None, **message}}
+    return {"id": "chatcmpl-", "object": "chat.completion", "created": 0, "model": "", "choices": [told]}

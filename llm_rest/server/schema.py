@@ -1,0 +1,335 @@
+"""A value that fits a JSON Schema, always the same one for the same schema.
+
+`instance(schema)` walks the schema once and takes the simplest thing that fits: the first example, default, constant or
+enumerated value, else one made from the type and its limits. References are followed inside the document; where a schema
+contains itself, the way that ends soonest is taken. What it does not look at: `not`, `if`, `dependentSchemas`,
+`unevaluatedProperties`, and patterns beyond the simple ones.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, cast
+
+import msgspec
+
+Schema = dict[str, Any]
+
+FORMATS = {
+    "date-time": "2026-01-02T03:04:05Z",
+    "date": "2026-01-02",
+    "time": "03:04:05Z",
+    "duration": "P1DT2H",
+    "email": "ada@example.com",
+    "idn-email": "ada@example.com",
+    "hostname": "example.com",
+    "idn-hostname": "example.com",
+    "uri": "https://example.com/",
+    "uri-reference": "/a",
+    "iri": "https://example.com/",
+    "iri-reference": "/a",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "json-pointer": "/a",
+    "relative-json-pointer": "1/a",
+    "regex": "^a$",
+    "byte": "YQ==",
+    "binary": "a",
+}
+"""One string of each format."""
+
+_DEPTH = 6
+_MANY = 64
+
+
+class NoInstance(ValueError):
+    """Nothing that this module can make fits the schema."""
+
+
+def instance(schema: Schema | bool, name: str = "text") -> Any:
+    """A value that fits `schema`; `name` is what a string without other hints becomes.
+
+    Raises `NoInstance` where nothing fits, such as `false` or a required property that contains itself.
+    """
+    return _Maker(schema).make(schema, name, 0)
+
+
+class _Maker:
+    """The document that references point into."""
+
+    def __init__(self, root: Schema | bool) -> None:
+        self._root = root
+
+    def make(self, schema: Any, name: str, depth: int) -> Any:
+        if schema is True or schema == {}:
+            return name
+        if not isinstance(schema, dict) or depth > _MANY:
+            raise NoInstance(f"nothing fits {name!r}")
+        schema = self._merged(cast("Schema", schema), depth)
+        if "const" in schema:
+            return schema["const"]
+        for key in ("enum", "examples"):
+            if schema.get(key):
+                return schema[key][0]
+        if schema.get("default") is not None:
+            return schema["default"]
+        for key in ("anyOf", "oneOf"):
+            if key in schema:
+                return self._first(schema, key, name, depth)
+        return self._of_type(schema, name, depth)
+
+    def _of_type(self, schema: Schema, name: str, depth: int) -> Any:
+        match _type(schema):
+            case "object":
+                return self._object(schema, depth)
+            case "array":
+                return self._array(schema, name, depth)
+            case "integer":
+                return _number(schema, 1)
+            case "number":
+                return _number(schema, 0)
+            case "boolean":
+                return True
+            case "null":
+                return None
+            case _:
+                return _string(schema, name)
+
+    def _first(self, schema: Schema, key: str, name: str, depth: int) -> Any:
+        """The first alternative that ends: near the surface any, further down one without an object inside."""
+        rest = {word: value for word, value in schema.items() if word != key}
+        arms: list[Any] = list(schema[key])
+        if depth > _DEPTH:
+            arms.sort(key=lambda arm: self._resolved(arm).get("type") in ("object", "array", None))
+        for arm in arms:
+            try:
+                return self.make({"allOf": [rest, arm]} if rest else arm, name, depth + 1)
+            except NoInstance:
+                continue
+        raise NoInstance(f"no alternative fits {name!r}")
+
+    def _object(self, schema: Schema, depth: int) -> dict[str, Any]:
+        properties = cast("dict[str, Any]", schema.get("properties", {}))
+        required = cast("list[str]", schema.get("required", []))
+        made: dict[str, Any] = {}
+        for key in required:
+            made[key] = self.make(properties.get(key, self._other(schema)), key, depth + 1)
+        for key, value in properties.items():
+            if key not in made and depth < _DEPTH and len(made) < schema.get("maxProperties", _MANY):
+                try:
+                    made[key] = self.make(value, key, depth + 1)
+                except NoInstance:
+                    continue
+        for i in range(schema.get("minProperties", 0) - len(made)):
+            made[f"key{i + 1}"] = self.make(self._other(schema), "value", depth + 1)
+        return made
+
+    def _other(self, schema: Schema) -> Any:
+        """The schema of properties that are not listed."""
+        return schema.get("additionalProperties", True)
+
+    def _array(self, schema: Schema, name: str, depth: int) -> list[Any]:
+        prefix = cast("list[Any]", schema.get("prefixItems", []))
+        made = [self.make(item, name, depth + 1) for item in prefix]
+        least = schema.get("minItems", 0)
+        wanted = max(least, 1 if "items" in schema and not prefix and depth < _DEPTH else 0)
+        wanted = min(wanted, schema.get("maxItems", wanted))
+        items = schema.get("items", True)
+        while len(made) < wanted:
+            try:
+                made.append(self._another(items, made, name, depth, distinct=schema.get("uniqueItems", False)))
+            except NoInstance:
+                if len(made) < least:
+                    raise
+                break
+        return made[:wanted] if wanted >= len(prefix) or "maxItems" in schema else made
+
+    def _another(self, items: Any, made: list[Any], name: str, depth: int, *, distinct: bool) -> Any:
+        """An item, unlike the ones before it where they have to differ."""
+        if not distinct:
+            return self.make(items, name, depth + 1)
+        resolved = self._resolved(items)
+        for choice in resolved.get("enum", ()):
+            if choice not in made:
+                return choice
+        value = self.make(items, name, depth + 1)
+        if value in made and isinstance(value, str):
+            value += str(len(made) + 1)
+        elif value in made and isinstance(value, int | float) and not isinstance(value, bool):
+            value += len(made) * resolved.get("multipleOf", 1)
+        if value in made:
+            raise NoInstance(f"the items of {name!r} cannot differ")
+        return value
+
+    def _merged(self, schema: Schema, depth: int) -> Schema:
+        """`schema` with its references followed and its `allOf` folded in."""
+        schema = self._followed(schema)
+        parts = schema.get("allOf")
+        if not parts:
+            return schema
+        merged = {word: value for word, value in schema.items() if word != "allOf"}
+        for part in parts:
+            if depth > _MANY:
+                raise NoInstance("a schema that contains itself")
+            _fold(merged, self._merged(self._resolved(part), depth + 1))
+        return merged
+
+    def _resolved(self, schema: Any) -> Schema:
+        return self._followed(cast("Schema", schema)) if isinstance(schema, dict) else {}
+
+    def _followed(self, schema: Schema) -> Schema:
+        for _ in range(_MANY):
+            ref = schema.get("$ref")
+            if not isinstance(ref, str):
+                return schema
+            target = self._pointer(ref)
+            rest = {word: value for word, value in schema.items() if word != "$ref"}
+            schema = {**target, **rest}
+        raise NoInstance("a reference that leads to itself")
+
+    def _pointer(self, ref: str) -> Schema:
+        found: Any = self._root
+        for step in ref.removeprefix("#").strip("/").split("/") if ref != "#" else ():
+            key = step.replace("~1", "/").replace("~0", "~")
+            if not isinstance(found, dict) or key not in found:
+                raise NoInstance(f"{ref!r} is not in the schema")
+            found = cast("Schema", found)[key]
+        if not isinstance(found, dict):
+            raise NoInstance(f"{ref!r} is not a schema")
+        return cast("Schema", found)
+
+
+def _fold(into: Schema, part: Schema) -> None:
+    """Narrow `into` by `part`, where the two say different things about the same."""
+    for word, value in part.items():
+        mine = into.get(word)
+        if mine is None:
+            into[word] = value
+        elif word == "properties":
+            into[word] = {**mine, **{k: {"allOf": [mine[k], v]} if k in mine else v for k, v in value.items()}}
+        elif word == "required":
+            into[word] = [*mine, *(key for key in value if key not in mine)]
+        elif word in ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"):
+            into[word] = max(mine, value)
+        elif word in ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"):
+            into[word] = min(mine, value)
+        elif word == "enum":
+            into[word] = [choice for choice in mine if choice in value]
+        elif word == "additionalProperties" and value is False:
+            into[word] = False
+
+
+def _type(schema: Schema) -> str:
+    """The type to make: the first that is not null, else guessed from the words used."""
+    asked = schema.get("type")
+    if isinstance(asked, list):
+        kinds = cast("list[str]", asked)
+        return next((kind for kind in kinds if kind != "null"), "null")
+    if isinstance(asked, str):
+        return asked
+    hints = {"object": ("properties", "required", "additionalProperties"), "array": ("items", "prefixItems")}
+    numeric = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+    for kind, words in {**hints, "number": numeric}.items():
+        if any(word in schema for word in words):
+            return kind
+    return "string"
+
+
+def _number(schema: Schema, step: int) -> int | float:
+    """A number within the limits; `step` 1 for integers."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    multiple = schema.get("multipleOf")
+    floor = max((x for x in (low, above) if x is not None and not isinstance(x, bool)), default=None)
+    ceiling = min((x for x in (high, below) if x is not None and not isinstance(x, bool)), default=None)
+
+    def fits(value: float) -> bool:
+        return (
+            (low is None or value >= low)
+            and (high is None or value <= high)
+            and (above is None or value > above)
+            and (below is None or value < below)
+            and not (step and value != math.floor(value))
+        )
+
+    if multiple:
+        start = math.ceil((floor if floor is not None else min(1, ceiling or 1)) / multiple)
+        candidates = [k * multiple for k in (start, start + 1, start - 1)]
+    else:
+        edges = [x for x in (floor, ceiling) if x is not None]
+        near = [y for x in edges for y in (x, math.floor(x), math.ceil(x), math.floor(x) + 1, math.ceil(x) - 1)]
+        middle = [(floor + ceiling) / 2] if floor is not None and ceiling is not None else []
+        candidates = [1, *near, *middle]
+    for value in candidates:
+        if fits(value):
+            return int(value) if value == math.floor(value) else value
+    raise NoInstance("no number fits the limits")
+
+
+def _string(schema: Schema, name: str) -> str:
+    pattern = schema.get("pattern")
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    text = FORMATS.get(schema.get("format", ""))
+    if text is None and pattern is not None:
+        return _matching(pattern, least, most)
+    text = name if text is None else text
+    if len(text) < least:
+        text = (text or "a") * math.ceil(least / max(len(text), 1))
+        text = text[:least]
+    return text if most is None else text[:most]
+
+
+_CANDIDATES = (
+    *(
+        "a",
+        "A",
+        "0",
+        "1",
+        "Aa",
+        "A1",
+        "a1",
+        "a-b",
+        "a_b",
+        "a b",
+        "a.b",
+        "a@example.com",
+        "https://example.com/",
+        "#a0b1c2",
+    ),
+    *FORMATS.values(),
+    *(
+        "+4712345678",
+        "12:34",
+        "2026-01",
+        "01/02/2026",
+        "1.0",
+        "1.0.0",
+        "v1.0.0",
+        "en",
+        "en-US",
+        "NO",
+        "USD",
+        "12345-6789",
+    ),
+    *("(555) 555-5555", "555-555-5555", "ABC-123", "AB-1234", "AB1234", "/a", "a/b", "true", "yes"),
+)
+
+
+def _matching(pattern: str, least: int, most: int | None) -> str:
+    """A string that fits a simple pattern: one of a list of usual ones, or one character repeated."""
+    try:
+        wanted = re.compile(pattern)
+    except re.error:
+        return "a" * max(least, 1)
+    repeated = (character * length for length in range(_MANY) for character in "a0Af")
+    for text in (*_CANDIDATES, *repeated):
+        if least <= len(text) <= (most if most is not None else _MANY) and wanted.search(text):
+            return text
+    raise NoInstance(f"no string found for the pattern {pattern!r}")
+
+
+def compact(value: Any) -> str:
+    """`value` as compact JSON text."""
+    return msgspec.json.encode(value).decode()

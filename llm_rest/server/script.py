@@ -1,0 +1,155 @@
+"""The little language in which a test tells the simulator what to answer.
+
+The text of the last user message is a script when every line of it is a command; any other text is ordinary text:
+
+    say TEXT               text; several lines make one text
+    json VALUE             the JSON value as text
+    cite URL [TITLE]       a citation of that page on the text
+    reason [TEXT]          a thought before the answer; without a text it is hidden (redacted, encrypted)
+    call NAME [{...}]      a function call with these arguments, written as they shall arrive, even broken
+    input NAME TEXT        a call of a custom tool with this text
+    refuse [TEXT]          a refusal
+    length                 the answer breaks off here at the token limit, inside the call before it if there is one
+    fail STATUS [CODE] [TEXT]   no answer but the vendor's error of that HTTP status
+    then                   what follows belongs to the next answer
+
+Calls in a row go out together, in one answer. What follows a call belongs to the answer after its result, so a whole tool
+conversation is one script. Before changing this file, know that a command which ordinary text could begin with makes that
+text a script: the words are few, and one line that is no command makes the whole text ordinary.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Say(Struct, frozen=True):
+    """Text of the answer."""
+
+    text: str
+
+
+class Cite(Struct, frozen=True):
+    """A citation on the text before it."""
+
+    url: str
+    title: str
+
+
+class Think(Struct, frozen=True):
+    """A thought; without text it is hidden."""
+
+    text: str
+
+
+class Call(Struct, frozen=True):
+    """A call of a function with arguments as JSON text, or of a custom tool with free text."""
+
+    name: str
+    arguments: str
+    custom: bool = False
+
+
+class Refuse(Struct, frozen=True):
+    """A refusal."""
+
+    text: str
+
+
+class Cut(Struct, frozen=True):
+    """The token limit, reached here."""
+
+
+class Fail(Struct, frozen=True):
+    """An error of the vendor instead of an answer."""
+
+    status: int
+    code: str | None
+    text: str
+
+
+class Then(Struct, frozen=True):
+    """The end of one answer."""
+
+
+Step = Say | Cite | Think | Call | Refuse | Cut | Fail
+Round = list[Step]
+"""What one answer is made of."""
+
+
+def parse(text: str) -> list[Round] | None:
+    """The answers a script asks for, in order; `None` for ordinary text."""
+    rounds: list[Round] = [[]]
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        step = _step(line.strip())
+        if step is None:
+            return None
+        if isinstance(step, Then):
+            rounds.append([])
+            continue
+        if rounds[-1] and isinstance(rounds[-1][-1], Call) and not isinstance(step, Call | Cut):
+            rounds.append([])
+        rounds[-1].append(step)
+    return rounds if any(rounds) else None
+
+
+def _step(line: str) -> Step | Then | None:
+    word, _, rest = line.partition(" ")
+    command = _COMMANDS.get(word)
+    return command(rest.strip()) if command else None
+
+
+def _json(rest: str) -> Step | None:
+    try:
+        return Say(msgspec.json.format(rest.encode(), indent=-1).decode())
+    except msgspec.DecodeError:
+        return None
+
+
+def _cite(rest: str) -> Step | None:
+    url, _, title = rest.partition(" ")
+    return Cite(url, title.strip() or url) if "://" in url else None
+
+
+_CALL = re.compile(r"(?s)([\w.|:-]+)(?:\s*(\{.*))?")
+
+
+def _call(rest: str) -> Step | None:
+    found = _CALL.fullmatch(rest)
+    return Call(found[1], found[2] or "{}") if found else None
+
+
+def _input(rest: str) -> Step | None:
+    name, _, text = rest.partition(" ")
+    return Call(name, text, custom=True) if name and text else None
+
+
+_FAIL = re.compile(r"([45]\d\d)(?:\s+([a-z]+(?:_[a-z]+)+))?(?:\s+(.+))?")
+
+
+def _fail(rest: str) -> Step | None:
+    found = _FAIL.fullmatch(rest)
+    return Fail(int(found[1]), found[2], found[3] or "The script asked for this error.") if found else None
+
+
+_COMMANDS: dict[str, Callable[[str], Step | Then | None]] = {
+    "say": lambda rest: Say(rest) if rest else None,
+    "json": _json,
+    "cite": _cite,
+    "reason": Think,
+    "call": _call,
+    "input": _input,
+    "refuse": lambda rest: Refuse(rest or "I cannot help with that."),
+    "length": lambda rest: None if rest else Cut(),
+    "fail": _fail,
+    "then": lambda rest: None if rest else Then(),
+}

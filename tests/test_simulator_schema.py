@@ -1,0 +1,184 @@
+"""Every value the simulator makes from a JSON Schema fits it, judged by an independent validator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest.server.schema import FORMATS, NoInstance, instance
+
+DRAFT = jsonschema.Draft202012Validator
+
+NODE = {
+    "$ref": "#/$defs/Node",
+    "$defs": {
+        "Node": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}},
+            "required": ["name", "next"],
+            "additionalProperties": False,
+        }
+    },
+}
+TREE = {
+    "type": "object",
+    "properties": {"children": {"type": "array", "items": {"$ref": "#"}}},
+    "required": ["children"],
+}
+
+
+def fits(value: Any, schema: Any) -> bool:
+    jsonschema.validate(value, schema, DRAFT, format_checker=DRAFT.FORMAT_CHECKER)
+    return True
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}, {"city": "city"}),
+        ({"type": "string", "enum": ["celsius", "kelvin"]}, "celsius"),
+        ({"const": None}, None),
+        ({"type": "string", "examples": ["Oslo"], "default": "Bergen"}, "Oslo"),
+        ({"type": "string", "default": "Bergen"}, "Bergen"),
+        ({"type": "integer", "default": None, "minimum": 7}, 7),
+        ({"type": ["null", "integer"]}, 1),
+        ({"type": "boolean"}, True),
+        ({"type": "array", "items": {"type": "integer"}}, [1]),
+        ({"type": "array", "items": {"type": "integer"}, "minItems": 3, "uniqueItems": True}, [1, 2, 3]),
+        ({"type": "array", "prefixItems": [{"type": "string"}, {"const": 2}]}, ["text", 2]),
+        ({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "uniqueItems": True}, ["a", "b"]),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 0}, []),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, 1),
+        ({"type": "object", "properties": {"a": False, "b": {"type": "null"}}}, {"b": None}),
+        ({"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 2}, {"key1": 1, "key2": 1}),
+        ({"properties": {"a/b": {"$ref": "#/properties/c"}, "c": {"const": 3}}}, {"a/b": 3, "c": 3}),
+        (True, "text"),
+    ],
+)
+def test_the_simplest_thing_that_fits_is_taken(schema: Any, expected: Any) -> None:
+    assert instance(schema) == expected
+    assert fits(expected, schema)
+
+
+@pytest.mark.parametrize("schema", [NODE, TREE], ids=["a list", "a tree"])
+def test_a_schema_that_contains_itself_ends(schema: dict[str, Any]) -> None:
+    """BUGS 49"""
+    assert fits(instance(schema), schema)
+
+
+@pytest.mark.parametrize("format", sorted(FORMATS))
+def test_a_string_has_its_format(format: str) -> None:
+    schema = {"type": "string", "format": format}
+    assert fits(instance(schema), schema)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["^[A-Z]{3}$", r"^\d{4}-\d{2}-\d{2}$", "^#[0-9a-f]{6}$", "^[0-9a-f]{12}$", r"^\+\d+$", "", r"^v\d+\.\d+\.\d+$"],
+)
+def test_a_string_fits_a_usual_pattern(pattern: str) -> None:
+    schema = {"type": "string", "pattern": pattern}
+    assert fits(instance(schema), schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        False,
+        {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+        {"$ref": "#/$defs/nowhere"},
+        {"$ref": "#"},
+        {"type": "integer", "minimum": 2, "maximum": 1},
+        {"type": "array", "items": {"type": "boolean"}, "minItems": 3, "uniqueItems": True},
+        {"type": "string", "pattern": "^(?=never)x$"},
+        {"anyOf": [False]},
+    ],
+)
+def test_where_nothing_fits_it_says_so(schema: Any) -> None:
+    with pytest.raises(NoInstance):
+        instance(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5},
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5},
+        {"type": "integer", "multipleOf": 7, "minimum": 50},
+        {"type": "integer", "maximum": -3},
+        {"type": "number", "minimum": -2.5, "maximum": -2.4},
+        {"type": "string", "minLength": 9},
+        {"type": "string", "maxLength": 2},
+        {
+            "allOf": [
+                {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+                {"required": ["b"]},
+            ]
+        },
+        {
+            "allOf": [{"$ref": "#/$defs/A"}, {"properties": {"a": {"minimum": 5}}}],
+            "$defs": {"A": {"properties": {"a": {"type": "integer"}}}},
+        },
+        {"oneOf": [{"type": "string", "maxLength": 1}, {"type": "string", "minLength": 2}]},
+        {
+            "type": "object",
+            "required": ["a"],
+            "anyOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"a": {"const": 2}}}],
+        },
+    ],
+)
+def test_limits_hold(schema: dict[str, Any]) -> None:
+    assert fits(instance(schema), schema)
+
+
+def schemas() -> st.SearchStrategy[dict[str, Any]]:
+    leaves = st.one_of(
+        st.sampled_from([{"type": kind} for kind in ("string", "integer", "number", "boolean", "null")]),
+        st.builds(
+            lambda values: {"enum": values}, st.lists(st.integers() | st.text(max_size=4), min_size=1, max_size=3)
+        ),
+        st.builds(lambda value: {"const": value}, st.integers() | st.none() | st.booleans()),
+        st.builds(lambda f: {"type": "string", "format": f}, st.sampled_from(["date", "email", "uuid", "ipv4"])),
+        st.builds(
+            lambda low, more: {"type": "integer", "minimum": low, "maximum": low + more},
+            st.integers(-99, 99),
+            st.integers(0, 9),
+        ),
+        st.builds(
+            lambda low, more: {"type": "string", "minLength": low, "maxLength": low + more},
+            st.integers(0, 20),
+            st.integers(0, 9),
+        ),
+    )
+
+    def grown(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+        names = st.sampled_from(["a", "b", "c", "d"])
+        objects = st.builds(
+            lambda properties, some: {
+                "type": "object",
+                "properties": properties,
+                "required": [name for name in properties if name in some],
+                "additionalProperties": False,
+            },
+            st.dictionaries(names, inner, max_size=4),
+            st.sets(names),
+        )
+        arrays = st.builds(
+            lambda items, low, more: {"type": "array", "items": items, "minItems": low, "maxItems": low + more},
+            inner,
+            st.integers(0, 2),
+            st.integers(0, 2),
+        )
+        unions = st.builds(lambda arms: {"anyOf": arms}, st.lists(inner, min_size=1, max_size=3))
+        return objects | arrays | unions
+
+    return st.recursive(leaves, grown, max_leaves=12)
+
+
+@given(schemas())
+def test_an_instance_of_any_schema_fits_it(schema: dict[str, Any]) -> None:
+    assert fits(instance(schema), schema)

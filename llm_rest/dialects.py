@@ -13,6 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 OPENAI = "openai"
+NOT_IN_RESPONSES = ("stop", "seed", "top_k")
+"""Options of a request that other wires share and the Responses format has no word for; some of its hosts take them."""
 
 
 class ResponsesDialect(Struct, frozen=True, kw_only=True):
@@ -21,7 +23,7 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     path: str = "/responses"
     issuer: str = OPENAI
     """Who can read the `encrypted_content` this host hands out."""
-    lacks: tuple[str, ...] = ("stop", "seed", "top_k", "presence_penalty", "frequency_penalty")
+    lacks: tuple[str, ...] = (*NOT_IN_RESPONSES, "presence_penalty", "frequency_penalty")
     """Fields of a request the host does not take. They stay behind and are reported, or refused where they say what to answer."""
     only: dict[str, Any] = {}
     """Fields of which the host takes one value; any other is left out and reported."""

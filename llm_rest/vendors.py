@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
+from .dialects import NOT_IN_RESPONSES, ChatDialect, MessagesDialect, ResponsesDialect
 from .errors import ConfigError, ErrorRules
 
 if TYPE_CHECKING:
@@ -155,6 +155,10 @@ def _check_surface(wire: str, dialect: Dialect | None) -> None:
 RESPONSES, CHAT, MESSAGES = "openai_responses", "openai_chat", "anthropic_messages"
 _V1_CHAT = "/v1/chat/completions"
 _STATELESS = ResponsesDialect(stateless=True)
+_OPENROUTER_RESPONSES = ResponsesDialect(
+    stateless=True, only={"store": False}, lacks=("stop", "seed", "presence_penalty", "frequency_penalty")
+)
+_VLLM_RESPONSES = ResponsesDialect(lacks=("stop", "seed"), checks_ids=False, takes_reasoning_text=True)
 
 _ROWS = (
     Vendor(
@@ -289,7 +293,7 @@ _ROWS = (
         base_url="https://openrouter.ai/api/v1",
         auth=Bearer(env="OPENROUTER_API_KEY"),
         also=(
-            Surface(RESPONSES, ResponsesDialect(stateless=True, only={"store": False})),
+            Surface(RESPONSES, _OPENROUTER_RESPONSES),
             Surface(MESSAGES, MessagesDialect(path="/messages")),
         ),
         errors=ErrorRules(final=("402", "403")),
@@ -337,7 +341,10 @@ _ROWS = (
         base_url="http://localhost:11434",
         auth=Bearer(env="OLLAMA_API_KEY", optional=True, hosts=("ollama.com",)),
         dialect=ChatDialect(path=_V1_CHAT, max_tokens_field="max_tokens"),
-        also=(Surface(RESPONSES, ResponsesDialect(path="/v1/responses", stateless=True)), Surface(MESSAGES)),
+        also=(
+            Surface(RESPONSES, ResponsesDialect(path="/v1/responses", stateless=True, checks_ids=False)),
+            Surface(MESSAGES),
+        ),
         base_url_env=(UrlEnv("OLLAMA_HOST", port=11434),),
         first_byte=600,
         docs_url="https://docs.ollama.com/api/openai-compatibility",
@@ -347,7 +354,7 @@ _ROWS = (
         wire=CHAT,
         base_url="http://localhost:8000/v1",
         auth=Bearer(env="VLLM_API_KEY", optional=True),
-        also=(Surface(RESPONSES),),
+        also=(Surface(RESPONSES, _VLLM_RESPONSES),),
         first_byte=600,
         docs_url="https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
     ),
@@ -365,6 +372,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="http://localhost:1234/v1",
         auth=Bearer(optional=True),
+        dialect=ResponsesDialect(lacks=NOT_IN_RESPONSES, checks_ids=False),
         also=(Surface(CHAT),),
         first_byte=600,
         docs_url="https://lmstudio.ai/docs/app/api/endpoints/openai",

@@ -231,7 +231,7 @@ def _strip_output(item: Any, path: str, lost: Losses, changes: dict[str, Any]) -
         changes["is_error"] = UNSET
     if item.is_error is True:
         changes["output"] = _said_to_be_an_error(changes.get("output", item.output))
-        lost.changed(f"{path}.is_error", "said in the text of the output")
+        lost.changed(path, "that the tool failed is said in the text of its output")
 
 
 def _strip_parts(parts: Any, field: str, path: str, lost: Losses, changes: dict[str, Any]) -> None:
@@ -322,7 +322,7 @@ def decode_items(items: list[AnyItem], field: str, dialect: ResponsesDialect, lo
     for i, item in enumerate(items):
         new = item
         if isinstance(item, STATE):
-            new = _sealed(item, dialect) if dialect.seals else item
+            new = _sealed(item, dialect)
         elif isinstance(item, CALLS) and item.leftovers is not UNSET:
             new = _reported(item, f"{field}[{i}]", lost)
         if new is not item:
@@ -341,7 +341,7 @@ def _reported(call: FunctionCall | CustomToolCall, path: str, lost: Losses) -> F
 def _sealed(item: Any, dialect: ResponsesDialect) -> Any:
     text = item.encrypted_content
     if given(text):
-        if text.startswith(PREFIX):
+        if not dialect.seals or text.startswith(PREFIX):
             return item
     elif not (dialect.takes_reasoning_text and item.content):
         return item
@@ -350,7 +350,7 @@ def _sealed(item: Any, dialect: ResponsesDialect) -> Any:
 
 def unsealed(item: ItemT, dialect: ResponsesDialect) -> ItemT:
     """The item with state that this host issued as it issued it; state of others stays in its envelope."""
-    if not dialect.seals or not isinstance(item, STATE) or not given(item.encrypted_content):
+    if not isinstance(item, STATE) or not given(item.encrypted_content):
         return item
     held: Held | None = unseal(item.encrypted_content, WIRE, dialect.issuer, Held)
     return item if held is None else replace(item, encrypted_content=held.encrypted_content)

@@ -284,7 +284,10 @@ def _fitting_content(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losse
     if not isinstance(parts, list) or allowed.issuperset(map(type, parts)):
         return item
     fitting = _fitting(parts, allowed is _SAID, f"input[{i}].{field}", dialect, lost)
-    return replace(item, **{field: fitting}) if fitting or not isinstance(item, Message) else None
+    if not fitting and isinstance(item, Message):
+        lost.dropped(f"input[{i}]", "a message of which nothing is left")
+        return None
+    return replace(item, **{field: fitting})
 
 
 def _fitting(parts: list[Any], said: bool, path: str, dialect: ResponsesDialect, lost: Losses) -> list[Any]:

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, ErrorFacts
 from . import listings
@@ -19,8 +19,9 @@ from .exchange import exchange, refused
 from .simulator import Simulator
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
+    import uvicorn
     from starlette.applications import Starlette
     from starlette.requests import Request as HttpRequest
     from starlette.responses import Response as HttpResponse
@@ -76,32 +77,52 @@ async def _body(request: HttpRequest) -> bytes | None:
     return b"".join(pieces)
 
 
-def serve(host: str = "127.0.0.1", port: int = 8000, *, handler: Handler | None = None) -> None:
-    """Serve until interrupted. Raises `ConfigError` where the port is taken or the extra `server` is not installed."""
-    app = create_app(handler)
-    uvicorn = _uvicorn()
-    bound = _bind(host, port)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))
-    server.run(sockets=[bound])
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    handler: Handler | None = None,
+    ready: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Serve until interrupted; `ready` is told the base URL once the port is ours.
+
+    Raises `ConfigError` where the port is taken or the extra `server` is not installed.
+    """
+    server, bound, url = _server(handler, host, port)
+    ready(url)
+    try:
+        server.run(sockets=[bound])
+    finally:
+        bound.close()
 
 
 @contextmanager
 def running(handler: Handler | None = None, host: str = "127.0.0.1") -> Generator[str]:
     """A server in a thread of its own, on a free port, for as long as the block lasts; gives its base URL."""
-    app = create_app(handler)
-    uvicorn = _uvicorn()
-    bound = _bind(host, 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))
+    server, bound, url = _server(handler, host, 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     try:
         while not server.started and thread.is_alive():
             time.sleep(0.005)
-        yield f"http://{host}:{bound.getsockname()[1]}"
+        yield url
     finally:
         server.should_exit = True
         thread.join(timeout=10)
         bound.close()
+
+
+def _server(handler: Handler | None, host: str, port: int) -> tuple[uvicorn.Server, socket.socket, str]:
+    """A server that is ready to run, the socket it listens on, and its base URL."""
+    app = create_app(handler)
+    try:
+        import uvicorn
+    except ImportError as missing:
+        raise _missing(missing) from None
+    bound = _bind(host, port)
+    config = uvicorn.Config(app, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=1)
+    named = f"[{host}]" if ":" in host else host
+    return uvicorn.Server(config), bound, f"http://{named}:{bound.getsockname()[1]}"
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -114,14 +135,6 @@ def _bind(host: str, port: int) -> socket.socket:
         bound.close()
         raise ConfigError(f"cannot listen on {host}:{port}: {problem.strerror}", hint="choose another --port") from None
     return bound
-
-
-def _uvicorn() -> Any:
-    try:
-        import uvicorn
-    except ImportError as missing:
-        raise _missing(missing) from None
-    return uvicorn
 
 
 def _missing(missing: ImportError) -> ConfigError:

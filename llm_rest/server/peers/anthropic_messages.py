@@ -138,7 +138,7 @@ def _marked(value: Any) -> Iterator[None]:
             if name not in ("input", "input_schema"):
                 yield from _marked(inner)
     elif isinstance(value, list):
-        for inner in cast("list[Any]", value):
+        for inner in cast("Any", value):
             yield from _marked(inner)
 
 

@@ -92,7 +92,7 @@ def _plain(value: Any) -> Any:
     """`value` without its marks for the cache, which change nothing that was said."""
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in cast("Plain", value).items() if k != "cache_control"}
-    return [_plain(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
+    return [_plain(inner) for inner in cast("Any", value)] if isinstance(value, list) else value
 
 
 # --- issuing --------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def problems(document: Plain, context: Context) -> Iterator[ErrorFacts]:
         message = (
             "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
         )
-        yield _invalid(message, "messages", "empty_array")
+        yield _invalid(wrong, "messages", "empty_array")
     for i, message in enumerate(messages):
         yield from _message(message, f"messages.[{i}]", context.dialect)
     yield from _pairs(messages, context.dialect)
@@ -114,7 +114,7 @@ def _options(document: Plain, context: Context) -> Iterator[ErrorFacts]:
         message = "Invalid value for 'top_logprobs': only allowed when 'logprobs' is enabled."
         yield _invalid(message, "top_logprobs", "invalid_value")
     stop = document.get("stop")
-    if isinstance(stop, list) and len(cast("list[Any]", stop)) > 4:
+    if isinstance(stop, list) and len(cast("Any", stop)) > 4:
         yield _invalid(
             "Invalid 'stop': array too long. Expected an array with maximum length 4.", "stop", "array_above_max_length"
         )
@@ -208,7 +208,7 @@ def _message(message: Plain, path: str, dialect: ChatDialect) -> Iterator[ErrorF
             elif part.get("type") == "image_url" and not isinstance(part.get("image_url"), dict):
                 text = f"Invalid type for '{path}.content[{j}].image_url': expected an object."
                 yield _invalid(text, f"{path}.content[{j}].image_url", "invalid_type")
-    if "tool_calls" in message and message["tool_calls"] == []:
+    if message.get("tool_calls") == [] and dialect.issuer == OPENAI:
         text = f"Invalid '{path}.tool_calls': empty array. Expected an array with minimum length 1."
         yield _invalid(text, f"{path}.tool_calls", "empty_array")
 
@@ -242,6 +242,6 @@ def _pairs(messages: list[Plain], dialect: ChatDialect) -> Iterator[ErrorFacts]:
                     f"Tool call id was {one} but must be a-z, A-Z, 0-9, with a length of {dialect.longest_call_id}.",
                     path,
                 )
-            elif len(one) > dialect.longest_call_id:
+            elif len(one) > dialect.longest_call_id and dialect.issuer == OPENAI:
                 text = f"Invalid '{path}': string too long. Expected a maximum length of {dialect.longest_call_id}"
                 yield _invalid(f"{text}, but got {len(one)} instead.", path, "string_above_max_length")

@@ -15,7 +15,5 @@ def table(value: Any) -> Plain:
 def rows(value: Any) -> list[Plain]:
     """The objects of `value` if it is an array."""
     return (
-        [cast("Plain", row) for row in cast("list[Any]", value) if isinstance(row, dict)]
-        if isinstance(value, list)
-        else []
+        [cast("Plain", row) for row in cast("Any", value) if isinstance(row, dict)] if isinstance(value, list) else []
     )

@@ -1,0 +1,66 @@
+"""The command line: `llm-rest`, or `python -m llm_rest.cli`.
+
+`main` parses the arguments, runs one command and turns whatever happens into an exit code. Every command is a module with one
+function that takes the parsed arguments; it is imported when it is called, so that `--help` stays quick. Answers go to the
+standard output, everything said about them to the standard error.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | the call failed: the vendor's answer, the network, a conversation of the demo |
+| 2 | nothing was done: wrong arguments, a missing key, bad JSON |
+| 3 | `convert --strict`: something could not be carried |
+| 130 | interrupted |
+| 141 | whoever read the output went away |
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAILED, USAGE, LOST, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code; argparse's own exits (help, version, wrong usage) are raised."""
+    from ..errors import ConfigError, DecodeError, LLMError
+    from .parser import parser
+
+    arguments = parser().parse_args(argv)
+    try:
+        code: int = _command(arguments)(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered would fail once more when the interpreter flushes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except (ConfigError, DecodeError) as problem:
+        complain(str(problem))
+        return USAGE
+    except LLMError as problem:
+        complain(str(problem))
+        return FAILED
+    return code
+
+
+def complain(what: str) -> None:
+    """Say on the standard error, in one line, why there is no answer."""
+    sys.stderr.write(f"llm-rest: {what}\n")
+
+
+def note(what: str) -> None:
+    """Say on the standard error, in one line, something about the answer."""
+    sys.stderr.write(f"note: {what}\n")
+
+
+def _command(arguments: Any) -> Any:
+    return import_module(f".{arguments.command}", __name__).run

@@ -1,0 +1,91 @@
+"""What may be written on the command line, and the help that says so."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .. import __version__
+from ..wires import NAMES
+
+_EXAMPLES = """\
+examples:
+  llm-rest demo
+  llm-rest ask "Why is the sky blue?" -m openai/gpt-5.2
+  llm-rest ask "What is this?" --image photo.png -m anthropic/claude-haiku-4-5
+  llm-rest explain "hi" -m groq/openai/gpt-oss-120b
+  llm-rest convert --from anthropic_messages --to openai_chat --kind request < body.json
+  llm-rest serve --simulate
+
+A model is written vendor/model; `llm-rest vendors` lists the vendors and the variables that hold their keys.
+exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under --strict, 130 interrupted, 141 output closed
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line; its result names the module that runs the command."""
+    whole = argparse.ArgumentParser(
+        prog="llm-rest",
+        description="One typed format, OpenAI Responses, in front of every LLM vendor.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whole.add_argument("--version", action="version", version=f"llm-rest {__version__}")
+    commands = whole.add_subparsers(dest="command", required=True, metavar="command", title="commands")
+    _ask(_add(commands, "ask", "ask a model and print its answer"))
+    _explain(_add(commands, "explain", "show the HTTP request that `ask` would send, as a curl command; sends nothing"))
+    _add(commands, "demo", "run a conversation with a tool through every wire, against a simulated vendor")
+    _serve(_add(commands, "serve", "serve every wire over HTTP"))
+    _convert(_add(commands, "convert", "turn a request or an answer of one wire into another's, from stdin to stdout"))
+    _listing(_add(commands, "vendors", "list the vendors, their wires and the variables that hold their keys"))
+    models = _add(commands, "models", "list what is known about models")
+    models.add_argument("prefix", nargs="?", default="", help="only models whose names begin so")
+    _listing(models)
+    return whole
+
+
+def _add(commands: Any, name: str, what: str) -> argparse.ArgumentParser:  # argparse has no public name for its type
+    added: argparse.ArgumentParser = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
+    return added
+
+
+def _ask(command: argparse.ArgumentParser) -> None:
+    command.add_argument("text", help="what to ask; - reads it from stdin")
+    command.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="who to ask, such as openai/gpt-5.2")
+    command.add_argument("--system", metavar="TEXT", help="instructions that stand above the question")
+    command.add_argument(
+        "--image", metavar="FILE", action="append", default=[], help="an image to look at; may be repeated"
+    )
+    command.add_argument("--schema", metavar="FILE", help="a JSON Schema that the answer has to fit")
+    command.add_argument("--wire", choices=NAMES, help="which wire to speak, where the vendor speaks several")
+    command.add_argument("--base-url", metavar="URL", help="where the vendor is reached, instead of its own address")
+    command.add_argument("--max-output-tokens", metavar="N", type=int, help="the most tokens the answer may have")
+
+
+def _explain(command: argparse.ArgumentParser) -> None:
+    _ask(command)
+    command.add_argument("--json", action="store_true", help="print the facts as JSON")
+
+
+def _serve(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--simulate", action="store_true", required=True, help="answer with the simulated vendor")
+    command.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
+    command.add_argument("--port", type=int, default=8000, help="the port to listen on (default: %(default)s)")
+
+
+def _convert(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--from", dest="source", choices=NAMES, required=True, help="the wire of the document on stdin"
+    )
+    command.add_argument(
+        "--to", dest="target", choices=NAMES, required=True, help="the wire to convert to; may be the same"
+    )
+    command.add_argument(
+        "--kind", choices=("request", "response"), default="request", help="what it is (default: %(default)s)"
+    )
+    command.add_argument("--lines", action="store_true", help="JSON lines: one document per line, in and out")
+    command.add_argument("--strict", action="store_true", help="exit with 3 where something could not be carried")
+
+
+def _listing(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON instead of a table")

@@ -76,9 +76,7 @@ def problems(document: Plain, context: Context) -> Iterator[ErrorFacts]:
     yield from _tools(document, context.dialect)
     messages = rows(document["messages"])
     if not messages:
-        message = (
-            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
-        )
+        wrong = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array."
         yield _invalid(wrong, "messages", "empty_array")
     for i, message in enumerate(messages):
         yield from _message(message, f"messages.[{i}]", context.dialect)

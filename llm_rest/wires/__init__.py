@@ -24,11 +24,15 @@ NAMES = ("openai_responses", "openai_chat", "anthropic_messages")
 
 
 class Route(Struct, frozen=True):
-    """Where a request goes: a path below the vendor's base URL, the query, and the headers the request itself asks for."""
+    """Where a request goes: a path below the vendor's base URL, the query, and the headers the request itself asks for.
+
+    A tuple in the query is a field that is repeated, once for each value.
+    """
 
     path: str
-    query: dict[str, str] = {}
+    query: dict[str, str | tuple[str, ...]] = {}
     headers: dict[str, str] = {}
+    method: Literal["POST", "GET", "DELETE"] = "POST"
 
 
 D = TypeVar("D", contravariant=True)

@@ -20,7 +20,6 @@ from ...responses import (
     FunctionTool,
     IncompleteDetails,
     InputTokensDetails,
-    Item,
     JsonSchemaFormat,
     Logprob,
     Message,
@@ -93,7 +92,7 @@ def complete(response: Response, request: Request) -> Response:
         values["completed_at"] = int(response.completed_at)
     values["text"] = _text(response.text if given(response.text) else request.text)
     values["tools"] = [_tool(tool) for tool in (response.tools or request.tools or [])]
-    values["output"] = [_item(item, i, response) for i, item in enumerate(response.output)]
+    values["output"] = complete_items(response.output, response.id, response.status)
     _shapes(response, values)
     return replace(response, **values)
 
@@ -101,7 +100,7 @@ def complete(response: Response, request: Request) -> Response:
 def _shapes(response: Response, values: dict[str, Any]) -> None:
     """Completes the objects inside."""
     if given(response.usage):
-        values["usage"] = _usage(response.usage)
+        values["usage"] = complete_usage(response.usage)
     if given(response.error):
         values["error"] = _error(response.error)
     if given(response.incomplete_details) and not given(response.incomplete_details.reason):
@@ -126,7 +125,8 @@ def _without_null(model: M, *names: str) -> M:
     return replace(model, **null) if null else model
 
 
-def _usage(usage: Usage) -> Usage:
+def complete_usage(usage: Usage) -> Usage:
+    """Token counts with both details and the total."""
     inside = usage.input_tokens_details if given(usage.input_tokens_details) else InputTokensDetails()
     outside = usage.output_tokens_details if given(usage.output_tokens_details) else OutputTokensDetails()
     total = usage.total_tokens if given(usage.total_tokens) else usage.input_tokens + usage.output_tokens
@@ -160,35 +160,37 @@ def _tool(tool: Any) -> Any:
 # --- items ----------------------------------------------------------------------------------------------------------
 
 
-def _item(item: AnyItem, i: int, response: Response) -> AnyItem:
+def complete_items(items: list[AnyItem], origin: str, status: str) -> list[AnyItem]:
+    """Items with every key of the format; ids that are missing are made from `origin`, the id of the answer."""
+    # Only the last item of an answer that was cut can be the one that was cut.
+    last = (
+        "in_progress" if status in ("in_progress", "queued") else "completed" if status == "completed" else "incomplete"
+    )
+    return [
+        _item(item, f"{origin.removeprefix('resp_')}_{i}", last if i == len(items) - 1 else "completed")
+        for i, item in enumerate(items)
+    ]
+
+
+def _item(item: AnyItem, name: str, status: str) -> AnyItem:
     if isinstance(item, Unknown):
         return item
     prefix = id_prefix(item)
     if prefix and not given(item.id):
-        item = replace(item, id=f"{prefix}{response.id.removeprefix('resp_')}_{i}")
+        item = replace(item, id=prefix + name)
     match item:
         case Message():
             parts = [OutputText(text=item.content)] if isinstance(item.content, str) else item.content
-            status = _status(item, i, response)
-            return replace(_without_null(item, "phase"), status=status, content=[_part(part) for part in parts])
+            item = _without_null(item, "phase")
+            return replace(item, status=item.status or status, content=[_part(part) for part in parts])
         case FunctionCall() | FunctionCallOutput():
-            return replace(item, status=_status(item, i, response))
+            return replace(item, status=item.status or status)
         case Reasoning():
             return replace(_without_null(item, "content", "encrypted_content"), summary=item.summary or [])
         case Compaction():
             return _without_null(item, "created_by")
         case _:
             return item
-
-
-def _status(item: Item, i: int, response: Response) -> str:
-    if given(item.status):
-        return item.status
-    if response.status in ("in_progress", "queued"):
-        return "in_progress"
-    # Only the last item of an answer that was cut can be the one that was cut.
-    whole = response.status == "completed" or i < len(response.output) - 1
-    return "completed" if whole else "incomplete"
 
 
 def _part(part: Any) -> Any:

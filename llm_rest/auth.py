@@ -12,10 +12,12 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from hmac import compare_digest
 from inspect import isawaitable, iscoroutine
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from urllib.parse import urlsplit
 
-from .errors import ConfigError
+from msgspec import convert, to_builtins
+
+from .errors import ConfigError, ErrorFacts
 from .vendors import Auth, Bearer, Endpoint, Header, NoAuth, is_loopback
 
 
@@ -102,7 +104,7 @@ class Credentials:
 
     def __repr__(self) -> str:
         known = "a key" if self._key else "a token provider" if self._provider else "no key"
-        return f"Credentials({self._endpoint.vendor.name!r}, {known})"
+        return f"<Credentials for {self._endpoint.vendor.name}: {known}>"
 
     @property
     def renewable(self) -> bool:
@@ -111,7 +113,9 @@ class Credentials:
 
     def headers(self, *, account: str | None = None, user_token: Token | None = None) -> dict[str, str | Secret]:
         """The headers that say who is calling. Raises `ConfigError` where nobody can say, naming what to set."""
-        if user_token is None and self._key is None and self._provider is not None:
+        secret = self._known(user_token)
+        del user_token
+        if secret is None and self._provider is not None:
             token = self._provider(self._endpoint.vendor.name, account)
             if isawaitable(token):
                 if iscoroutine(token):
@@ -119,50 +123,49 @@ class Credentials:
                 raise ConfigError(
                     "the token provider is asynchronous", hint="use AsyncClient, or a synchronous provider"
                 )
-            return self._with_token(_secret(token))
-        return self._known(user_token)
+            secret = _secret(token)
+            del token
+        return self._signed(secret)
 
     async def headers_async(
         self, *, account: str | None = None, user_token: Token | None = None
     ) -> dict[str, str | Secret]:
         """The same, where the token provider may be asynchronous."""
-        if user_token is None and self._key is None and self._provider is not None:
+        secret = self._known(user_token)
+        del user_token
+        if secret is None and self._provider is not None:
             token = self._provider(self._endpoint.vendor.name, account)
-            return self._with_token(_secret(await token if isawaitable(token) else token))
-        return self._known(user_token)
+            secret = _secret(await token if isawaitable(token) else token)
+            del token
+        return self._signed(secret)
 
-    def _known(self, user_token: Token | None) -> dict[str, str | Secret]:
-        if user_token is not None:
-            user_token = _secret(user_token)
-            return self._with_token(user_token)
-        if self._key is not None:
-            return self._signed(self._way, self._key)
-        if self._endpoint.key_optional:
-            return checked_headers(self._fixed)
-        raise ConfigError(f"no API key for {self._endpoint.vendor.name}", hint=_how_to_set(self._endpoint))
+    def _known(self, user_token: Token | None) -> Secret | None:
+        return self._key if user_token is None else _secret(user_token)
 
-    def _with_token(self, token: Secret) -> dict[str, str | Secret]:
-        if not token:
-            raise ConfigError(
-                f"the token for {self._endpoint.vendor.name} is empty", hint="return or pass a text that is not blank"
-            )
-        return self._signed(self._endpoint.ways[0] if isinstance(token, ApiKey) else Bearer(), token)
-
-    def _signed(self, way: Auth, key: Secret) -> dict[str, str | Secret]:
+    def _signed(self, secret: Secret | None) -> dict[str, str | Secret]:
+        endpoint, name = self._endpoint, self._endpoint.vendor.name
         headers = checked_headers(self._fixed)
-        match way:
-            case Bearer():
-                headers |= {"Authorization": _checked_key("Authorization", key).after("Bearer ")}
-            case Header(name=name):
-                headers |= {name: _checked_key(name, key)}
-            case NoAuth():
+        if secret is None:
+            if endpoint.key_optional:
                 return headers
-        url = urlsplit(self._endpoint.base_url)
-        if url.scheme == "http" and not (is_loopback(url.hostname or "") or self._endpoint.vendor.allow_insecure):
+            raise ConfigError(f"no API key for {name}", hint=_how_to_set(endpoint))
+        if not secret:
+            raise ConfigError(f"the token for {name} is empty or no text", hint="give a str that is not blank")
+        url = urlsplit(endpoint.base_url)
+        if url.scheme == "http" and not (is_loopback(url.hostname or "") or endpoint.vendor.allow_insecure):
             raise ConfigError(
-                f"a key for {self._endpoint.vendor.name} would travel over plain http",
+                f"a key for {name} would travel over plain http",
                 hint="use https://, or a Vendor(..., allow_insecure=True) for a host of your own network",
             )
+        # A token that is no API key travels as a token does, also where the vendor's keys have a header of their own.
+        match self._way if secret is self._key else endpoint.ways[0] if isinstance(secret, ApiKey) else Bearer():
+            case Bearer():
+                checked_headers({"Authorization": secret})
+                headers["Authorization"] = secret.after("Bearer ")
+            case Header(name=header):
+                headers |= checked_headers({header: secret})
+            case NoAuth():
+                pass
         return headers
 
 
@@ -177,8 +180,10 @@ def credentials(
     # This frame alone holds the environment; whatever is wrong with what it found is said later, by `headers`.
     if environ is None:
         environ = os.environ
-    names = endpoint.vendor.header_env
-    fixed = endpoint.vendor.headers | {header: environ[name] for header, name in names.items() if environ.get(name)}
+    fixed: dict[str, str | Secret] = dict(endpoint.vendor.headers)
+    for header, name in endpoint.vendor.header_env.items():
+        if environ.get(name, "").strip():
+            fixed[header] = Secret(environ[name])
     way, key = endpoint.ways[0], _secret(api_key) if api_key else None
     if key is None and provider is None:
         for candidate in endpoint.ways:
@@ -225,12 +230,6 @@ def checked_headers(headers: Mapping[str, str | Secret]) -> dict[str, str | Secr
     return dict(headers)
 
 
-def _checked_key(name: str, key: Secret) -> Secret:
-    """The key, if it can be the value of the header `name`."""
-    checked_headers({name: key})
-    return key
-
-
 def _problem(name: str, value: object) -> ConfigError | None:
     """What is wrong with a header; made here and raised by the caller, whose frame no longer holds the value."""
     if not _NAME.fullmatch(name):
@@ -245,3 +244,34 @@ def _problem(name: str, value: object) -> ConfigError | None:
             hint="check the variable or argument it comes from for a line break at its end",
         )
     return None
+
+
+# --- what comes back ------------------------------------------------------------------------------------------------
+
+_TELLING = 8
+"""A text shorter than this is no secret that can be told from ordinary words."""
+
+
+def without_secrets(facts: ErrorFacts, sent: Mapping[str, str | Secret]) -> ErrorFacts:
+    """What a vendor said about an error, without the secrets among the headers that were sent to it.
+
+    A key is recognised by its shape elsewhere; here it is known, so that a server which repeats it cannot show it.
+    """
+    texts = [value.reveal().removeprefix("Bearer ") for value in sent.values() if isinstance(value, Secret)]
+    texts = [text for text in texts if len(text) >= _TELLING]
+    plain = to_builtins(facts)
+    if not any(text in str(plain) for text in texts):
+        return facts
+    return convert(_scrubbed(plain, texts), ErrorFacts)
+
+
+def _scrubbed(value: Any, texts: list[str]) -> Any:
+    if isinstance(value, str):
+        for text in texts:
+            value = value.replace(text, "[redacted]")
+        return value
+    if isinstance(value, list):
+        return [_scrubbed(entry, texts) for entry in cast("Any", value)]
+    if isinstance(value, dict):
+        return {_scrubbed(name, texts): _scrubbed(entry, texts) for name, entry in cast("Any", value).items()}
+    return value

@@ -534,9 +534,10 @@ def _categories(body: Any) -> tuple[str, ...]:
     inner = _object(error.get("innererror"))
     results = _object(inner.get("content_filter_result") or error.get("content_filter_result"))
     acted = [name for name, result in results.items() if _object(result).get("filtered") is True]
-    reasons = _object(error.get("metadata")).get("reasons")
-    listed = cast("Any", reasons) if isinstance(reasons, list) else []
-    return tuple(printable(str(name), 100) for name in [*acted, *listed][:20])
+    reasons: Any = _object(error.get("metadata")).get("reasons")
+    if isinstance(reasons, list):
+        acted += (str(reason) for reason in cast("Any", reasons))
+    return tuple(printable(name, 100) for name in acted[:20])
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -42,6 +42,7 @@ ROWS = (
     # `check(request, capabilities)` reads a Responses request.
     Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
     Row(("auth",), ("errors", "vendors")),
+    Row(("mcp",), ("errors", "responses")),
     Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "anyio")),
     Row(
         ("client", "reply", "content"),

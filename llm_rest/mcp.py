@@ -1,0 +1,58 @@
+"""`Mcp`: a remote MCP server whose tools the vendor calls, written once for every vendor.
+
+It becomes the `mcp` tool of the Responses format (OpenAI reference, read 2026-11-20), which the wires carry on. Before
+changing this file, know that its headers are secrets which travel in the request's body, where nobody expects them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, Struct
+
+from .errors import ConfigError, printable
+from .responses.tools import McpTool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Mcp(Struct, frozen=True):
+    """The tools of the MCP server at `url`, all of them or the `allowed_tools`.
+
+    A bearer token among the `headers` becomes the vendor's authorization field. The vendor calls the tools without asking,
+    as most vendors can only do; `require_approval="always"` makes those that can ask first.
+    """
+
+    name: str
+    url: str
+    allowed_tools: Sequence[str] | None = None
+    headers: Mapping[str, str] = {}
+    require_approval: str = "never"
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.url:
+            raise ConfigError(
+                f"Mcp({self.name!r}) needs a name and a url", hint='such as Mcp("wiki", "https://host/mcp")'
+            )
+
+    def __repr__(self) -> str:
+        shown = dict.fromkeys(self.headers, "[redacted]")
+        return f"Mcp({self.name!r}, {printable(self.url)!r}, allowed_tools={self.allowed_tools!r}, headers={shown!r})"
+
+    def tool(self) -> McpTool:
+        """The same as a tool of the Responses format."""
+        headers, token = dict(self.headers), ""
+        for name, value in self.headers.items():
+            scheme, _, rest = value.partition(" ")
+            if name.lower() == "authorization" and scheme.lower() == "bearer":
+                del headers[name]
+                token = rest.strip()
+        return McpTool(
+            server_label=self.name,
+            server_url=self.url,
+            authorization=token or UNSET,
+            headers=headers or UNSET,
+            allowed_tools=UNSET if self.allowed_tools is None else list(self.allowed_tools),
+            require_approval=self.require_approval,
+        )

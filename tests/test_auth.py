@@ -1,0 +1,369 @@
+"""Keys: where they come from, how they travel, and that nothing shows them."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+import pickle
+import traceback
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from llm_rest.auth import ApiKey, Secret, checked_headers, credentials, without_secrets
+from llm_rest.errors import ConfigError, ErrorFacts
+from llm_rest.vendors import VENDORS, Bearer, Endpoint, Header, NoAuth, Vendor, resolve
+
+KEY = "k-9f8e7d6c5b4a3210"
+
+
+def endpoint(model: str = "openai/gpt-5.1", **options: object) -> Endpoint:
+    return resolve(model, environ={}, **options)  # pyright: ignore[reportArgumentType]
+
+
+def shown(headers: dict[str, str | Secret]) -> dict[str, str]:
+    return {name: value.reveal() if isinstance(value, Secret) else value for name, value in headers.items()}
+
+
+# --- a secret -------------------------------------------------------------------------------------------------------
+
+WAYS_TO_SHOW: dict[str, Callable[[Secret], object]] = {
+    "str": str,
+    "repr": repr,
+    "format": lambda secret: f"{secret}{secret!r}{secret!s:>40}",
+    "percent": lambda secret: "%s %r" % (secret, secret),  # noqa: UP031
+    "in a list": lambda secret: repr([secret, (secret,), {"k": secret}]),
+    "copy": lambda secret: repr(copy.copy(secret)),
+    "deepcopy": lambda secret: repr(copy.deepcopy({"k": secret})),
+    "prefixed": lambda secret: str(secret.after("Bearer ")),
+    "dir": dir,
+    "json": lambda secret: json.dumps({"k": secret}, default=str),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_SHOW)
+def test_nothing_shows_a_secret(way: str) -> None:
+    """BUGS 84"""
+    assert KEY not in str(WAYS_TO_SHOW[way](Secret(KEY)))
+
+
+@pytest.mark.parametrize("take", [pickle.dumps, vars, msgspec.json.encode, json.dumps, list, "".join])
+def test_what_would_take_a_secret_apart_fails(take: Callable[[object], object]) -> None:
+    with pytest.raises(TypeError) as caught:
+        take([Secret(KEY)] if take == "".join else Secret(KEY))
+    assert KEY not in str(caught.value)
+
+
+def test_a_log_record_does_not_show_it(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        logging.getLogger("t").debug("sent %s and %r", Secret(KEY), {"key": Secret(KEY)})
+    assert KEY not in caplog.text
+    assert "[redacted]" in caplog.text
+
+
+def test_a_secret_is_a_value() -> None:
+    assert Secret(KEY) == Secret(KEY)
+    assert Secret(KEY) == Secret(Secret(KEY))
+    assert Secret(KEY) != Secret("other")
+    assert Secret(KEY) != KEY
+    assert len({Secret(KEY), Secret(KEY)}) == 1
+    assert (bool(Secret("")), bool(Secret(KEY))) == (False, True)
+    assert Secret(KEY).reveal() == KEY
+
+
+# --- where a key comes from -----------------------------------------------------------------------------------------
+
+
+def test_the_argument_comes_before_the_environment() -> None:
+    headers = credentials(endpoint(), api_key="given", environ={"OPENAI_API_KEY": "found"}).headers()
+    assert shown(headers) == {"Authorization": "Bearer given"}
+
+
+def test_the_environment_is_read_where_no_key_is_given() -> None:
+    assert shown(credentials(endpoint(), environ={"OPENAI_API_KEY": "found"}).headers()) == {
+        "Authorization": "Bearer found"
+    }
+
+
+def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "found")
+    assert shown(credentials(endpoint()).headers())["Authorization"] == "Bearer found"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+def test_a_blank_variable_is_as_good_as_none(blank: str) -> None:
+    headers = credentials(endpoint("google/gemini-2.5-pro"), environ={"GOOGLE_API_KEY": blank, "GEMINI_API_KEY": "g"})
+    assert shown(headers.headers()) == {"Authorization": "Bearer g"}
+
+
+def test_the_first_variable_that_is_set_wins() -> None:
+    found = credentials(endpoint("google/gemini-2.5-pro"), environ={"GEMINI_API_KEY": "b", "GOOGLE_API_KEY": "a"})
+    assert shown(found.headers()) == {"Authorization": "Bearer a"}
+
+
+def test_a_provider_given_in_code_is_asked_before_the_environment() -> None:
+    """A key that happens to be set must not stand in for the account a call is made for."""
+    asked: list[tuple[str, str | None]] = []
+
+    def tokens(vendor: str, account: str | None) -> str:
+        asked.append((vendor, account))
+        return f"token-of-{account}"
+
+    known = credentials(endpoint(), provider=tokens, environ={"OPENAI_API_KEY": "found"})
+    assert shown(known.headers(account="u42")) == {"Authorization": "Bearer token-of-u42"}
+    assert shown(known.headers(account="u43")) == {"Authorization": "Bearer token-of-u43"}
+    assert asked == [("openai", "u42"), ("openai", "u43")]
+    assert known.renewable
+
+
+def test_a_key_that_is_given_is_used_and_not_renewed() -> None:
+    def tokens(vendor: str, account: str | None) -> str:
+        raise AssertionError("nobody asks")
+
+    known = credentials(endpoint(), api_key="given", provider=tokens, environ={})
+    assert shown(known.headers()) == {"Authorization": "Bearer given"}
+    assert not known.renewable
+
+
+def test_the_token_of_a_call_comes_before_all_others() -> None:
+    known = credentials(endpoint(), api_key="given", environ={})
+    assert shown(known.headers(user_token="of the user")) == {"Authorization": "Bearer of the user"}
+    assert shown(known.headers()) == {"Authorization": "Bearer given"}
+
+
+def test_an_asynchronous_provider_is_awaited_by_asynchronous_callers() -> None:
+    async def tokens(vendor: str, account: str | None) -> str:
+        return f"{vendor}:{account}"
+
+    known = credentials(endpoint(), provider=tokens, environ={})
+    assert shown(asyncio.run(known.headers_async(account="a"))) == {"Authorization": "Bearer openai:a"}
+    with pytest.raises(ConfigError, match="AsyncClient"):
+        known.headers()
+
+
+def test_asynchronous_callers_may_have_a_plain_provider_or_a_key() -> None:
+    plain = credentials(endpoint(), provider=lambda vendor, account: "t", environ={})
+    assert shown(asyncio.run(plain.headers_async())) == {"Authorization": "Bearer t"}
+    fixed = credentials(endpoint(), api_key="k", environ={})
+    assert shown(asyncio.run(fixed.headers_async())) == {"Authorization": "Bearer k"}
+
+
+@pytest.mark.parametrize("nothing", ["", None, 3])
+def test_a_provider_that_gives_nothing_is_an_error(nothing: object) -> None:
+    known = credentials(endpoint(), provider=lambda vendor, account: nothing, environ={})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ConfigError, match="the token for openai is empty or no text"):
+        known.headers()
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        ("openai/gpt-5.1", "set OPENAI_API_KEY or pass api_key="),
+        ("google/gemini-2.5-pro", "set GOOGLE_API_KEY or set GEMINI_API_KEY or pass api_key="),
+        ("anthropic/claude-haiku-4-5", "set ANTHROPIC_API_KEY or set ANTHROPIC_AUTH_TOKEN or pass api_key="),
+        ("github_copilot/gpt-5.1", "pass api_key="),
+    ],
+)
+def test_a_missing_key_names_what_to_set(model: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        credentials(endpoint(model), environ={}).headers()
+    assert caught.value.hint == hint
+    assert model.partition("/")[0] in caught.value.message
+
+
+# --- how it travels -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "environ", "headers"),
+    [
+        ("anthropic/m", {"ANTHROPIC_API_KEY": "k"}, {"x-api-key": "k"}),
+        ("anthropic/m", {"ANTHROPIC_AUTH_TOKEN": "t"}, {"Authorization": "Bearer t"}),
+        ("anthropic/m", {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_AUTH_TOKEN": "t"}, {"x-api-key": "k"}),
+        ("azure_openai/m", {"AZURE_OPENAI_API_KEY": "k"}, {"api-key": "k"}),
+        ("azure_openai/m", {"AZURE_OPENAI_AD_TOKEN": "t"}, {"Authorization": "Bearer t"}),
+        ("groq/m", {"GROQ_API_KEY": "k"}, {"Authorization": "Bearer k"}),
+        (
+            "openai/m",
+            {"OPENAI_API_KEY": "k", "OPENAI_ORG_ID": "o", "OPENAI_PROJECT_ID": ""},
+            {"Authorization": "Bearer k", "OpenAI-Organization": "o"},
+        ),
+    ],
+)
+def test_a_key_travels_as_its_vendor_wants_it(model: str, environ: dict[str, str], headers: dict[str, str]) -> None:
+    base_url = "https://r.openai.azure.com/openai/v1" if model.startswith("azure") else None
+    assert shown(credentials(endpoint(model, base_url=base_url), environ=environ).headers()) == headers
+
+
+def test_a_key_by_argument_goes_the_first_way() -> None:
+    assert shown(credentials(endpoint("anthropic/m"), api_key="k", environ={}).headers()) == {"x-api-key": "k"}
+
+
+def test_a_wire_may_have_a_way_of_its_own() -> None:
+    chat = endpoint("anthropic/m", wire="openai_chat")
+    assert shown(credentials(chat, api_key="k", environ={}).headers()) == {"Authorization": "Bearer k"}
+
+
+def test_a_token_travels_as_a_bearer_token_and_an_api_key_as_the_vendors_keys_do() -> None:
+    anthropic = endpoint("anthropic/m")
+    token = credentials(anthropic, provider=lambda vendor, account: "t", environ={})
+    assert shown(token.headers()) == {"Authorization": "Bearer t"}
+    key = credentials(anthropic, provider=lambda vendor, account: ApiKey("k"), environ={})
+    assert shown(key.headers()) == {"x-api-key": "k"}
+
+
+def test_a_local_server_needs_no_key_and_takes_one() -> None:
+    assert credentials(endpoint("vllm/m"), environ={}).headers() == {}
+    assert shown(credentials(endpoint("vllm/m"), api_key="k", environ={}).headers()) == {"Authorization": "Bearer k"}
+
+
+def test_the_cloud_key_of_ollama_is_not_sent_to_a_local_server() -> None:
+    environ = {"OLLAMA_API_KEY": "k"}
+    assert credentials(endpoint("ollama/m"), environ=environ).headers() == {}
+    cloud = endpoint("ollama/m", base_url="https://ollama.com")
+    assert shown(credentials(cloud, environ=environ).headers()) == {"Authorization": "Bearer k"}
+
+
+def test_the_simulator_is_asked_without_a_key() -> None:
+    assert credentials(endpoint("simulator/demo"), environ={}).headers() == {}
+
+
+def test_a_key_never_travels_over_plain_http_to_another_machine() -> None:
+    far = endpoint("vllm/m", base_url="http://gpu.example:8000/v1")
+    assert credentials(far, environ={}).headers() == {}
+    with pytest.raises(ConfigError, match="plain http"):
+        credentials(far, api_key=KEY, environ={}).headers()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.0.1", "[::1]", "api.localhost"])
+def test_plain_http_to_this_machine_is_fine(host: str) -> None:
+    near = endpoint("vllm/m", base_url=f"http://{host}:8000/v1")
+    assert shown(credentials(near, api_key="k", environ={}).headers()) == {"Authorization": "Bearer k"}
+
+
+def test_a_row_may_allow_plain_http_in_ones_own_network() -> None:
+    row = Vendor(
+        name="lab", wire="openai_chat", base_url="http://gpu:8000/v1", auth=Bearer(env="LAB_KEY"), allow_insecure=True
+    )
+    known = credentials(endpoint("lab/m", vendor=row), environ={"LAB_KEY": "k"})
+    assert shown(known.headers()) == {"Authorization": "Bearer k"}
+
+
+def test_a_row_of_ones_own_has_headers_and_ways() -> None:
+    row = Vendor(
+        name="lab",
+        wire="openai_chat",
+        base_url="https://lab.example/v1",
+        auth=(Header(name="x-lab-key", env=("LAB_KEY", "OLD_LAB_KEY")), NoAuth()),
+        headers={"x-team": "blue"},
+    )
+    lab = endpoint("lab/m", vendor=row)
+    assert shown(credentials(lab, environ={"OLD_LAB_KEY": "k"}).headers()) == {"x-team": "blue", "x-lab-key": "k"}
+    assert shown(credentials(lab, environ={}).headers()) == {"x-team": "blue"}
+
+
+# --- header values --------------------------------------------------------------------------------------------------
+
+BAD_ENDS = ["\r\nX-Evil: 1", "\n", "\r", " ", "\t", "\x00", "ключ", "\u2028", "\x7f", "”"]
+
+
+@pytest.mark.parametrize("value", [*(KEY + end for end in BAD_ENDS), f" {KEY}", f"“{KEY}"], ids=ascii)
+@pytest.mark.parametrize("model", ["openai/m", "anthropic/m"])
+def test_a_key_that_cannot_be_a_header_is_refused_without_being_shown(model: str, value: str) -> None:
+    for known in (
+        credentials(endpoint(model), api_key=value, environ={}),
+        credentials(endpoint(model), environ={"OPENAI_API_KEY": value, "ANTHROPIC_API_KEY": value}),
+        credentials(endpoint(model), provider=lambda vendor, account: value, environ={}),
+    ):
+        with pytest.raises(
+            ConfigError, match=r"the value of the header (Authorization|x-api-key) cannot be sent"
+        ) as caught:
+            known.headers()
+        assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a:b", "a\r\n", "ä"])
+def test_a_header_has_a_name(name: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be the name of a header"):
+        checked_headers({name: "v"})
+
+
+def test_a_header_value_is_text() -> None:
+    with pytest.raises(ConfigError, match="the value of the header x is a int"):
+        checked_headers({"x": 3})  # pyright: ignore[reportArgumentType]
+
+
+def test_headers_that_can_be_sent_pass_as_they_are() -> None:
+    headers: dict[str, str | Secret] = {"X-Title": "Café ✗"[:4], "x-empty": "", "k": Secret("a b\tc")}
+    assert checked_headers(headers) == headers
+
+
+@pytest.mark.parametrize("how", ["argument", "environment", "provider", "user_token", "extra header"])
+def test_no_frame_of_a_traceback_holds_the_key(how: str) -> None:
+    """Error reporters record the local variables of every frame."""
+    bad = KEY + "\n"
+    try:
+        if how == "extra header":
+            checked_headers({"x-key": Secret(bad)})
+        else:
+            known = credentials(
+                endpoint(),
+                api_key=Secret(bad) if how == "argument" else None,
+                provider=(lambda vendor, account: KEY + "\n") if how == "provider" else None,
+                environ={"OPENAI_API_KEY": bad if how == "environment" else "", "OTHER_SECRET": KEY},
+            )
+            known.headers(user_token=Secret(bad) if how == "user_token" else None)
+    except ConfigError as error:
+        frames = list(traceback.walk_tb(error.__traceback__))
+        assert len(frames) >= 2
+        for frame, _ in frames[1:]:
+            assert KEY not in repr(frame.f_locals), frame.f_code.co_name
+    else:
+        raise AssertionError("a key with a line break was accepted")
+
+
+def test_credentials_show_what_they_know_and_not_the_key() -> None:
+    assert repr(credentials(endpoint(), api_key=KEY, environ={})) == "<Credentials for openai: a key>"
+    assert repr(credentials(endpoint(), environ={})) == "<Credentials for openai: no key>"
+    assert "token provider" in repr(credentials(endpoint(), provider=lambda vendor, account: "t", environ={}))
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(credentials(endpoint(), api_key=KEY, environ={}))
+
+
+# --- what comes back ------------------------------------------------------------------------------------------------
+
+
+def test_a_key_that_the_server_repeats_is_taken_out() -> None:
+    sent = credentials(endpoint(), api_key=KEY, environ={}).headers()
+    facts = ErrorFacts(
+        status=401,
+        message=f"bad key {KEY}",
+        code=KEY,
+        body={"error": [f"Bearer {KEY}"], KEY: 1},
+        leftovers={"w": {"k": KEY}},
+    )
+    clean = without_secrets(facts, sent)
+    assert KEY not in repr(clean)
+    assert (clean.message, clean.code) == ("bad key [redacted]", "[redacted]")
+    assert clean.body == {"error": ["Bearer [redacted]"], "[redacted]": 1}
+
+
+def test_an_error_that_repeats_nothing_stays_as_it_is() -> None:
+    facts = ErrorFacts(status=401, message="bad key")
+    assert without_secrets(facts, {"Authorization": Secret(f"Bearer {KEY}"), "x-team": "bad key"}) is facts
+
+
+def test_a_very_short_key_does_not_eat_the_message() -> None:
+    facts = ErrorFacts(status=401, message="the key is bad")
+    assert without_secrets(facts, {"Authorization": Secret("Bearer k")}).message == "the key is bad"
+
+
+def test_every_row_can_be_asked_for_its_credentials() -> None:
+    for name, row in VENDORS.items():
+        for wire in row.wires:
+            base_url = "https://host.example/v1" if "{" in row.base_url or not row.base_url else None
+            known = credentials(endpoint(f"{name}/m", wire=wire, base_url=base_url), api_key="k", environ={})
+            assert set(known.headers()) <= {"Authorization", "x-api-key", "api-key", "x-goog-api-key"}

@@ -1,0 +1,490 @@
+"""Vendors: every row is sound, a model's name leads to one endpoint, and what is wrong with a name or URL is said."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import traceback
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from llm_rest import wires
+from llm_rest.dialects import ChatDialect, MessagesDialect, ResponsesDialect
+from llm_rest.errors import ConfigError
+from llm_rest.vendors import (
+    DIALECTS,
+    OTHER_NAMES,
+    VENDORS,
+    Bearer,
+    Endpoint,
+    Header,
+    NoAuth,
+    Surface,
+    UrlEnv,
+    Vendor,
+    is_loopback,
+    resolve,
+)
+
+ROOT = Path(__file__).parents[1]
+CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
+
+NAMED = """
+    openai anthropic google xai groq deepseek sambanova together fireworks cerebras openrouter mistral meta huggingface
+    azure_openai ollama vllm llamacpp lmstudio simulator compatible
+    alibaba moonshot zai minimax perplexity nebius deepinfra vercel_gateway github_copilot
+""".split()
+
+SURFACES = [(row, surface) for row in VENDORS.values() for surface in row.surfaces]
+
+
+def at(model: str, **options: object) -> Endpoint:
+    return resolve(model, **{"environ": {}, **options})  # pyright: ignore[reportArgumentType]
+
+
+def wrong(model: str | None, **options: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        resolve(model, **{"environ": {}, **options})  # pyright: ignore[reportArgumentType]
+    assert caught.value.hint, "what to do about it"
+    return str(caught.value)
+
+
+# --- the rows -------------------------------------------------------------------------------------------------------
+
+
+def test_the_vendors_we_promise_are_there() -> None:
+    assert sorted(VENDORS) == sorted(NAMED)
+
+
+def test_the_wires_of_the_rows_are_the_wires_there_are() -> None:
+    assert tuple(DIALECTS) == wires.NAMES
+    assert {surface.wire for _, surface in SURFACES} == set(wires.NAMES)
+
+
+@pytest.mark.parametrize("row", VENDORS.values(), ids=VENDORS)
+def test_a_row_is_sound(row: Vendor) -> None:
+    assert VENDORS[row.name] is row
+    assert len(set(row.wires)) == len(row.wires), "a wire is listed twice"
+    assert not row.base_url.endswith("/")
+    assert row.first_byte > 0
+    for way in row.ways(row.wire):
+        names = () if isinstance(way, NoAuth) else (way.env,) if isinstance(way.env, str) else way.env
+        assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in names)
+
+
+@pytest.mark.parametrize("row", VENDORS.values(), ids=VENDORS)
+def test_hosts_on_the_network_are_asked_over_https(row: Vendor) -> None:
+    url = urlsplit(row.base_url)
+    assert (
+        url.scheme == "https" or row.name == "compatible" or url.scheme == "inproc" or is_loopback(url.hostname or "")
+    )
+
+
+@pytest.mark.parametrize(("row", "surface"), SURFACES, ids=[f"{r.name}-{s.wire}" for r, s in SURFACES])
+def test_opaque_state_goes_back_to_who_handed_it_out_only(row: Vendor, surface: Surface) -> None:
+    base_url = "https://host.example/v1" if "{" in row.base_url or not row.base_url else None
+    found = at(f"{row.name}/m", wire=surface.wire, base_url=base_url)
+    assert found.dialect.issuer == (row.name if row.base_url else f"{row.name}:host.example")
+
+
+def test_the_simulator_speaks_every_wire_in_process_and_without_a_key() -> None:
+    row = VENDORS["simulator"]
+    assert row.wires == wires.NAMES
+    assert row.auth == NoAuth()
+    for wire in wires.NAMES:
+        assert at("simulator/demo", wire=wire).base_url == "inproc:llm_rest.server.simulator"
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, row in VENDORS.items() if "localhost" in row.base_url or "127." in row.base_url]
+)
+def test_local_servers_need_no_key_and_may_take_their_time(name: str) -> None:
+    found = at(f"{name}/m")
+    assert found.key_optional
+    assert found.vendor.first_byte >= 600
+
+
+URLS = {
+    ("openai", "openai_responses"): "https://api.openai.com/v1/responses",
+    ("openai", "openai_chat"): "https://api.openai.com/v1/chat/completions",
+    ("anthropic", "anthropic_messages"): "https://api.anthropic.com/v1/messages",
+    ("anthropic", "openai_chat"): "https://api.anthropic.com/v1/chat/completions",
+    ("google", "openai_chat"): "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+    ("xai", "openai_responses"): "https://api.x.ai/v1/responses",
+    ("xai", "anthropic_messages"): "https://api.x.ai/v1/messages",
+    ("groq", "openai_chat"): "https://api.groq.com/openai/v1/chat/completions",
+    ("groq", "openai_responses"): "https://api.groq.com/openai/v1/responses",
+    ("deepseek", "openai_chat"): "https://api.deepseek.com/chat/completions",
+    ("deepseek", "openai_responses"): "https://api.deepseek.com/responses",
+    ("deepseek", "anthropic_messages"): "https://api.deepseek.com/anthropic/v1/messages",
+    ("sambanova", "anthropic_messages"): "https://api.sambanova.ai/v1/messages",
+    ("fireworks", "openai_chat"): "https://api.fireworks.ai/inference/v1/chat/completions",
+    ("openrouter", "openai_chat"): "https://openrouter.ai/api/v1/chat/completions",
+    ("ollama", "openai_chat"): "http://localhost:11434/v1/chat/completions",
+    ("ollama", "openai_responses"): "http://localhost:11434/v1/responses",
+    ("ollama", "anthropic_messages"): "http://localhost:11434/v1/messages",
+    ("zai", "openai_chat"): "https://api.z.ai/api/paas/v4/chat/completions",
+    ("minimax", "openai_chat"): "https://api.minimax.io/v1/chat/completions",
+    ("minimax", "anthropic_messages"): "https://api.minimax.io/anthropic/v1/messages",
+}
+
+
+@pytest.mark.parametrize(("vendor", "wire"), URLS)
+def test_base_url_and_path_make_the_vendors_url(vendor: str, wire: str) -> None:
+    found = at(f"{vendor}/m", wire=wire)
+    assert found.base_url + found.dialect.path == URLS[vendor, wire]
+
+
+RECORDED_AS = {"azure": "azure_openai"}
+OTHER_SURFACES = re.compile(r"localhost:8787|ollama\.com|/deployments/|router\.huggingface\.co/\w+/v\d")
+"""Recorded URLs that no row means: a proxy, a cloud, an older surface, a provider behind a router."""
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_recorded_traffic_went_where_the_rows_say(wire: str) -> None:
+    seen: set[str] = set()
+    with gzip.open(CORPUS / f"{wire}.jsonl.gz") as lines:
+        for line in lines:
+            exchange = msgspec.json.decode(line)
+            url = (exchange["request"] or {}).get("url", "").partition("?")[0]
+            name: str = exchange["vendor"]
+            row = VENDORS.get(RECORDED_AS.get(name, name))
+            if row is None or not url or OTHER_SURFACES.search(url):
+                continue
+            base_url = row.base_url.replace("{resource}", "resource")
+            found = at(f"{row.name}/m", wire=wire, base_url=base_url)
+            assert found.base_url + found.dialect.path == url
+            seen.add(row.name)
+    assert seen
+
+
+# --- from a name to an endpoint -------------------------------------------------------------------------------------
+
+
+def test_a_model_is_split_at_the_first_slash() -> None:
+    found = at("huggingface/meta-llama/Llama-3.3-70B-Instruct:cheapest")
+    assert (found.vendor.name, found.model) == ("huggingface", "meta-llama/Llama-3.3-70B-Instruct:cheapest")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gemma3:27b", "accounts/fireworks/models/x", "openai/gpt-oss-120b", "/srv/models/llama", "a b", "@cf/m", "模型"],
+)
+def test_model_names_of_all_kinds_pass(name: str) -> None:
+    assert at(f"vllm/{name}").model == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../admin?key=x#y",
+        "..",
+        "./m",
+        "a/../b",
+        "a/.",
+        "m?x=1",
+        "m#f",
+        "a%2f",
+        "a\\b",
+        "m\r\nX: y",
+        "m\x00",
+        " m",
+        "m\n",
+    ],
+)
+def test_a_model_name_cannot_leave_its_place(name: str) -> None:
+    assert "cannot be sent" in wrong(f"vllm/{name}")
+
+
+def test_a_model_name_has_an_end() -> None:
+    assert "cannot be sent" in wrong("vllm/" + "m" * 513)
+
+
+@pytest.mark.parametrize("model", [None, ""])
+def test_there_is_no_default_model(model: str | None) -> None:
+    assert wrong(model) == 'no model was given (pass one as "vendor/model"; there is no default)'
+
+
+def test_a_model_without_a_vendor_is_told_how_to_name_one() -> None:
+    assert (
+        wrong("gpt-5.1") == 'the model \'gpt-5.1\' names no vendor (write "vendor/gpt-5.1", such as "openai/gpt-5.1")'
+    )
+
+
+def test_a_vendor_without_a_model_is_an_error() -> None:
+    assert "has no name after its vendor" in wrong("openai/")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("opnai", "openai"),
+        ("Anthropic", "anthropic"),
+        ("mistal", "mistral"),
+        ("deep-seek", "deepseek"),
+        *OTHER_NAMES.items(),
+    ],
+)
+def test_an_unknown_vendor_is_told_the_nearest_name(name: str, near: str) -> None:
+    assert f"did you mean {near}" in wrong(f"{name}/m")
+
+
+def test_a_vendor_like_no_other_is_told_them_all() -> None:
+    message = wrong("zzzz/m")
+    assert all(name in message for name in VENDORS)
+    assert "base_url=" in message
+
+
+def test_other_names_lead_to_vendors_there_are() -> None:
+    assert set(OTHER_NAMES.values()) <= set(VENDORS)
+    assert not set(OTHER_NAMES) & set(VENDORS)
+
+
+def test_a_wire_can_be_picked_among_the_vendors() -> None:
+    found = at("openai/gpt-5.1", wire="openai_chat")
+    assert (found.wire, type(found.dialect)) == ("openai_chat", ChatDialect)
+    assert at("openai/gpt-5.1").wire == "openai_responses", "the preferred one"
+
+
+def test_a_wire_the_vendor_does_not_speak_is_told_those_it_does() -> None:
+    message = wrong("openai/gpt-5.1", wire="anthropic_messages")
+    assert message == "openai does not speak the wire 'anthropic_messages' (it speaks openai_responses, openai_chat)"
+
+
+def test_any_other_host_is_compatible_with_a_base_url() -> None:
+    found = at("compatible/org/m", base_url="https://host.example/v1")
+    assert (found.wire, found.base_url, found.model) == ("openai_chat", "https://host.example/v1", "org/m")
+    assert "pass base_url=" in wrong("compatible/m")
+
+
+def test_two_compatible_hosts_do_not_share_opaque_state() -> None:
+    one, two = (at("compatible/m", base_url=f"https://{host}.example/v1").dialect.issuer for host in ("a", "b"))
+    assert one != two
+
+
+# --- a row of one's own ---------------------------------------------------------------------------------------------
+
+MINE = Vendor(
+    name="my",
+    wire="openai_chat",
+    base_url="https://host.example/v1",
+    auth=Bearer(env="MY_KEY"),
+    dialect=ChatDialect(max_tokens_field="max_tokens"),
+)
+
+
+@pytest.mark.parametrize("model", ["my/org/m", "org/m"])
+def test_a_row_of_ones_own_may_be_named_or_not(model: str) -> None:
+    found = at(model, vendor=MINE)
+    assert (found.vendor, found.model, found.base_url) == (MINE, "org/m", "https://host.example/v1")
+    assert found.dialect == ChatDialect(max_tokens_field="max_tokens", issuer="my")
+
+
+def test_an_issuer_that_a_row_states_is_kept() -> None:
+    row = Vendor(
+        name="my", wire="openai_responses", base_url="https://h.example/v1", dialect=ResponsesDialect(issuer="lab")
+    )
+    assert at("m", vendor=row).dialect.issuer == "lab"
+
+
+def test_a_row_may_join_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(VENDORS, "my", MINE)
+    assert at("my/m").vendor is MINE
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a b", "ä", "-a"])
+def test_a_row_has_a_name_that_fits_before_a_slash(name: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be named"):
+        Vendor(name=name, wire="openai_chat")
+
+
+def test_a_row_speaks_wires_there_are() -> None:
+    with pytest.raises(ConfigError, match="there is no wire 'openai'"):
+        Vendor(name="my", wire="openai")
+    with pytest.raises(ConfigError, match="there is no wire 'chat'"):
+        Surface("chat")
+
+
+def test_a_dialect_belongs_to_its_wire() -> None:
+    with pytest.raises(ConfigError, match="openai_chat takes a ChatDialect, not a MessagesDialect"):
+        Vendor(name="my", wire="openai_chat", dialect=MessagesDialect())
+
+
+def test_rows_are_values() -> None:
+    with pytest.raises(AttributeError):
+        MINE.base_url = "https://elsewhere.example"  # pyright: ignore[reportAttributeAccessIssue]
+    assert msgspec.structs.replace(MINE) == MINE
+
+
+def test_a_surface_may_have_its_own_way_in() -> None:
+    row = Vendor(
+        name="my",
+        wire="openai_chat",
+        base_url="https://h.example/v1",
+        auth=Bearer(env="K"),
+        also=(Surface("anthropic_messages", auth=Header(name="x-api-key", env="K")),),
+    )
+    assert at("m", vendor=row).ways == (Bearer(env="K"),)
+    assert at("m", vendor=row, wire="anthropic_messages").ways == (Header(name="x-api-key", env="K"),)
+
+
+# --- base URLs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "used"),
+    [
+        ("openai/m", "https://proxy.example/v1/", "https://proxy.example/v1"),
+        ("openai/m", "https://proxy.example:8443/a/b", "https://proxy.example:8443/a/b"),
+        ("openai/m", "http://localhost:8787/openai", "http://localhost:8787/openai"),
+        ("openai/m", "http://[::1]:8787", "http://[::1]:8787"),
+        # What people paste: the path that the wire adds, or a part of it, is not repeated.
+        ("openai/m", "https://proxy.example/v1/responses", "https://proxy.example/v1"),
+        ("anthropic/m", "https://proxy.example/v1", "https://proxy.example"),
+        ("anthropic/m", "https://proxy.example/v1/messages/", "https://proxy.example"),
+        ("anthropic/m", "https://proxy.example/anthropic", "https://proxy.example/anthropic"),
+        ("google/m", "https://proxy.example/v1beta/openai", "https://proxy.example"),
+        ("ollama/m", "https://ollama.com/v1", "https://ollama.com"),
+        ("ollama/m", "http://nas.example:11434", "http://nas.example:11434"),
+        # A word that only looks alike stays.
+        ("anthropic/m", "https://proxy.example/xv1", "https://proxy.example/xv1"),
+        ("anthropic/m", "https://v1", "https://v1"),
+    ],
+)
+def test_a_base_url_replaces_the_rows_and_the_path_is_added_once(model: str, given: str, used: str) -> None:
+    assert at(model, base_url=given).base_url == used
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("host.example/v1", "must begin with https://"),
+        ("https://", "must begin with https://"),
+        ("", "needs to know its host"),
+        ("ftp://host.example", "must begin with https://"),
+        ("file:///etc/passwd", "must begin with https://"),
+        ("inproc:os", "inproc: address is part of a vendor's row"),
+        ("https://user:pw@host.example", "user name or password"),
+        ("https://key@host.example", "user name or password"),
+        ("https://@host.example", "user name or password"),
+        ("https://host.example/v1?key=s3cr3t", "query or fragment"),
+        ("https://host.example/v1#s3cr3t", "query or fragment"),
+        ("https://host.example/v1?", "query or fragment"),
+        ("https://host.example/a b", "characters"),
+        ("https://host.example/a\r\nX: y", "characters"),
+        ("https://host.example/../admin", "path segments"),
+        ("https://host.example\\@evil.example", "user name or password"),
+        ("https://host.example\\evil.example", "characters"),
+        ("https://hóst.example", "characters"),
+        ("https://host.example:99999", "is not a URL"),
+        ("https://[::1", "is not a URL"),
+        ("http://host.example/v1", "a key never travels over plain http"),
+        ("http://localhost.evil.example/v1", "a key never travels over plain http"),
+        ("http://127.0.0.1.evil.example/v1", "a key never travels over plain http"),
+    ],
+)
+def test_a_base_url_that_is_unsafe_or_none_is_refused_and_not_shown(url: str, why: str) -> None:
+    message = wrong("openai/m", base_url=url)
+    assert why in message
+    assert "base_url" in message
+    assert "s3cr3t" not in message
+    assert "pw@" not in message
+
+
+def test_plain_http_needs_a_host_that_needs_no_key_or_a_row_that_allows_it() -> None:
+    assert at("compatible/m", base_url="http://gpu.example/v1").base_url == "http://gpu.example/v1"
+    row = msgspec.structs.replace(MINE, base_url="http://gpu.example/v1", allow_insecure=True)
+    assert at("m", vendor=row).base_url == "http://gpu.example/v1"
+
+
+@pytest.mark.parametrize(
+    ("host", "near"), [("localhost", True), ("127.0.0.1", True), ("::1", True), ("10.0.0.1", False), ("a", False)]
+)
+def test_this_machine_is_known_by_its_names(host: str, near: bool) -> None:
+    assert is_loopback(host) is near
+
+
+@pytest.mark.parametrize(
+    ("model", "environ", "used"),
+    [
+        ("openai/m", {"OPENAI_BASE_URL": "https://p.example/v1"}, "https://p.example/v1"),
+        ("openai/m", {"OPENAI_BASE_URL": " "}, "https://api.openai.com/v1"),
+        ("anthropic/m", {"ANTHROPIC_BASE_URL": "https://p.example/"}, "https://p.example"),
+        ("groq/m", {"GROQ_BASE_URL": "https://p.example"}, "https://p.example/openai/v1"),
+        ("groq/m", {"GROQ_BASE_URL": "https://p.example/openai/v1"}, "https://p.example/openai/v1"),
+        ("cerebras/m", {"CEREBRAS_BASE_URL": "https://p.example/"}, "https://p.example/v1"),
+        (
+            "azure_openai/m",
+            {"AZURE_OPENAI_ENDPOINT": "https://r.openai.azure.com/"},
+            "https://r.openai.azure.com/openai/v1",
+        ),
+        ("ollama/m", {"OLLAMA_HOST": "nas"}, "http://nas:11434"),
+        ("ollama/m", {"OLLAMA_HOST": "nas:9999"}, "http://nas:9999"),
+        ("ollama/m", {"OLLAMA_HOST": "https://nas.example"}, "https://nas.example"),
+        ("ollama/m", {"OLLAMA_HOST": "0.0.0.0"}, "http://0.0.0.0:11434"),
+        ("deepseek/m", {"OPENAI_BASE_URL": "https://p.example/v1"}, "https://api.deepseek.com"),
+    ],
+)
+def test_the_environment_may_name_the_base_url(model: str, environ: dict[str, str], used: str) -> None:
+    assert at(model, environ=environ).base_url == used
+
+
+def test_the_argument_comes_before_the_environment() -> None:
+    found = at("openai/m", base_url="https://a.example/v1", environ={"OPENAI_BASE_URL": "https://b.example/v1"})
+    assert found.base_url == "https://a.example/v1"
+
+
+def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://p.example/v1")
+    assert resolve("openai/m").base_url == "https://p.example/v1"
+
+
+def test_a_bad_variable_is_named() -> None:
+    assert "OPENAI_BASE_URL must begin with https://" in wrong("openai/m", environ={"OPENAI_BASE_URL": "p.example"})
+
+
+def test_a_host_of_ones_own_is_asked_for() -> None:
+    message = wrong("azure_openai/my-deployment")
+    assert "{resource}" in message
+    assert "pass base_url= or set AZURE_OPENAI_ENDPOINT" in message
+
+
+def test_a_row_of_ones_own_may_read_variables() -> None:
+    row = msgspec.structs.replace(MINE, base_url_env=("A_URL", UrlEnv("B_HOST", path="/v1", port=8000)))
+    assert at("m", vendor=row, environ={"A_URL": "", "B_HOST": "localhost"}).base_url == "http://localhost:8000/v1"
+    assert (
+        at("m", vendor=row, environ={"A_URL": "https://a.example", "B_HOST": "localhost"}).base_url
+        == "https://a.example"
+    )
+
+
+def test_no_frame_of_a_traceback_holds_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_SECRET", "s3cr3t-value")
+    with pytest.raises(ConfigError) as caught:
+        resolve("openai/m", base_url="nonsense")
+    for frame, _ in list(traceback.walk_tb(caught.value.__traceback__))[1:]:
+        assert "s3cr3t-value" not in repr(frame.f_locals)
+
+
+# --- the documentation ----------------------------------------------------------------------------------------------
+
+
+def test_the_documented_table_is_the_table() -> None:
+    lines = (ROOT / "docs/vendors.md").read_text().splitlines()
+    table = {line.split("`")[1]: line for line in lines if line.startswith("| `")}
+    assert set(table) == set(VENDORS)
+    for name, row in VENDORS.items():
+        _, _, wires_cell, key_cell, *_ = (cell.strip() for cell in table[name].split("|"))
+        assert re.findall(r"`(\w+)`", wires_cell) == list(row.wires), name
+        variables = [
+            variable
+            for way in row.ways(row.wire)
+            if not isinstance(way, NoAuth)
+            for variable in ((way.env,) if isinstance(way.env, str) else way.env)
+        ]
+        assert list(re.findall(r"`([A-Z_]+)`", key_cell)) == variables, name

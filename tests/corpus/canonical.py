@@ -1,0 +1,70 @@
+"""Where we write a recorded document otherwise than it came, without changing what it says: data, with the reason.
+
+Each line names a rewriting after which the recorded document and ours are equal; `docs/wires/<wire>.md` lists the same ids.
+A line is about a shape, never about one recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """One rewriting of documents of a kind: `struct` where the structs alone cause it, `both` ways to write are equal."""
+
+    id: str
+    why: str
+    rewrite: Callable[[Any], None]
+    kinds: tuple[str, ...] = ("request", "response", "event")
+    struct: bool = False
+
+
+def objects(value: Any) -> Iterator[Plain]:
+    """Every object in a document, outside in."""
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from objects(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from objects(inner)
+
+
+# --- openai_responses -----------------------------------------------------------------------------------------------
+
+
+def _message_type(request: Plain) -> None:
+    for item in request["input"] if isinstance(request.get("input"), list) else ():
+        if "role" in item:
+            item.setdefault("type", "message")
+
+
+def _response_object(document: Plain) -> None:
+    for value in (document, document.get("response")):
+        if isinstance(value, dict) and {"id", "output", "status"} <= value.keys():
+            value.setdefault("object", "response")
+
+
+TABLE: dict[str, tuple[Canonical, ...]] = {
+    "openai_responses": (
+        Canonical("message-type", "a message is written with its type", _message_type, ("request",), struct=True),
+        Canonical(
+            "object", "a response is written with its `object`", _response_object, ("response", "event"), struct=True
+        ),
+    ),
+    "openai_chat": (),
+    "anthropic_messages": (),
+}
+
+
+def canonical(document: Any, wire: str, kind: str, *, struct: bool = False) -> Any:
+    """The document after every rewriting for its kind; changes it in place. `struct` leaves those of the converters out."""
+    for rule in TABLE[wire]:
+        if kind in rule.kinds and (rule.struct or not struct) and isinstance(document, dict):
+            rule.rewrite(document)
+    return document

@@ -1,0 +1,470 @@
+"""Requests and responses as people and models write them, for the laws.
+
+`plain` ones keep to what nearly every wire can say, so that most of them lose nothing; `rich` ones use all of the format:
+foreign kinds, hosted tools, odd ids, empty texts, and options that few wires know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType
+
+from llm_rest.responses import (
+    AdditionalTools,
+    AnyItem,
+    AnyTool,
+    CacheBreakpoint,
+    ChooseAllowed,
+    ChooseCustom,
+    ChooseFunction,
+    ChooseMcp,
+    CodeInterpreterCall,
+    CodeInterpreterTool,
+    Compaction,
+    ContentPart,
+    ContextManagement,
+    CustomTool,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FileCitation,
+    FileSearchTool,
+    FunctionCall,
+    FunctionCallOutput,
+    FunctionTool,
+    Grammar,
+    IncompleteDetails,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputText,
+    InputTokensDetails,
+    ItemReference,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    Logprob,
+    McpCall,
+    McpTool,
+    Message,
+    NamespaceTool,
+    OutputText,
+    OutputTokensDetails,
+    Prompt,
+    Reasoning,
+    ReasoningOptions,
+    ReasoningText,
+    RefusalPart,
+    Request,
+    Response,
+    ResponseError,
+    Search,
+    StreamOptions,
+    SummaryText,
+    TextFormat,
+    TextOptions,
+    UrlCitation,
+    Usage,
+    UserLocation,
+    WebSearchCall,
+    WebSearchTool,
+)
+from llm_rest.responses.parts import AudioData
+from llm_rest.unknown import Unknown, with_extras
+from tests.support.documents import NAMES, VALUES
+
+T = TypeVar("T")
+S = st.SearchStrategy
+
+TEXTS = st.sampled_from(
+    ["Hi", "4 °C in Oslo\nand rain", '{"c": 4}', "雪 \U0001f328", "a  b", '\u2028 and \\ "']
+) | st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(
+    lambda text: text.strip() == text != ""
+)
+BLANK = st.sampled_from(["", " ", "\n"])
+PNG = "data:image/png;base64,iVBORw0KGgo="
+PDF = "data:application/pdf;base64,JVBERi0xLjQK"
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city", "days"],
+    "additionalProperties": False,
+}
+WIDE_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a": {"$ref": "#/$defs/node"},
+        "b": {"oneOf": [{"const": 1}, {"type": ["string", "null"], "minLength": 2}]},
+        "c": {"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0}},
+    },
+    "required": ["a"],
+    "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "title": "Node"}},
+}
+FUNCTIONS = ("get_weather", "search", "f-1")
+CUSTOM = "shell_text"
+ARGUMENTS = st.sampled_from(['{"city":"Oslo","days":2}', '{"days": 1.0, "city": "Bodø"}', "{}"])
+ODD_ARGUMENTS = st.sampled_from(
+    ["", "null", "[1]", '{"city":', "not json", '{"n": 1e400, "n": 12345678901234567890}', '"x"']
+)
+
+
+def maybe(strategy: S[T]) -> S[T | UnsetType]:
+    """Absent more often than not, as options are."""
+    return st.one_of(st.just(UNSET), st.just(UNSET), strategy)
+
+
+# --- what users and tools say ---------------------------------------------------------------------------------------
+
+BREAKPOINTS = st.sampled_from([CacheBreakpoint(), CacheBreakpoint(ttl="30m"), CacheBreakpoint(ttl="12h")])
+
+PLAIN_PARTS: S[ContentPart] = st.one_of(
+    st.builds(InputText, text=TEXTS),
+    st.builds(InputText, text=TEXTS),
+    st.just(InputImage(image_url=PNG)),
+    st.just(InputImage(image_url="https://example.com/cat.png")),
+)
+RICH_PARTS: S[ContentPart] = st.one_of(
+    PLAIN_PARTS,
+    st.builds(InputText, text=TEXTS | BLANK, prompt_cache_breakpoint=maybe(BREAKPOINTS)),
+    st.builds(
+        InputImage,
+        image_url=st.sampled_from([PNG, "https://example.com/cat.png", "data:image/svg+xml,<svg/>", "ftp://x"]),
+        detail=maybe(st.sampled_from(["low", "high", "auto", "original"])),
+    ),
+    st.just(InputImage(file_id="file_1")),
+    st.builds(
+        InputFile,
+        file_data=maybe(st.sampled_from([PDF, "data:text/plain;base64,aGk=", "JVBERi0xLjQK"])),
+        file_url=maybe(st.just("https://example.com/a.pdf")),
+        file_id=maybe(st.just("file_2")),
+        filename=maybe(st.just("a.pdf")),
+    ),
+    st.just(InputAudio(input_audio=AudioData(data="AAAA", format="wav"))),
+    st.builds(lambda text, fields: with_extras(InputText(text=text), fields), TEXTS, st.dictionaries(
+        NAMES.map("x_{}".format), VALUES, min_size=1, max_size=1
+    )),
+    st.just(Unknown({"type": "vendor:part", "text": "x"})),
+)  # fmt: skip
+
+
+def user_messages(parts: S[ContentPart]) -> S[Message]:
+    content = TEXTS | st.lists(parts, min_size=1, max_size=3)
+    return st.builds(Message, role=st.just("user"), content=content)
+
+
+SYSTEM_MESSAGES = st.builds(
+    Message,
+    role=st.sampled_from(["system", "developer"]),
+    content=TEXTS | st.builds(InputText, text=TEXTS).map(lambda p: [p]),
+)
+
+
+# --- what models say ------------------------------------------------------------------------------------------------
+
+CITATIONS = st.one_of(
+    st.just(UrlCitation(url="https://example.com", title="Example", start_index=0, end_index=1)),
+    st.just(UrlCitation(url="https://example.com")),
+    st.just(FileCitation(file_id="file_3", filename="a.pdf", index=1)),
+)
+LOGPROBS = st.just([Logprob(token="H", logprob=-0.25, bytes=[72], top_logprobs=[])])
+
+PLAIN_SPEECH: S[Message] = st.builds(
+    Message, role=st.just("assistant"), content=st.builds(OutputText, text=TEXTS).map(lambda part: [part])
+)
+RICH_SPEECH: S[Message] = st.one_of(
+    PLAIN_SPEECH,
+    st.builds(Message, role=st.just("assistant"), content=TEXTS | BLANK),
+    st.builds(
+        Message,
+        role=st.just("assistant"),
+        content=st.lists(
+            st.builds(
+                OutputText,
+                text=TEXTS | BLANK,
+                annotations=maybe(st.lists(CITATIONS, max_size=2)),
+                logprobs=maybe(LOGPROBS),
+            )
+            | st.builds(RefusalPart, refusal=TEXTS),
+            max_size=3,
+        ),
+        phase=maybe(st.sampled_from(["commentary", "final_answer"])),
+        id=maybe(st.just("msg_1")),
+        status=maybe(st.sampled_from(["completed", "incomplete"])),
+    ),
+)
+FOREIGN_THOUGHTS: S[Reasoning] = st.builds(
+    Reasoning,
+    summary=st.lists(st.builds(SummaryText, text=TEXTS), max_size=2),
+    content=maybe(st.builds(ReasoningText, text=TEXTS).map(lambda part: [part])),
+    encrypted_content=maybe(st.sampled_from(["gAAAA-somebody", "llm_rest.1.another_wire.somebody.e30"])),
+    id=maybe(st.just("rs_1")),
+)
+HOSTED: S[AnyItem] = st.sampled_from(
+    [
+        WebSearchCall(id="ws_1", status="completed", action=Search(query="oslo")),
+        CodeInterpreterCall(id="ci_1", status="completed", code="1+1", container_id="c1"),
+        McpCall(id="mcp_1", server_label="docs", name="find", arguments="{}", output="found"),
+        ItemReference(id="msg_9"),
+        Compaction(encrypted_content="gAAAA-compacted"),
+        AdditionalTools(role="developer", tools=[FunctionTool(name="late")]),
+        Unknown({"type": "vendor:item", "x": 1}),
+        with_extras(Message(role="user", content="extended"), {"x_new": {"a": [1]}}),
+    ]
+)
+
+
+@st.composite
+def calls(draw: st.DrawFn, used: set[str], *, rich: bool) -> list[AnyItem]:
+    """Parallel calls, and their outputs in the order of the calls."""
+    asked: list[AnyItem] = []
+    answered: list[AnyItem] = []
+    for _ in range(draw(st.integers(1, 3))):
+        call_id = f"call_{len(used)}"
+        if rich and draw(st.integers(0, 3)) == 0:
+            call_id = draw(st.sampled_from([f"{call_id}|fc_1", f"{call_id}.x:y é", call_id + "x" * 70]))
+        used.add(call_id)
+        if rich and draw(st.integers(0, 4)) == 0:
+            asked.append(CustomToolCall(call_id=call_id, name=CUSTOM, input=draw(TEXTS)))
+            answered.append(CustomToolCallOutput(call_id=call_id, output=draw(TEXTS)))
+            continue
+        arguments = draw(ARGUMENTS | ODD_ARGUMENTS if rich else ARGUMENTS)
+        asked.append(FunctionCall(call_id=call_id, name=draw(st.sampled_from(FUNCTIONS)), arguments=arguments))
+        output: Any = draw(TEXTS | BLANK | st.lists(RICH_PARTS, max_size=2) if rich else TEXTS)
+        answered.append(
+            FunctionCallOutput(call_id=call_id, output=output, is_error=draw(maybe(st.just(True))) if rich else UNSET)
+        )
+    return [*asked, *answered]
+
+
+@st.composite
+def turns(
+    draw: st.DrawFn, used: set[str], thoughts: Sequence[Sequence[AnyItem]] = (), *, rich: bool = False
+) -> list[AnyItem]:
+    """One closed turn: somebody asks, the model thinks, calls, reads the outputs, and answers.
+
+    `thoughts` are outputs that the wire under test decoded: items with carriers of its own, in their order.
+    """
+    items: list[AnyItem] = [draw(user_messages(RICH_PARTS if rich else PLAIN_PARTS))]
+    if rich and draw(st.integers(0, 3)) == 0:
+        items.append(draw(SYSTEM_MESSAGES))
+    for _ in range(draw(st.integers(0, 2))):
+        if rich and draw(st.booleans()):
+            items.append(draw(FOREIGN_THOUGHTS | HOSTED))
+        if draw(st.booleans()):
+            items.append(draw(RICH_SPEECH if rich else PLAIN_SPEECH))
+        items.extend(draw(calls(used, rich=rich)))
+    fresh = [output for output in thoughts if not call_ids(output) & used]
+    if fresh and draw(st.booleans()):
+        output = draw(st.sampled_from(fresh))
+        used |= call_ids(output)
+        items.extend(output)
+        items.extend(FunctionCallOutput(call_id=c.call_id, output="4") for c in output if isinstance(c, FunctionCall))
+    items.append(draw(RICH_SPEECH if rich else PLAIN_SPEECH))
+    return items
+
+
+def call_ids(items: Sequence[AnyItem]) -> set[str]:
+    return {item.call_id for item in items if isinstance(item, FunctionCall)}
+
+
+@st.composite
+def conversations(
+    draw: st.DrawFn, thoughts: Sequence[Sequence[AnyItem]] = (), *, rich: bool = False, most: int = 3
+) -> list[list[AnyItem]]:
+    """A few closed turns, one after another."""
+    used: set[str] = set()
+    return [draw(turns(used, thoughts, rich=rich)) for _ in range(draw(st.integers(1, most)))]
+
+
+# --- what callers ask for -------------------------------------------------------------------------------------------
+
+PLAIN_TOOLS: S[list[AnyTool]] = st.just(
+    [FunctionTool(name=name, description=f"Does {name}.", parameters=SCHEMA, strict=False) for name in FUNCTIONS]
+)
+RICH_TOOLS: S[list[AnyTool]] = st.lists(
+    st.one_of(
+        st.builds(
+            FunctionTool,
+            name=st.sampled_from([*FUNCTIONS, "a name with spaces", "n" * 80]),
+            description=maybe(TEXTS),
+            parameters=maybe(st.none() | st.sampled_from([SCHEMA, WIDE_SCHEMA, {}])),
+            strict=maybe(st.none() | st.booleans()),
+            defer_loading=maybe(st.just(True)),
+        ),
+        st.builds(CustomTool, name=st.just(CUSTOM), format=maybe(st.just(Grammar(definition="a: /x/", syntax="lark")))),
+        st.just(WebSearchTool(user_location=UserLocation(type="approximate", city="Oslo"), search_context_size="low")),
+        st.just(McpTool(server_label="docs", server_url="https://example.com/mcp", require_approval="never")),
+        st.just(CodeInterpreterTool(container={"type": "auto"})),
+        st.just(FileSearchTool(vector_store_ids=["vs_1"])),
+        st.just(NamespaceTool(name="ns", tools=[FunctionTool(name="inner", parameters=SCHEMA)])),
+        st.just(Unknown({"type": "vendor:tool"})),
+        st.just(with_extras(FunctionTool(name="f-1", parameters=SCHEMA, strict=False), {"x_new": 1})),
+    ),
+    max_size=4,
+)
+PLAIN_CHOICES = st.sampled_from(["auto", "none", "required", ChooseFunction(name="search")])
+RICH_CHOICES = st.one_of(
+    PLAIN_CHOICES,
+    st.sampled_from(
+        [
+            ChooseCustom(name=CUSTOM),
+            ChooseMcp(server_label="docs"),
+            ChooseAllowed(tools=[{"type": "function", "name": "search"}], mode="required"),
+            ChooseAllowed(tools=[{"type": "function", "name": "search"}, {"type": "mcp", "server_label": "docs"}]),
+            Unknown({"type": "web_search_preview"}),
+            "sometimes",
+        ]
+    ),
+)
+PLAIN_TEXT_OPTIONS = st.just(TextOptions(format=JsonSchemaFormat(name="weather", schema=SCHEMA, strict=True)))
+RICH_TEXT_OPTIONS = st.builds(
+    TextOptions,
+    format=maybe(
+        st.one_of(
+            st.just(TextFormat()),
+            st.just(JsonObjectFormat()),
+            st.builds(
+                JsonSchemaFormat,
+                name=maybe(st.just("weather")),
+                schema=maybe(st.sampled_from([SCHEMA, WIDE_SCHEMA])),
+                description=maybe(TEXTS),
+                strict=maybe(st.booleans()),
+            ),
+            st.just(Unknown({"type": "vendor:format"})),
+        )
+    ),
+    verbosity=maybe(st.sampled_from(["low", "medium", "high"])),
+)
+EFFORTS = st.sampled_from(["none", "minimal", "low", "medium", "high", "xhigh", "max", "extreme"])
+STOPS = TEXTS | st.lists(TEXTS, min_size=1, max_size=4)
+
+RICH_OPTIONS: dict[str, S[Any]] = {
+    "stream": st.booleans(),
+    "stream_options": st.just(StreamOptions(include_obfuscation=False)),
+    "max_output_tokens": st.sampled_from([1, 16, 1000, 2000, 100_000]),
+    "max_tool_calls": st.integers(1, 3),
+    "temperature": st.sampled_from([0, 0.5, 1, 1.5, 2]),
+    "top_p": st.sampled_from([0.1, 0.97, 1]),
+    "top_logprobs": st.integers(0, 20),
+    "presence_penalty": st.sampled_from([0, 0.5]),
+    "frequency_penalty": st.sampled_from([0, -0.5]),
+    "tool_choice": RICH_CHOICES,
+    "parallel_tool_calls": st.booleans(),
+    "text": RICH_TEXT_OPTIONS,
+    "reasoning": st.builds(
+        ReasoningOptions,
+        effort=maybe(EFFORTS),
+        summary=maybe(st.sampled_from(["auto", "detailed"])),
+        context=maybe(st.just("auto")),
+    ),
+    "include": st.lists(
+        st.sampled_from(["reasoning.encrypted_content", "message.output_text.logprobs", "web_search_call.results"])
+    ),
+    "truncation": st.sampled_from(["auto", "disabled"]),
+    "metadata": st.dictionaries(st.text(max_size=4), TEXTS, max_size=2),
+    "store": st.booleans(),
+    "previous_response_id": st.just("resp_0"),
+    "conversation": st.just("conv_1"),
+    "background": st.booleans(),
+    "service_tier": st.sampled_from(["auto", "default", "flex", "scale", "priority", "fast"]),
+    "prompt_cache_key": st.just("key"),
+    "prompt_cache_retention": st.just("24h"),
+    "safety_identifier": st.just("user-1"),
+    "user": st.just("user-2"),
+    "prompt": st.just(Prompt(id="pmpt_1", variables={"a": "b"})),
+    "context_management": st.just([ContextManagement(compact_threshold=60_000)]),
+    "moderation": st.just({"model": "omni-moderation-latest"}),
+    "stop": STOPS,
+    "seed": st.integers(0, 2**31),
+    "top_k": st.integers(1, 100),
+}
+PLAIN_OPTIONS: dict[str, S[Any]] = {
+    "max_output_tokens": st.sampled_from([1000, 2000, 4096]),
+    "tool_choice": PLAIN_CHOICES,
+    "parallel_tool_calls": st.booleans(),
+    "text": PLAIN_TEXT_OPTIONS,
+    "reasoning": st.builds(ReasoningOptions, effort=st.sampled_from(["low", "medium", "high"])),
+    "temperature": st.sampled_from([0, 0.5, 1]),
+    "stream": st.booleans(),
+    "stop": st.just(["END"]),
+}
+
+
+@st.composite
+def requests(
+    draw: st.DrawFn, models: Sequence[str], thoughts: Sequence[Sequence[AnyItem]] = (), *, rich: bool = False
+) -> Request:
+    """A request that ends with something to answer."""
+    used: set[str] = set()
+    items = [item for _ in range(draw(st.integers(0, 2))) for item in draw(turns(used, thoughts, rich=rich))]
+    items.append(draw(user_messages(RICH_PARTS if rich else PLAIN_PARTS)))
+    if draw(st.booleans()):
+        items.extend(draw(calls(used, rich=rich)))
+    if rich and draw(st.integers(0, 3)) == 0:
+        items.insert(0, draw(SYSTEM_MESSAGES))
+    options = RICH_OPTIONS if rich else PLAIN_OPTIONS
+    names = draw(st.lists(st.sampled_from(sorted(options)), unique=True, max_size=12 if rich else 3))
+    return Request(
+        model=draw(st.sampled_from(models)),
+        input=draw(TEXTS) if draw(st.integers(0, 9)) == 0 else items,
+        instructions=draw(maybe(TEXTS | BLANK if rich else TEXTS)),
+        tools=draw(maybe(RICH_TOOLS)) if rich else draw(PLAIN_TOOLS),
+        **{name: draw(options[name]) for name in names},
+    )
+
+
+# --- what comes back ------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def usages(draw: st.DrawFn, *, rich: bool = False) -> Usage:
+    """Token counts that add up."""
+    cached, written = draw(st.integers(0, 50)), draw(st.integers(0, 50)) if rich else 0
+    plain, thought, spoken = draw(st.integers(0, 50)), draw(st.integers(0, 50)), draw(st.integers(0, 50))
+    into, out = plain + cached + written, thought + spoken
+    return Usage(
+        input_tokens=into,
+        output_tokens=out,
+        total_tokens=into + out,
+        input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=written or UNSET),
+        output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
+    )
+
+
+ENDS: S[dict[str, Any]] = st.sampled_from(
+    [
+        {"status": "completed"},
+        {"status": "incomplete", "incomplete_details": IncompleteDetails(reason="max_output_tokens")},
+        {"status": "incomplete", "incomplete_details": IncompleteDetails(reason="content_filter")},
+        {"status": "incomplete", "incomplete_details": IncompleteDetails(reason="something new")},
+        {"status": "failed", "error": ResponseError(code="server_error", message="It broke.")},
+        {"status": "cancelled"},
+        {"status": "queued"},
+    ]
+)
+
+
+@st.composite
+def responses(
+    draw: st.DrawFn, models: Sequence[str], thoughts: Sequence[Sequence[AnyItem]] = (), *, rich: bool = False
+) -> Response:
+    """An answer: perhaps thoughts, then text, calls, or both."""
+    output: list[AnyItem] = list(draw(st.sampled_from(thoughts))) if thoughts and draw(st.booleans()) else []
+    if rich:
+        output.extend(draw(st.lists(FOREIGN_THOUGHTS | HOSTED, max_size=2)))
+    if not output or draw(st.booleans()):
+        output.append(draw(RICH_SPEECH if rich else PLAIN_SPEECH))
+    used = call_ids(output)
+    if draw(st.booleans()):
+        made = draw(calls(used, rich=rich))
+        output.extend(item for item in made if isinstance(item, FunctionCall | CustomToolCall))
+    return Response(
+        id=draw(st.sampled_from(["resp_1", "msg_2", "chatcmpl-3"])),
+        model=draw(st.sampled_from(models)),
+        created_at=draw(maybe(st.integers(0, 2_000_000_000))) if rich else UNSET,
+        output=output,
+        usage=draw(maybe(usages(rich=True)) if rich else usages()),
+        service_tier=draw(maybe(st.sampled_from(["default", "priority"]))) if rich else UNSET,
+        **(draw(ENDS) if rich else {"status": "completed"}),
+    )

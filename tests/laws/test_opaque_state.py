@@ -1,0 +1,140 @@
+"""Signatures, encrypted reasoning and server-tool blocks return to the vendor that issued them, and to nobody else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from llm_rest import wires
+from llm_rest.responses import REQUEST, AnyItem, FunctionCall, FunctionCallOutput, Message, Request
+from llm_rest.unknown import Unknown
+from tests.laws.harness import WIRES
+from tests.laws.rows import ROWS, Thinking
+from tests.support.facts import plain
+
+CASES = [(name, case) for name, row in ROWS.items() if name in WIRES for case in row.thinking]
+every_case = pytest.mark.parametrize(
+    ("name", "case"), CASES, ids=[f"{name}-{case.opaque[0].strip('=')}" for name, case in CASES]
+)
+PAIRS = [(name, case, other) for name, case in CASES for other in WIRES if other != name]
+every_pair = pytest.mark.parametrize(
+    ("name", "case", "other"), PAIRS, ids=[f"{name}-{case.opaque[0].strip('=')}-{other}" for name, case, other in PAIRS]
+)
+
+
+def answered(name: str, case: Thinking) -> list[AnyItem]:
+    """The items of the vendor's answer, and outputs for its calls."""
+    wire = wires.load(name)
+    response, lost = wire.decode_response(wire.RESPONSE.decode(json.dumps(case.answer).encode()), dialect=case.dialect)
+    assert lost == []
+    calls = [item for item in response.output if isinstance(item, FunctionCall)]
+    return [*response.output, *(FunctionCallOutput(call_id=call.call_id, output="4") for call in calls)]
+
+
+def conversation(name: str, case: Thinking) -> Request:
+    return Request(
+        model=ROWS[name].models[0],
+        input=[Message(role="user", content="Think."), *answered(name, case), Message(role="user", content="And now?")],
+    )
+
+
+def sent(name: str, request: Request, dialect: Any = None) -> tuple[bytes, list[Any]]:
+    options = {} if dialect is None else {"dialect": dialect}
+    body, lost = wires.load(name).encode_request(request, **options)
+    return msgspec.json.encode(body), lost
+
+
+@every_case
+def test_opaque_state_returns_to_its_vendor(name: str, case: Thinking) -> None:
+    """BUGS 8 and 11"""
+    body, lost = sent(name, conversation(name, case), case.dialect)
+    assert [text for text in case.opaque if body.count(text.encode()) != 1] == []
+    assert lost == []
+
+
+@every_case
+def test_opaque_state_survives_a_file_and_a_client_that_rewrites_ids(name: str, case: Thinking) -> None:
+    """BUGS 11"""
+    request = conversation(name, case)
+    document = plain(request)
+    for i, item in enumerate(document["input"]):
+        item.pop("status", None)
+        if "id" in item:
+            item["id"] = f"{item['id'].split('_')[0]}_{i}"
+    again = REQUEST.decode(json.dumps(document, indent=1).encode())
+    body, _ = sent(name, again, case.dialect)
+    assert [text for text in case.opaque if body.count(text.encode()) != 1] == []
+
+
+@every_pair
+def test_another_wire_never_sees_opaque_state(name: str, case: Thinking, other: str) -> None:
+    """BUGS 3 and 4"""
+    body, lost = sent(other, conversation(name, case))
+    assert [text for text in case.opaque if text.encode() in body] == []
+    assert b"llm_rest.1." not in body
+    assert [loss.kind for loss in lost if loss.kind == "withheld"] != []
+
+
+@every_case
+def test_another_issuer_on_the_same_wire_never_sees_opaque_state(name: str, case: Thinking) -> None:
+    """BUGS 3 and 4"""
+    stranger = type(case.dialect)(issuer="a-stranger")
+    body, lost = sent(name, conversation(name, case), stranger)
+    assert [text for text in case.opaque if text.encode() in body] == []
+    assert b"llm_rest.1." not in body
+    assert [loss.kind for loss in lost if loss.kind == "withheld"] != []
+
+
+@every_pair
+def test_opaque_state_survives_a_turn_with_another_vendor(name: str, case: Thinking, other: str) -> None:
+    """BUGS 11"""
+    request = conversation(name, case)
+    before, _ = sent(name, request, case.dialect)
+    wire = wires.load(other)
+    answer, _ = wire.decode_response(wire.RESPONSE.decode(json.dumps(ROWS[other].answers[0]).encode()))
+    calls = [item for item in answer.output if isinstance(item, FunctionCall)]
+    assert isinstance(request.input, list)
+    items = [
+        *request.input,
+        *answer.output,
+        *(FunctionCallOutput(call_id=call.call_id, output="5") for call in calls),
+        Message(role="user", content="Back to you."),
+    ]
+    saved = REQUEST.decode(msgspec.json.encode(Request(model=request.model, input=items)))
+    after, _ = sent(name, saved, case.dialect)
+    assert [text for text in case.opaque if after.count(text.encode()) != 1] == []
+    field = ROWS[name].history
+    earlier, later = json.loads(before)[field], json.loads(after)[field]
+    assert later[: len(earlier)] == earlier
+
+
+@every_pair
+def test_opaque_state_shown_to_a_client_of_another_wire_is_reported(name: str, case: Thinking, other: str) -> None:
+    wire = wires.load(name)
+    response, _ = wire.decode_response(wire.RESPONSE.decode(json.dumps(case.answer).encode()), dialect=case.dialect)
+    body, lost = wires.load(other).encode_response(response)
+    encoded = msgspec.json.encode(body)
+    # Responses has a field for it, so a client of that wire brings it back; another has not.
+    if other != "openai_responses":
+        assert [text for text in case.opaque if text.encode() in encoded] == []
+        assert [loss.kind for loss in lost if loss.kind == "withheld"] != []
+    else:
+        kept = [item for item in response.output if not isinstance(item, Unknown)]
+        assert len(plain(body)["output"]) == len(kept)
+
+
+@every_case
+def test_a_forged_carrier_is_withheld_and_never_an_error(name: str, case: Thinking) -> None:
+    request = conversation(name, case)
+    for damage in (lambda text: text[:-4], lambda text: text.replace("A", "B"), lambda text: f"{text}é"):
+        document = plain(request)
+        forged = 0
+        for item in document["input"]:
+            if str(item.get("encrypted_content", "")).startswith("llm_rest."):
+                item["encrypted_content"] = damage(item["encrypted_content"])
+                forged += 1
+        body, _ = sent(name, REQUEST.decode(json.dumps(document).encode()), case.dialect)
+        assert forged == 0 or b"llm_rest.1." not in body

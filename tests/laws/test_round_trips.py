@@ -1,0 +1,115 @@
+"""What a wire can carry comes back; what it cannot is named. From Responses to the wire and back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest import wires
+from tests.laws.canonical import canonical_document
+from tests.laws.harness import every_wire, request_trip, response_trip
+from tests.laws.rows import ROWS, dialects, thoughts
+from tests.laws.strategies import requests, responses
+from tests.support.documents import canonical, differences
+from tests.support.facts import unaccounted
+
+
+def test_every_wire_has_a_row() -> None:
+    assert set(ROWS) == set(wires.NAMES)
+
+
+def same(before: Any, after: Any, name: str) -> list[str]:
+    return list(differences(canonical_document(before, name), canonical_document(after, name)))
+
+
+@every_wire
+def test_a_request_that_loses_nothing_comes_back(name: str) -> None:
+    lossless: Counter[bool] = Counter()
+
+    @given(st.data())
+    def law(data: st.DataObject) -> None:
+        dialect = data.draw(st.sampled_from(dialects(name)))
+        request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer)))
+        trip = request_trip(name, request, dialect)
+        lossless[not trip.lost] += 1
+        if not trip.lost:
+            assert same(request, trip.back, name) == []
+
+    law()
+    assert lossless[True] * 4 >= lossless[False], f"the law is idle: {lossless}"
+
+
+@every_wire
+@given(data=st.data())
+def test_what_does_not_come_back_of_a_request_is_a_loss(name: str, data: st.DataObject) -> None:
+    """BUGS 4, 87 and 90"""
+    dialect = data.draw(st.sampled_from(dialects(name)))
+    request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
+    trip = request_trip(name, request, dialect)
+    before, after = canonical_document(request, name), canonical_document(trip.back, name)
+    assert unaccounted(before, after, trip.lost) == []
+
+
+@every_wire
+@given(data=st.data())
+def test_a_request_goes_the_same_way_a_second_time(name: str, data: st.DataObject) -> None:
+    wire = wires.load(name)
+    dialect = data.draw(st.sampled_from(dialects(name)))
+    request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
+    trip = request_trip(name, request, dialect)
+    again, _ = wire.encode_request(trip.back, dialect=dialect)
+    assert list(differences(msgspec.json.decode(trip.document), msgspec.json.decode(msgspec.json.encode(again)))) == []
+
+
+@every_wire
+@given(data=st.data())
+def test_what_a_wire_wrote_it_reads_without_a_loss(name: str, data: st.DataObject) -> None:
+    dialect = data.draw(st.sampled_from(dialects(name)))
+    request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
+    assert request_trip(name, request, dialect).lost_back == []
+
+
+@every_wire
+def test_a_response_that_loses_nothing_comes_back(name: str) -> None:
+    lossless: Counter[bool] = Counter()
+
+    @given(st.data())
+    def law(data: st.DataObject) -> None:
+        dialect = data.draw(st.sampled_from(dialects(name)))
+        response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer)))
+        trip = response_trip(name, response, dialect)
+        lossless[not trip.lost] += 1
+        if not trip.lost:
+            assert same(response, trip.back, name) == []
+
+    law()
+    assert lossless[True] * 4 >= lossless[False], f"the law is idle: {lossless}"
+
+
+@every_wire
+@given(data=st.data())
+def test_what_does_not_come_back_of_a_response_is_a_loss(name: str, data: st.DataObject) -> None:
+    dialect = data.draw(st.sampled_from(dialects(name)))
+    response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
+    trip = response_trip(name, response, dialect)
+    before, after = canonical_document(response, name), canonical_document(trip.back, name)
+    assert unaccounted(before, after, trip.lost) == []
+
+
+@every_wire
+@given(data=st.data())
+def test_a_response_goes_the_same_way_a_second_time(name: str, data: st.DataObject) -> None:
+    wire = wires.load(name)
+    dialect = data.draw(st.sampled_from(dialects(name)))
+    response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
+    trip = response_trip(name, response, dialect)
+    again, _ = wire.encode_response(trip.back, dialect=dialect)
+    assert list(differences(msgspec.json.decode(trip.document), msgspec.json.decode(msgspec.json.encode(again)))) == []
+
+
+def test_canonical_text_is_exact() -> None:
+    assert canonical({"a": 1, "b": 1.0}) == canonical({"b": 1.0, "a": 1}) != canonical({"a": 1, "b": 1})

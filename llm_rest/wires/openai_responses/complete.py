@@ -36,6 +36,7 @@ from ...responses import (
     UrlCitation,
     Usage,
 )
+from ...responses.echo import echoed_tools
 from ...unknown import Model, Opt, Unknown, given
 from .items import id_prefix
 
@@ -91,7 +92,7 @@ def complete(response: Response, request: Request) -> Response:
     if given(response.completed_at):
         values["completed_at"] = int(response.completed_at)
     values["text"] = _text(response.text if given(response.text) else request.text)
-    values["tools"] = [_tool(tool) for tool in (response.tools or request.tools or [])]
+    values["tools"] = [_tool(tool) for tool in (response.tools or echoed_tools(request.tools or []))]
     values["output"] = complete_items(response.output, response.id, response.status)
     _shapes(response, values)
     return replace(response, **values)

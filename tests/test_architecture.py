@@ -19,6 +19,8 @@ NAME = PACKAGE.name
 FOUNDATION = ("unknown", "losses", "errors")
 PURE = (*FOUNDATION, "responses", "dialects")
 TABLES = ("framing", "vendors", "models")
+# What a client is made of: one call, what it takes, what it gives, who is told.
+CLIENT = ("client", "call", "options", "content", "mcp", "reply", "on_loss", "observers")
 TOOLS = ("tools", "structured", "turns", "loop", "conversation")
 
 
@@ -43,7 +45,8 @@ ROWS = (
     Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
     Row(("auth",), ("errors", "vendors")),
     Row(("mcp",), ("errors", "responses")),
-    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "anyio")),
+    # The sockets under httpx are httpcore's; what the transport replaces there is of its types.
+    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "anyio")),
     Row(
         ("client", "reply", "content"),
         (*PURE, "wires", *TABLES, "auth", "transport", *TOOLS, "client", "reply", "content"),

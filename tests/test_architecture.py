@@ -20,7 +20,7 @@ FOUNDATION = ("unknown", "losses", "errors")
 PURE = (*FOUNDATION, "responses", "dialects")
 TABLES = ("framing", "vendors", "models")
 # What a client is made of: one call, what it takes, what it gives, who is told.
-CLIENT = ("client", "call", "options", "content", "mcp", "reply", "on_loss", "observers")
+CLIENT = ("client", "call", "options", "content", "reply", "on_loss", "observers")
 TOOLS = ("tools", "structured", "turns", "loop", "conversation")
 
 
@@ -47,10 +47,7 @@ ROWS = (
     Row(("mcp",), ("errors", "responses")),
     # The sockets under httpx are httpcore's; what the transport replaces there is of its types.
     Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "anyio")),
-    Row(
-        ("client", "reply", "content"),
-        (*PURE, "wires", *TABLES, "auth", "transport", *TOOLS, "client", "reply", "content"),
-    ),
+    Row(CLIENT, (*PURE, "wires", *TABLES, "auth", "mcp", "transport", *TOOLS, *CLIENT)),
     Row(TOOLS, (*FOUNDATION, "responses", "models", *TOOLS), ("msgspec", "anyio")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),
     Row(("cli",), ("*",), ("msgspec", "rich")),

@@ -124,7 +124,8 @@ def _places(vendor: str | None) -> tuple[tuple[re.Pattern[str], str, Purpose, _P
     surfaces: Sequence[tuple[str, Any]] = [(name, DIALECTS[name]()) for name in wires.NAMES if name in DIALECTS]
     if vendor is not None:
         row = VENDORS[vendor]
-        surfaces = [(s.wire, s.dialect or DIALECTS[s.wire]()) for s in row.surfaces if s.wire in wires.NAMES]
+        spoken = [(s.wire, s.dialect or DIALECTS[s.wire]()) for s in row.surfaces if s.wire in wires.NAMES]
+        surfaces = [(wire, replace(dialect, issuer=vendor)) for wire, dialect in spoken]
     found: list[tuple[re.Pattern[str], str, Purpose, _Place]] = []
     for wire, dialect in surfaces:
         path = wires.load(wire).route(Request(model=_MODEL, input=""), dialect=dialect).path

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...errors import ErrorFacts
     from ...responses import Response
     from ..handler import Context
@@ -23,6 +25,10 @@ class Peer(Protocol):
 
     def refusal(self, document: Plain, context: Context) -> ErrorFacts | None:
         """Why the vendor would answer this request with an error; `None` where it would not."""
+        ...
+
+    def problems(self, document: Plain, context: Context) -> Iterator[ErrorFacts]:
+        """Everything that is wrong with the request in itself, leaving aside opaque state that came back."""
         ...
 
     def finished(self, response: Response, document: Plain, context: Context) -> Response:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ...dialects import OPENAI
 from ...errors import ErrorFacts
 from ...responses import Request
 from ...responses.items import Item
@@ -21,6 +22,7 @@ from .plain import Plain, rows, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ...dialects import ResponsesDialect
     from ..handler import Context
 
 __all__ = ["finished", "problems", "refusal", "unknown_model", "wrong_key"]
@@ -88,13 +90,13 @@ def refusal(document: Plain, context: Context) -> ErrorFacts | None:
 def problems(document: Plain, context: Context) -> Iterator[ErrorFacts]:
     """Everything wrong with a request, leaving aside what the server would have to remember."""
     for name in document:
-        if name not in PARAMETERS or name in context.dialect.lacks:
+        if name in context.dialect.lacks or (name not in PARAMETERS and context.dialect.issuer == OPENAI):
             yield _unknown(name)
     yield from _options(document)
     yield from _tools(document)
     items = rows(document.get("input"))
     for i, item in enumerate(items):
-        yield from _item(item, f"input[{i}]")
+        yield from _item(item, f"input[{i}]", context.dialect)
     if not (document.get("previous_response_id") or document.get("conversation")):
         yield from _pairs(items)
 
@@ -103,6 +105,8 @@ def problems(document: Plain, context: Context) -> Iterator[ErrorFacts]:
 
 
 def _options(document: Plain) -> Iterator[ErrorFacts]:
+    if not (document.get("model") or document.get("prompt")):
+        yield invalid("Missing required parameter: 'model'.", "model", "missing_required_parameter")
     if not any(document.get(name) for name in ("input", "previous_response_id", "prompt", "conversation")):
         names = '"input" or "previous_response_id" or "prompt" or "conversation"'
         yield invalid(f"One of {names} must be provided.", "input", "missing_required_parameter")
@@ -180,7 +184,7 @@ def _tools(document: Plain) -> Iterator[ErrorFacts]:
 # --- items ----------------------------------------------------------------------------------------------------------
 
 
-def _item(item: Plain, path: str) -> Iterator[ErrorFacts]:
+def _item(item: Plain, path: str, dialect: ResponsesDialect) -> Iterator[ErrorFacts]:
     kind = kind_of(item)
     if kind not in ITEMS:
         yield invalid(f"Invalid value: '{kind}'.", path, "invalid_value")
@@ -188,7 +192,7 @@ def _item(item: Plain, path: str) -> Iterator[ErrorFacts]:
     for name in item:
         if name not in ITEMS[kind] and name != "type":
             yield _unknown(f"{path}.{name}")
-    prefix, id = PREFIXES.get(kind), item.get("id")
+    prefix, id = PREFIXES.get(kind) if dialect.checks_ids else None, item.get("id")
     if prefix and isinstance(id, str) and not id.startswith(prefix):
         message = f"Invalid '{path}.id': '{id}'. Expected an ID that begins with '{prefix}'."
         yield invalid(message, f"{path}.id", "invalid_value")

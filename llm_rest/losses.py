@@ -48,3 +48,7 @@ class Losses(list[Loss]):
 
     def refused(self, path: str, what: str) -> None:
         self.append(Loss(path, what, "refused"))
+
+
+class LossWarning(UserWarning):
+    """A request or an answer lost something on its way, and `on_loss` is `"warn"`."""

@@ -8,6 +8,7 @@ this package, know that importing it loads no HTTP client: `blocking` and `async
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
@@ -31,7 +32,7 @@ class HttpRequest(Struct, frozen=True):
 
     method: str
     url: str
-    headers: dict[str, str | Hidden]
+    headers: Mapping[str, str | Hidden]
     body: bytes = b""
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ import httpcore
 import httpx
 
 from .addresses import public_address
+from .bodies import MAX_BODY
 from .connections import (
     IN_PROCESS,
     KEEP_ALIVE,
@@ -40,8 +41,10 @@ class SyncTransport(Exchanges):
     With `public_only` hosts that resolve to private addresses are refused, and no proxy is used.
     """
 
-    def __init__(self, *, max_connections: int = 100, http: Any = None, public_only: bool = False) -> None:
-        super().__init__()
+    def __init__(
+        self, *, max_connections: int = 100, http: Any = None, public_only: bool = False, max_body: int = MAX_BODY
+    ) -> None:
+        super().__init__(max_body)
         self._max = max_connections
         self._http = http
         self._public_only = public_only

@@ -139,7 +139,7 @@ class InProcess:
         """Let the module answer."""
         name = self.origin.removeprefix(IN_PROCESS)
         module = import_module(name)
-        headers = [(n, _plain(value)) for n, value in request.headers.items()]
+        headers = {n: _plain(value) for n, value in request.headers.items()}
         answer = module.handle(request.method, request.url[len(self.origin) :] or "/", headers, request.body)
         status, given, self._body = cast("tuple[int, Any, bytes]", answer)
         pairs = given.items() if hasattr(given, "items") else given

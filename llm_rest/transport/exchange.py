@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ClientClosedError
 from . import HttpAnswer
-from .bodies import MAX_BODY, MAX_ERROR_BODY, Body
+from .bodies import MAX_ERROR_BODY, Body
 from .connections import origin_of
 from .problems import as_ours, timed_out
 
@@ -138,9 +138,10 @@ class Home:
 class Exchanges:
     """Sends requests over connections, which it keeps. The two transports say how to wait and how to connect."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_body: int) -> None:
         self._home: Home | None = None
         self._closed = False
+        self._max_body = max_body
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
         """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
@@ -151,7 +152,7 @@ class Exchanges:
         home = await self._enter(deadline)
         try:
             connection = await self._take(home, request.url)
-            answer = await _exchange(connection, request, deadline)
+            answer = await _exchange(connection, request, deadline, self._max_body)
             if await connection.finish() and not self._closed:
                 home.idle.setdefault(connection.origin, []).append(connection)
             else:
@@ -201,13 +202,13 @@ async def _drop(connection: Connection | None) -> None:
         await connection.close()
 
 
-async def _exchange(connection: Connection, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
+async def _exchange(connection: Connection, request: HttpRequest, deadline: Deadline, max_body: int) -> HttpAnswer:
     status, raw = await connection.open(request, deadline)
     deadline.answered()
     headers = _named(raw)
     if status >= 400:
         return HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
-    body = Body(headers, MAX_BODY, cut=False)
+    body = Body(headers, max_body, cut=False)
     while (piece := await connection.read()) is not None:
         deadline.check()
         body.feed(piece)

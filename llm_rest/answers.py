@@ -1,0 +1,137 @@
+"""What came back: the document in an answer, or the error it is.
+
+An answer may be an error whatever its status says, and may be no document at all. Before changing this file, know that
+what a server wrote is shown on errors: it is cut, made printable, and freed of the secrets that were sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from .auth import Secret, without_secrets
+from .errors import (
+    APIError,
+    Attempt,
+    DecodeError,
+    ErrorFacts,
+    LLMError,
+    MalformedResponse,
+    ProtocolError,
+    api_error,
+    error_class,
+)
+from .responses.response import ResponseError
+from .transport import HttpAnswer
+from .unknown import check_depth, extras, given
+
+if TYPE_CHECKING:
+    from .responses.response import Response
+    from .target import Target
+    from .unknown import Decoder
+
+D = TypeVar("D")
+
+
+class Sent(NamedTuple):
+    """An answer that is no error, and how it came."""
+
+    answer: HttpAnswer
+    headers: Mapping[str, str | Secret]
+    attempts: tuple[Attempt, ...]
+
+
+class _Peek(Struct):
+    """As much of a document as shows whether it is an error."""
+
+    error: Raw = Raw(b"null")
+
+
+_peek = msgspec.json.Decoder(_Peek)
+_NO_ERROR = (b"null", b"false", b'""', b"{}", b"[]", b"0")
+
+
+def refusal(target: Target, answer: HttpAnswer, sent: Mapping[str, str | Secret]) -> LLMError:
+    """The error that an answer with an error in it is."""
+    facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
+    facts = without_secrets(facts, sent)
+    if answer.status < 400 and facts.code is not None and facts.code.isdigit() and 400 <= int(facts.code) < 600:
+        # Routers answer 200 and put the status of the vendor behind them into the body.
+        facts = replace(facts, status=int(facts.code))
+    return api_error(facts, vendor=target.provider, model=target.model, rules=target.endpoint.vendor.errors)
+
+
+def redirect(answer: HttpAnswer) -> LLMError:
+    """The error for an answer that points elsewhere; keys go to one host and are not taken to another."""
+    try:
+        host = urlsplit(answer.headers.get("location", "")).hostname
+    except ValueError:
+        host = None
+    where = f"to {host}" if host else "elsewhere"
+    return ProtocolError(f"the server redirects {where}, which is not followed", retryable=False, hint="check base_url")
+
+
+def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
+    """The document in an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
+    raw = sent.answer.body
+    try:
+        check_depth(raw)
+        document = decoder.decode(raw)
+        if not isinstance(document, Struct) or "error" not in extras(document):
+            return document
+        problem = "it holds an error"
+    except DecodeError as fault:
+        problem = fault.message
+    error = refusal(target, sent.answer, sent.headers) if _is_error(raw) else malformed(target, sent.answer, problem)
+    raise told(error, target, sent.attempts)
+
+
+def _is_error(raw: bytes) -> bool:
+    try:
+        check_depth(raw)
+        return bytes(_peek.decode(raw).error) not in _NO_ERROR
+    except (msgspec.MsgspecError, DecodeError, UnicodeDecodeError):
+        return False
+
+
+def malformed(target: Target, answer: HttpAnswer, problem: str) -> MalformedResponse:
+    """The error for an answer that is not what it should be, with the start of what it is."""
+    kind = answer.headers.get("content-type", "no content type")
+    facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
+    shown = f": {facts.message}" if answer.body else ""
+    what = f"an answer of {kind}" if answer.body else "an empty answer"
+    return MalformedResponse(
+        f"{what} instead of a document of {target.endpoint.wire} ({problem}){shown}",
+        status=answer.status,
+        request_id=facts.request_id,
+        body=facts.body,
+    )
+
+
+def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLMError:
+    """The error with what the call knows about it."""
+    error.vendor = error.vendor or target.provider
+    error.model = error.model or target.model
+    error.attempts = attempts
+    return error
+
+
+def failure(target: Target, response: Response) -> LLMError:
+    """The error that a failed generation is; HTTP says 200 for these."""
+    error = response.error if given(response.error) else ResponseError()
+    facts = ErrorFacts(
+        status=200,
+        message=error.message or "the generation failed",
+        code=None if not given(error.code) else str(error.code),
+        type=error.type or None,
+    )
+    # Without a telling code it is the vendor's fault.
+    facts = facts if error_class(facts) is not APIError else replace(facts, status=500)
+    made = api_error(facts, vendor=target.provider, model=target.model, rules=target.endpoint.vendor.errors)
+    made.status = 200
+    return made

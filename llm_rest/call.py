@@ -1,0 +1,257 @@
+"""One call, step by step: options -> Request -> checks -> encode -> HTTP request; HTTP answer -> Reply or error.
+
+`Caller` is what sync and async clients share: every step is a function, and the coroutine that strings them together is
+driven to its end at once by the sync client. Before changing this file, know that errors are raised where no local variable
+holds a secret in the clear: keys are wrapped before they get here and unwrapped in the transport only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from . import models
+from .answers import Sent, document_of, failure, redirect, refusal, told
+from .auth import Secret, checked_headers
+from .errors import Attempt, ConfigError, LLMError
+from .observers import Listener, RequestEnd, RequestStart, tell
+from .on_loss import Site, settle
+from .options import SETTINGS, InvalidOptions, OnLoss, checked_names, to_request
+from .reply import Generation, Reply, metadata, reply
+from .transport import HttpRequest, Timeouts, is_duration
+
+if TYPE_CHECKING:
+    from .losses import Loss
+    from .options import Input
+    from .responses.request import Request
+    from .target import Target, Targets
+    from .transport import Transport
+    from .wires import Route
+
+_encoder = msgspec.json.Encoder()
+
+SENT_ALWAYS: dict[str, str | Secret] = {
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    "Accept-Encoding": "gzip",
+    "User-Agent": "llm_rest",
+}
+"""The headers of every request, unless the vendor or the caller says otherwise."""
+
+
+class Settings(NamedTuple):
+    """How one call is made."""
+
+    timeouts: Timeouts
+    on_loss: OnLoss
+    invalid_options: InvalidOptions
+    headers: Mapping[str, str | Secret]
+    account: str | None
+    user_token: Secret | None
+
+
+def timeouts_of(value: object) -> Timeouts:
+    """What `timeout=` means: seconds for the whole call, or all limits by name."""
+    if value is None:
+        return Timeouts()
+    if isinstance(value, Timeouts):
+        return value
+    if not isinstance(value, int | float) or not is_duration(value):
+        raise ConfigError(f"timeout is a positive number of seconds or Timeouts(...), not {value!r}")
+    return Timeouts(connect=min(10.0, value), total=value)
+
+
+def hide(options: dict[str, Any]) -> None:
+    """Wrap the token among the options, in place: tracebacks are recorded with the local variables of every frame."""
+    if options.get("user_token") is not None:
+        token = options.pop("user_token")
+        options["user_token"] = token if isinstance(token, Secret) else Secret(token)
+        del token
+
+
+def settings_of(options: Mapping[str, Any]) -> Settings:
+    """How the call is made, of all its options."""
+    return Settings(
+        timeouts=timeouts_of(options.get("timeout")),
+        on_loss=options.get("on_loss", "warn"),
+        invalid_options=options.get("invalid_options", "raise"),
+        headers=checked_headers(options["extra_headers"]) if options.get("extra_headers") else {},
+        account=options.get("account"),
+        user_token=options.get("user_token"),
+    )
+
+
+def with_headers(sent: dict[str, str | Secret], given: Mapping[str, str | Secret]) -> dict[str, str | Secret]:
+    """The headers with those of the caller, which win whatever their case."""
+    if not given:
+        return sent
+    names = {name.lower() for name in given}
+    return {name: value for name, value in sent.items() if name.lower() not in names} | dict(given)
+
+
+def url_of(base_url: str, route: Route) -> str:
+    """Where a route leads below a base URL."""
+    return f"{base_url}{route.path}?{urlencode(route.query, doseq=True)}" if route.query else base_url + route.path
+
+
+def body_of(document: Any) -> bytes:
+    """A wire's document as bytes. Raises `ConfigError` for what JSON cannot carry."""
+    try:
+        return _encoder.encode(document)
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+        reason = str(problem)
+    raise ConfigError(f"the request cannot be written as JSON: {reason}")
+
+
+# --- the steps strung together --------------------------------------------------------------------------------------
+
+
+class Caller:
+    """What both kinds of client share. `waits` says whether a token provider may be asynchronous."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        targets: Targets,
+        *,
+        waits: bool,
+        defaults: Mapping[str, Any],
+        heard_by: tuple[Listener, ...],
+    ) -> None:
+        self.transport = transport
+        self.targets = targets
+        self.heard_by = heard_by
+        self._waits = waits
+        self.defaults: dict[str, Any] = {}
+        self._take(defaults)
+
+    def with_options(self, options: dict[str, Any]) -> Caller:
+        """The same caller, with these options for every call that does not say otherwise."""
+        other = copy(self)
+        other._take(options)
+        return other
+
+    def _take(self, options: Mapping[str, Any]) -> None:
+        checked_names(options)
+        merged = self._merged(options)
+        settings_of(merged)
+        to_request("checked", {name: value for name, value in merged.items() if name not in SETTINGS})
+        if merged.get("model") is not None:
+            self.targets.find(merged["model"])
+        self.defaults = merged
+
+    def _merged(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        merged = {**self.defaults, **options}
+        if options.get("extra_headers") and self.defaults.get("extra_headers"):
+            merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
+        return merged
+
+    def target(self, options: Mapping[str, Any]) -> Target:
+        """Whom a call with these options goes to."""
+        model = options.get("model")
+        return self.targets.find(self.defaults.get("model") if model is None else model)
+
+    def prepare(self, input: Input | None, options: dict[str, Any]) -> tuple[Target, Settings, Request, list[Loss]]:
+        """The first steps, which are pure: whom to ask, how, and what, once everything is checked."""
+        hide(options)
+        checked_names(options)
+        merged = self._merged(options)
+        settings = settings_of(merged)
+        request = to_request(input, {name: value for name, value in merged.items() if name not in SETTINGS})
+        target = self.targets.find(request.model or None)
+        request = replace(request, model=target.model, stream=UNSET, stream_options=UNSET)
+        if settings.invalid_options == "send":
+            return target, settings, request, []
+        problems = models.check(request, target.known)
+        if not problems:
+            return target, settings, request, []
+        if settings.invalid_options == "raise":
+            raise models.capability_error(problems, model=target.model, vendor=target.provider)
+        request, lost = models.without(request, problems)
+        return target, settings, request, lost
+
+    async def send(self, target: Target, settings: Settings, route: Route, body: bytes = b"") -> Sent:
+        """The answer, if it is a good one; a token that was refused is replaced once. Raises an `LLMError` otherwise."""
+        url = url_of(target.endpoint.base_url, route)
+        attempts: tuple[Attempt, ...] = ()
+        while True:
+            headers = with_headers(
+                {**SENT_ALWAYS, **await self._who(target, settings), **route.headers}, settings.headers
+            )
+            self._tell(target, RequestStart, method=route.method, url=url)
+            started, clock = time.time(), time.perf_counter()
+            answer, error = None, None
+            try:
+                answer = await self.transport.send(HttpRequest(route.method, url, headers, body), settings.timeouts)
+                if answer.status >= 300:
+                    error = redirect(answer) if answer.status < 400 else refusal(target, answer, headers)
+            except LLMError as problem:
+                error = problem
+            seconds = time.perf_counter() - clock
+            status = None if answer is None else answer.status
+            attempts += (Attempt(started, seconds, error.kind if error else str(status)),)
+            self._tell(target, RequestEnd, seconds=seconds, status=status, error=error.kind if error else None)
+            if answer is not None and error is None:
+                return Sent(answer, headers, attempts)
+            renew = status == 401 and target.credentials.renewable and settings.user_token is None
+            if error is not None and not (renew and len(attempts) == 1):
+                raise told(error, target, attempts)
+
+    async def _who(self, target: Target, settings: Settings) -> dict[str, str | Secret]:
+        asked = target.credentials
+        if self._waits:
+            return await asked.headers_async(account=settings.account, user_token=settings.user_token)
+        return asked.headers(account=settings.account, user_token=settings.user_token)
+
+    def _tell(self, target: Target, event: type[RequestStart | RequestEnd], **facts: Any) -> None:
+        if self.heard_by:
+            facts |= {"provider": target.provider, "model": target.model, "wire": target.endpoint.wire}
+            tell(self.heard_by, event(**facts))
+
+    def replied(
+        self, target: Target, settings: Settings, sent: Sent, request: Request | None, lost: list[Loss], site: Site
+    ) -> Reply:
+        """The reply in an answer; a failed generation is one too."""
+        document = document_of(target, sent, target.wire.RESPONSE)
+        response, more = target.wire.decode_response(
+            document, request=request, dialect=target.dialect, now=int(time.time())
+        )
+        took = sum(attempt.took for attempt in sent.attempts)
+        found = reply(
+            response,
+            Generation(
+                losses=lost + more,
+                attempts=sent.attempts,
+                raw=sent.answer.body,
+                metadata=metadata(response, provider=target.provider, model=target.model, seconds=took),
+            ),
+        )
+        if more:
+            settle(more, settings.on_loss, site, who=target.provider, reply=found)
+        return found
+
+    async def generate(self, input: Input | None, options: dict[str, Any], site: Site) -> Reply:
+        """The reply of the model. Raises an `LLMError` for anything else."""
+        target, settings, request, lost = self.prepare(input, options)
+        body, more = target.wire.encode_request(request, dialect=target.dialect)
+        lost += more
+        if lost:
+            settle(lost, settings.on_loss, site, who=target.provider)
+        route = target.wire.route(request, dialect=target.dialect)
+        sent = await self.send(target, settings, route, body_of(body))
+        return self.succeeded(target, self.replied(target, settings, sent, request, lost, site))
+
+    def succeeded(self, target: Target, found: Reply) -> Reply:
+        """The reply, unless the generation failed. Raises what the vendor says about that."""
+        if found.status != "failed":
+            return found
+        error = failure(target, found)
+        error.partial = found
+        raise told(error, target, found.generation.attempts)

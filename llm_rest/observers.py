@@ -1,0 +1,58 @@
+"""What listeners are told about the requests of a client, as typed structs without prompts, answers or keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from .errors import ConfigError
+
+
+class RequestStart(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:start"):
+    """A request is about to be sent."""
+
+    provider: str
+    model: str
+    wire: str
+    method: str
+    url: str
+
+
+class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:end"):
+    """A request has ended after `seconds`: with an answer of `status`, or with an `error` (the `kind` of one of ours)."""
+
+    provider: str
+    model: str
+    wire: str
+    seconds: float
+    status: int | None = None
+    error: str | None = None
+
+
+Observation = RequestStart | RequestEnd
+Listener = Callable[[Any], object]
+"""Takes an `Observation`; what it returns is ignored. Later versions tell of more."""
+
+
+def listeners(on_event: Listener | Iterable[Listener] | None) -> tuple[Listener, ...]:
+    """The listeners as a tuple. Raises `ConfigError` for what cannot be called."""
+    if on_event is None:
+        return ()
+    found = (on_event,) if callable(on_event) else tuple(on_event)
+    for listener in found:
+        if not callable(listener):
+            raise ConfigError(f"on_event= takes a function or several, not a {type(listener).__name__}")
+    return found
+
+
+def tell(heard_by: tuple[Listener, ...], event: Observation) -> None:
+    """Tell everybody; one that fails is logged and breaks nothing."""
+    for listener in heard_by:
+        try:
+            listener(event)
+        except Exception:
+            import logging  # costs more than the rest of this module, and is hardly ever needed
+
+            logging.getLogger("llm_rest").exception("a listener failed on %s", type(event).__name__)

@@ -1,0 +1,249 @@
+"""What a call takes: the input, every field of a request as a keyword, and how the call is made.
+
+`to_request` is the one door: whatever was given, structs or plain values, is checked against the structs of the Responses
+format before anything is sent. Before changing this file, know that `Options` repeats the fields of `Request` for type
+checkers and editors; `tests/test_options.py` compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from .errors import ConfigError, DecodeError
+from .mcp import Mcp
+from .responses.items import AnyItem
+from .responses.request import (
+    REQUEST,
+    CacheOptions,
+    ContextManagement,
+    ConversationRef,
+    Effort,
+    Prompt,
+    ReasoningOptions,
+    Request,
+    TextOptions,
+)
+from .responses.tools import AnyTool, ToolChoice
+from .unknown import Unknown, given
+
+if TYPE_CHECKING:
+    from .auth import Token
+    from .transport import Timeouts
+
+Plain = Mapping[str, Any]
+
+Input = str | AnyItem | Plain | Sequence[AnyItem | Plain] | Request
+"""What is asked: a text, an item or several, as structs or as plain values, or a whole `Request`."""
+
+OnLoss = Literal["warn", "raise", "ignore"]
+InvalidOptions = Literal["raise", "drop", "send"]
+
+
+class Options(TypedDict, total=False):
+    """The fields of a request as keywords. `None` is the same as leaving one out, and takes back a default."""
+
+    model: str | None
+    instructions: str | None
+    max_output_tokens: int | None
+    max_tool_calls: int | None
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    top_logprobs: int | None
+    presence_penalty: float | None
+    frequency_penalty: float | None
+    stop: str | Sequence[str] | None
+    seed: int | None
+    tools: Sequence[AnyTool | Mcp | Plain] | None
+    tool_choice: ToolChoice | Plain | None
+    parallel_tool_calls: bool | None
+    text: TextOptions | Plain | None
+    reasoning: ReasoningOptions | _Reasoning | Plain | None
+    include: Sequence[str] | None
+    truncation: Literal["auto", "disabled"] | str | None
+    metadata: Mapping[str, str] | None
+    store: bool | None
+    previous_response_id: str | None
+    conversation: str | ConversationRef | Plain | None
+    background: bool | None
+    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str | None
+    prompt_cache_key: str | None
+    prompt_cache_options: CacheOptions | Plain | None
+    prompt_cache_retention: Literal["in_memory", "24h"] | str | None
+    safety_identifier: str | None
+    user: str | None
+    prompt: Prompt | Plain | None
+    context_management: Sequence[ContextManagement | Plain] | None
+    moderation: Plain | None
+    image: Plain | None
+    access_programs: Plain | None
+    extra: Mapping[str, Plain] | None
+    """Fields in a wire's own words, by wire: merged into that wire's body last and never sent on another."""
+    leftovers: Mapping[str, Plain] | None
+    """What a document of another wire said and this format cannot, as `decode_request` of that wire left it."""
+
+
+class _Reasoning(TypedDict, total=False):
+    """Spelled out so that editors complete it."""
+
+    effort: Effort | str | None
+    summary: Literal["auto", "concise", "detailed"] | str | None
+
+
+class CallSettings(TypedDict, total=False):
+    """How a call is made."""
+
+    timeout: float | Timeouts | None
+    """Seconds for the whole call, or each limit by name."""
+    on_loss: OnLoss
+    invalid_options: InvalidOptions
+    extra_headers: Mapping[str, str] | None
+    account: str | None
+    """Whose token to ask the token provider for."""
+    user_token: Token | None
+    """An access token for this call, instead of the client's key."""
+
+
+class CallOptions(Options, CallSettings, total=False):
+    """The fields of a request, and how the call is made."""
+
+
+SETTINGS = frozenset(CallSettings.__annotations__)
+"""The keywords that are not fields of a request."""
+
+FIELDS = frozenset(Request.__struct_fields__) - {"input", "stream", "stream_options"}
+"""The fields of a request that are keywords; whether to stream is said by the method that is called."""
+
+CHOICES = {"on_loss": ("warn", "raise", "ignore"), "invalid_options": ("raise", "drop", "send")}
+"""The words that a setting may be."""
+
+
+def checked_names(options: Mapping[str, Any]) -> None:
+    """Return if every keyword is known, else raise `ConfigError` naming what it may have meant."""
+    unknown = options.keys() - FIELDS - SETTINGS
+    if unknown:
+        from difflib import get_close_matches  # only for this message
+
+        name = min(unknown)
+        near = get_close_matches(name, sorted(FIELDS | SETTINGS), n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "extra={wire: {...}} sends what only one wire knows"
+        if name in ("stream", "stream_options"):
+            hint = "generate gives the whole answer"
+        raise ConfigError(f"there is no option {name}", hint=hint)
+    for name, words in CHOICES.items():
+        if name in options and options[name] not in words:
+            raise ConfigError(f"{name} is one of {', '.join(words)}, not {options[name]!r}")
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
+    """The request that the input and these options (names already checked) make. Raises `ConfigError` naming the field."""
+    fields = {name: value for name, value in options.items() if value is not None and value is not UNSET}
+    document: Any = fields
+    if "tools" in fields and isinstance(fields["tools"], Iterable):
+        fields["tools"] = [tool.tool() if isinstance(tool, Mcp) else tool for tool in cast("Any", fields["tools"])]
+    if isinstance(input, Request):
+        document = replace(input, **fields) if fields else input
+    elif input is not None:
+        fields["input"] = _items(input)
+    request = _decoded(document)
+    _refuse_empty(request)
+    return request
+
+
+def _items(input: Any) -> Any:
+    """The input as a text or a list of items, messages written without a type completed."""
+    if isinstance(input, str):
+        return input
+    if not isinstance(input, Iterable | Struct) or isinstance(input, bytes | bytearray):
+        raise ConfigError(f"input: expected a text or a list of items, got {type(input).__name__}")
+    if isinstance(input, Mapping | Struct):
+        return [_typed(input)]
+    return [_typed(item) for item in cast("Any", input)]
+
+
+def _typed(item: Any) -> Any:
+    """A message that was written without a type, with it."""
+    if not isinstance(item, dict) or "type" in item or "role" not in item:
+        return cast("Any", item)
+    return {"type": "message", **cast("Plain", item)}
+
+
+def _decoded(document: Any) -> Request:
+    # To JSON and back is the fastest way to check everything, and gives structs that share nothing with the caller's.
+    try:
+        raw = _encoder.encode(document)
+        # What is not a number becomes null in JSON, so only a document with a null in it has to be looked through.
+        fault = _fault(document, "") if b"null" in raw else None
+        if fault is None:
+            return REQUEST.decode(raw)
+    except DecodeError as problem:
+        fault = problem.message.removeprefix("$").lstrip(".")
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+        fault = _fault(document, "") or f"input or an option cannot be written as JSON: {problem}"
+    raise ConfigError(fault)
+
+
+def _refuse_empty(request: Request) -> None:
+    asked = request.input
+    if (isinstance(asked, str) and not asked.strip()) or (not asked and not given(request.prompt)):
+        raise ConfigError("input is empty", hint="give a text or items")
+    for name, entries in (("input", asked), ("tools", request.tools)):
+        for i, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, Unknown) and not entry.type:
+                raise ConfigError(
+                    f"{name}[{i}]: expected an object with a type, got {', '.join(entry) or 'an empty one'}"
+                )
+
+
+def _fault(value: Any, path: str, depth: int = 0) -> str | None:
+    """The first place in plain values and structs that JSON cannot carry, in words; `None` where all is well."""
+    where = path or "the request"
+    if value is None or value is UNSET or isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        if value.isascii():
+            return None
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return f"{where}: holds half of a surrogate pair, which is no character"
+        return None
+    if isinstance(value, float):
+        return None if isfinite(value) else f"{where}: expected a number, got {value}"
+    if isinstance(value, int):
+        return None if -(2**63) <= value < 2**64 else f"{where}: the number is too large"
+    if depth > 200:
+        return f"{path[:40]}…: nested too deeply"
+    for name, inner in _inside(value):
+        fault = _fault(inner, f"{path}{name}" if path or not name.startswith(".") else name[1:], depth + 1)
+        if fault:
+            return fault
+    if isinstance(value, Struct | Mapping | list | tuple | set | frozenset):
+        return None
+    try:
+        _encoder.encode(value)
+    except (TypeError, ValueError):
+        return f"{where}: a {type(cast('object', value)).__name__} cannot be written as JSON"
+    return None
+
+
+def _inside(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield f".{name}", getattr(value, name)
+    elif isinstance(value, Mapping):
+        for name, inner in cast("dict[Any, Any]", value).items():
+            yield f".{name}", name
+            yield f".{name}", inner
+    elif isinstance(value, list | tuple | set | frozenset):
+        for i, inner in enumerate(cast("Iterable[Any]", value)):
+            yield f"[{i}]", inner

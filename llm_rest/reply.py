@@ -1,0 +1,160 @@
+"""What a call gives: the response with readers for what people look for, and how it was obtained.
+
+A `Reply` is a `Response` and goes wherever one goes. Its `generation` is no field of the document: it is never encoded and
+takes no part in comparing, yet copies and pickles keep it. (`msgspec.structs.replace` gives a reply without it.)
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
+
+from .errors import Attempt
+from .losses import Loss
+from .responses.items import FunctionCall, Message, Reasoning
+from .responses.parts import OutputText, RefusalPart
+from .responses.response import Response
+from .unknown import base, extras, given, with_extras
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .responses.response import Usage
+
+COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens", "reasoning_tokens")
+"""The keys of `metadata` that count tokens."""
+
+
+class Generation(Struct, kw_only=True):
+    """How a reply was obtained.
+
+    `losses` is what the vendor did not get and what could not be brought back, `attempts` the requests made, `raw` the body
+    of the last answer. `metadata` always has the keys `provider model latency_ms input_tokens output_tokens total_tokens
+    cached_input_tokens reasoning_tokens api_calls tool_rounds response_id response_status`; a count the vendor did not give
+    is `"0"`.
+    """
+
+    losses: list[Loss] = field(default_factory=list[Loss])
+    attempts: tuple[Attempt, ...] = ()
+    raw: bytes = b""
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class Reply(Response, dict=True):
+    """A response and how it was obtained (`generation`)."""
+
+    @property
+    def generation(self) -> Generation:
+        """Losses, attempts, the raw body and the metadata of the call."""
+        found: Generation | None = vars(self).get("generation")
+        return Generation() if found is None else found
+
+    @property
+    def output_text(self) -> str:
+        """The text of the answer; empty where there is none."""
+        return "".join(
+            part if isinstance(part, str) else part.text for part in self._said() if isinstance(part, str | OutputText)
+        )
+
+    @property
+    def refusal(self) -> str | None:
+        """What the model said instead of an answer; `None` where it did not refuse."""
+        said = [part.refusal for part in self._said() if isinstance(part, RefusalPart)]
+        return "".join(said) if said else None
+
+    @property
+    def function_calls(self) -> list[FunctionCall]:
+        """The functions the model asks for, in order."""
+        return [item for item in self.output if isinstance(item, FunctionCall)]
+
+    @property
+    def reasoning_text(self) -> str:
+        """What the model showed of its reasoning: the text itself where it is there, else its summary."""
+        thoughts: list[str] = []
+        for item in self.output:
+            if isinstance(item, Reasoning):
+                shown = item.content or item.summary or ()
+                thoughts.append("\n\n".join(part.text for part in shown))
+        return "\n\n".join(filter(None, thoughts))
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the answer ends: `stop`, `tool_calls`, `refusal`, the reason it is incomplete, or its status otherwise."""
+        if self.status == "incomplete":
+            details = self.incomplete_details
+            return details.reason if given(details) and given(details.reason) else "incomplete"
+        if self.status != "completed":
+            return self.status
+        if any(isinstance(item, FunctionCall) for item in self.output):
+            return "tool_calls"
+        return "stop" if self.refusal is None else "refusal"
+
+    def _said(self) -> Iterator[Any]:
+        """The parts of the assistant's messages; a message that is a string is that string."""
+        for item in self.output:
+            if isinstance(item, Message) and item.role == "assistant":
+                if isinstance(item.content, str):
+                    yield item.content
+                else:
+                    yield from item.content
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Response):
+            return NotImplemented
+        same: bool = _fields(self) == _fields(other)
+        return same and extras(self) == extras(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Reply:
+        return reply(self, self.generation)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return reply, (with_extras(Response(**asdict(base(self))), extras(self)), self.generation)
+
+
+_fields = attrgetter(*Response.__struct_fields__)
+
+
+def reply(response: Response, generation: Generation) -> Reply:
+    """The response as a reply that was obtained so."""
+    made = Reply(**asdict(base(response)))
+    unknown = extras(response)
+    if unknown:
+        made = with_extras(made, unknown)
+    vars(made)["generation"] = generation
+    return made
+
+
+def metadata(response: Response, *, provider: str, model: str, seconds: float, api_calls: int = 1) -> dict[str, str]:
+    """The metadata of one call."""
+    return {
+        "provider": provider,
+        "model": model,
+        "latency_ms": str(round(seconds * 1000)),
+        **_counts(response.usage if given(response.usage) else None),
+        "api_calls": str(api_calls),
+        "tool_rounds": "0",
+        "response_id": response.id,
+        "response_status": response.status,
+    }
+
+
+def _counts(usage: Usage | None) -> dict[str, str]:
+    if usage is None:
+        return dict.fromkeys(COUNTS, "0")
+    came, went = usage.input_tokens, usage.output_tokens
+    inside, outside = usage.input_tokens_details, usage.output_tokens_details
+    return {
+        "input_tokens": str(int(came)),
+        "output_tokens": str(int(went)),
+        "total_tokens": str(int(usage.total_tokens if given(usage.total_tokens) else came + went)),
+        "cached_input_tokens": str(int(inside.cached_tokens or 0)) if given(inside) else "0",
+        "reasoning_tokens": str(int(outside.reasoning_tokens or 0)) if given(outside) else "0",
+    }

@@ -1,0 +1,97 @@
+"""Whom a call goes to: the vendor, the wire and its dialect, the credentials, and what is known of the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from . import models, wires
+from .auth import Credentials, Secret, TokenProvider, credentials
+from .dialects import ResponsesDialect
+from .errors import ConfigError
+from .vendors import VENDORS, Endpoint, Vendor, resolve
+from .wires import Wire
+
+
+class Target(Struct):
+    """Everything about the other side that stays the same from call to call."""
+
+    endpoint: Endpoint
+    wire: Wire[Any, Any, Any]
+    dialect: Any
+    credentials: Credentials
+    known: models.Capabilities
+
+    @property
+    def provider(self) -> str:
+        """The vendor's name."""
+        return self.endpoint.vendor.name
+
+    @property
+    def model(self) -> str:
+        """The model as the vendor calls it."""
+        return self.endpoint.model
+
+
+class Targets:
+    """Finds the target of a model. What was given for one vendor, its key above all, is used for no other."""
+
+    def __init__(
+        self,
+        model: str | None,
+        *,
+        api_key: Secret | None,
+        base_url: str | None,
+        wire: str | None,
+        vendor: Vendor | str | None,
+        provider: TokenProvider | None,
+    ) -> None:
+        self._key = api_key
+        self._base_url = base_url
+        self._wire = wire
+        self._vendor = _row(vendor)
+        self._provider = provider
+        self._home = self._vendor.name if self._vendor else (model or "").partition("/")[0]
+        self._found: dict[str | None, Target] = {}
+        if not self._home and (api_key or base_url):
+            raise ConfigError("api_key= and base_url= belong to one vendor", hint="give model= or vendor= with them")
+
+    def find(self, model: str | None) -> Target:
+        """The target of `model`. Raises `ConfigError` where it leads nowhere."""
+        found = self._found.get(model)
+        if found is None:
+            if len(self._found) > 100:
+                self._found.clear()  # the names come from callers of a gateway
+            found = self._found[model] = self._make(model)
+        return found
+
+    def _make(self, model: str | None) -> Target:
+        mine = self._vendor is not None or not self._home or (model or "").partition("/")[0] == self._home
+        endpoint = resolve(
+            model,
+            vendor=self._vendor,
+            wire=self._wire if mine else None,
+            base_url=self._base_url if mine else None,
+        )
+        dialect: Any = endpoint.dialect
+        if isinstance(dialect, ResponsesDialect):
+            dialect = replace(dialect, asks_to_keep_nothing=True)
+        return Target(
+            endpoint=endpoint,
+            wire=wires.load(endpoint.wire),
+            dialect=dialect,
+            credentials=credentials(endpoint, api_key=self._key if mine else None, provider=self._provider),
+            known=models.capabilities(endpoint.model, endpoint.vendor.name),
+        )
+
+
+def _row(vendor: Vendor | str | None) -> Vendor | None:
+    if not isinstance(vendor, str):
+        return vendor
+    if vendor not in VENDORS:
+        raise ConfigError(
+            f"there is no vendor {vendor!r}", hint=f"there are {', '.join(VENDORS)}; or pass a Vendor(...)"
+        )
+    return VENDORS[vendor]

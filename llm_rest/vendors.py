@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .dialects import NOT_IN_RESPONSES, ChatDialect, MessagesDialect, ResponsesDialect
+from .dialects import CHAT_HOSTS, COMPATIBLE, NOT_IN_RESPONSES, ChatDialect, MessagesDialect, ResponsesDialect
 from .errors import ConfigError, ErrorRules
 
 if TYPE_CHECKING:
@@ -68,12 +68,14 @@ Auth = Bearer | Header | NoAuth
 class UrlEnv(Struct, frozen=True):
     """A variable that holds a base URL. `path` follows its value where it does not end so already.
 
-    With `port`, a bare `host` or `host:port` is meant as `http://host:port`.
+    With `port`, a bare `host` or `host:port` is meant as `http://host:port`. With `within`, the variable holds a name
+    (a region, an account) that stands for the `{}` of that URL.
     """
 
     name: str
     path: str = ""
     port: int | None = None
+    within: str = ""
 
 
 # --- the row --------------------------------------------------------------------------------------------------------
@@ -153,7 +155,6 @@ def _check_surface(wire: str, dialect: Dialect | None) -> None:
 
 
 RESPONSES, CHAT, MESSAGES = "openai_responses", "openai_chat", "anthropic_messages"
-_V1_CHAT = "/v1/chat/completions"
 _STATELESS = ResponsesDialect(stateless=True)
 _OPENROUTER_RESPONSES = ResponsesDialect(
     stateless=True, only={"store": False}, lacks=("stop", "seed", "presence_penalty", "frequency_penalty")
@@ -166,7 +167,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="https://api.openai.com/v1",
         auth=Bearer(env="OPENAI_API_KEY"),
-        also=(Surface(CHAT),),
+        also=(Surface(CHAT, CHAT_HOSTS["openai"]),),
         header_env={"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
         base_url_env=("OPENAI_BASE_URL",),
         docs_url="https://platform.openai.com/docs/api-reference",
@@ -176,7 +177,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="https://{resource}.openai.azure.com/openai/v1",
         auth=(Header(name="api-key", env="AZURE_OPENAI_API_KEY"), Bearer(env="AZURE_OPENAI_AD_TOKEN")),
-        also=(Surface(CHAT),),
+        also=(Surface(CHAT, CHAT_HOSTS["azure_openai"]),),
         base_url_env=(UrlEnv("AZURE_OPENAI_ENDPOINT", path="/openai/v1"),),
         docs_url="https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
     ),
@@ -185,7 +186,7 @@ _ROWS = (
         wire=MESSAGES,
         base_url="https://api.anthropic.com",
         auth=(Header(name="x-api-key", env="ANTHROPIC_API_KEY"), Bearer(env="ANTHROPIC_AUTH_TOKEN")),
-        also=(Surface(CHAT, ChatDialect(path=_V1_CHAT), auth=Bearer(env="ANTHROPIC_API_KEY")),),
+        also=(Surface(CHAT, CHAT_HOSTS["anthropic"], auth=Bearer(env="ANTHROPIC_API_KEY")),),
         base_url_env=("ANTHROPIC_BASE_URL",),
         docs_url="https://docs.claude.com/en/api/messages",
     ),
@@ -193,8 +194,8 @@ _ROWS = (
         name="google",
         wire=CHAT,
         base_url="https://generativelanguage.googleapis.com",
+        dialect=CHAT_HOSTS["google"],
         auth=Bearer(env=("GOOGLE_API_KEY", "GEMINI_API_KEY")),
-        dialect=ChatDialect(path="/v1beta/openai/chat/completions"),
         errors=ErrorRules(quota_words=("PerDay",)),
         docs_url="https://ai.google.dev/gemini-api/docs/openai",
     ),
@@ -203,13 +204,14 @@ _ROWS = (
         wire=RESPONSES,
         base_url="https://api.x.ai/v1",
         auth=Bearer(env="XAI_API_KEY"),
-        also=(Surface(CHAT), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        also=(Surface(CHAT, CHAT_HOSTS["xai"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         docs_url="https://docs.x.ai/docs/api-reference",
     ),
     Vendor(
         name="groq",
         wire=CHAT,
         base_url="https://api.groq.com/openai/v1",
+        dialect=CHAT_HOSTS["groq"],
         auth=Bearer(env="GROQ_API_KEY"),
         also=(
             Surface(
@@ -229,8 +231,8 @@ _ROWS = (
         name="deepseek",
         wire=CHAT,
         base_url="https://api.deepseek.com",
+        dialect=CHAT_HOSTS["deepseek"],
         auth=Bearer(env="DEEPSEEK_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         also=(
             Surface(
                 RESPONSES,
@@ -252,8 +254,8 @@ _ROWS = (
         name="sambanova",
         wire=CHAT,
         base_url="https://api.sambanova.ai/v1",
+        dialect=CHAT_HOSTS["sambanova"],
         auth=Bearer(env="SAMBANOVA_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         base_url_env=("SAMBA_NOVA_BASE_URL",),
         docs_url="https://docs.sambanova.ai/docs/en/api-reference/overview",
@@ -262,8 +264,8 @@ _ROWS = (
         name="together",
         wire=CHAT,
         base_url="https://api.together.xyz/v1",
+        dialect=CHAT_HOSTS["together"],
         auth=Bearer(env="TOGETHER_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         base_url_env=("TOGETHER_BASE_URL",),
         first_byte=600,
         docs_url="https://docs.together.ai/reference/chat-completions",
@@ -272,9 +274,10 @@ _ROWS = (
         name="fireworks",
         wire=CHAT,
         base_url="https://api.fireworks.ai/inference/v1",
+        dialect=CHAT_HOSTS["fireworks"],
         auth=Bearer(env="FIREWORKS_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        base_url_env=(UrlEnv("FIREWORKS_BASE_URL", path="/inference/v1"),),
         first_byte=600,
         docs_url="https://docs.fireworks.ai/api-reference/post-chatcompletions",
     ),
@@ -282,6 +285,7 @@ _ROWS = (
         name="cerebras",
         wire=CHAT,
         base_url="https://api.cerebras.ai/v1",
+        dialect=CHAT_HOSTS["cerebras"],
         auth=Bearer(env="CEREBRAS_API_KEY"),
         base_url_env=(UrlEnv("CEREBRAS_BASE_URL", path="/v1"),),
         first_byte=600,
@@ -291,6 +295,7 @@ _ROWS = (
         name="openrouter",
         wire=CHAT,
         base_url="https://openrouter.ai/api/v1",
+        dialect=CHAT_HOSTS["openrouter"],
         auth=Bearer(env="OPENROUTER_API_KEY"),
         also=(
             Surface(RESPONSES, _OPENROUTER_RESPONSES),
@@ -303,8 +308,8 @@ _ROWS = (
         name="mistral",
         wire=CHAT,
         base_url="https://api.mistral.ai/v1",
+        dialect=CHAT_HOSTS["mistral"],
         auth=Bearer(env="MISTRAL_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         also=(
             Surface(
                 RESPONSES,
@@ -323,14 +328,14 @@ _ROWS = (
         base_url="https://api.meta.ai/v1",
         auth=Bearer(env="MODEL_API_KEY"),
         dialect=ResponsesDialect(only={"tool_choice": "auto"}),
-        also=(Surface(CHAT), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        also=(Surface(CHAT, CHAT_HOSTS["meta"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
     ),
     Vendor(
         name="huggingface",
         wire=CHAT,
         base_url="https://router.huggingface.co/v1",
+        dialect=CHAT_HOSTS["huggingface"],
         auth=Bearer(env="HF_TOKEN"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         also=(Surface(RESPONSES, _STATELESS),),
         docs_url="https://huggingface.co/docs/inference-providers",
     ),
@@ -339,8 +344,8 @@ _ROWS = (
         name="ollama",
         wire=CHAT,
         base_url="http://localhost:11434",
+        dialect=CHAT_HOSTS["ollama"],
         auth=Bearer(env="OLLAMA_API_KEY", optional=True, hosts=("ollama.com",)),
-        dialect=ChatDialect(path=_V1_CHAT, max_tokens_field="max_tokens"),
         also=(
             Surface(RESPONSES, ResponsesDialect(path="/v1/responses", stateless=True, checks_ids=False)),
             Surface(MESSAGES),
@@ -353,6 +358,7 @@ _ROWS = (
         name="vllm",
         wire=CHAT,
         base_url="http://localhost:8000/v1",
+        dialect=CHAT_HOSTS["vllm"],
         auth=Bearer(env="VLLM_API_KEY", optional=True),
         also=(Surface(RESPONSES, _VLLM_RESPONSES),),
         first_byte=600,
@@ -362,6 +368,7 @@ _ROWS = (
         name="llamacpp",
         wire=CHAT,
         base_url="http://127.0.0.1:8080/v1",
+        dialect=CHAT_HOSTS["llamacpp"],
         auth=Bearer(optional=True),
         also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         first_byte=600,
@@ -373,7 +380,7 @@ _ROWS = (
         base_url="http://localhost:1234/v1",
         auth=Bearer(optional=True),
         dialect=ResponsesDialect(lacks=NOT_IN_RESPONSES, checks_ids=False),
-        also=(Surface(CHAT),),
+        also=(Surface(CHAT, CHAT_HOSTS["lmstudio"]),),
         first_byte=600,
         docs_url="https://lmstudio.ai/docs/app/api/endpoints/openai",
     ),
@@ -382,39 +389,39 @@ _ROWS = (
         wire=RESPONSES,
         base_url="inproc:llm_rest.server.simulator",
         auth=NoAuth(),
-        also=(Surface(CHAT), Surface(MESSAGES)),
+        also=(Surface(CHAT, ChatDialect()), Surface(MESSAGES)),
     ),
     # --- more hosts in the manner of OpenAI ---
     Vendor(
         name="alibaba",
         wire=CHAT,
         base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        dialect=CHAT_HOSTS["alibaba"],
         auth=Bearer(env="DASHSCOPE_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         docs_url="https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope",
     ),
     Vendor(
         name="moonshot",
         wire=CHAT,
         base_url="https://api.moonshot.ai/v1",
+        dialect=CHAT_HOSTS["moonshot"],
         auth=Bearer(env=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY")),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         docs_url="https://platform.moonshot.ai/docs/api/chat",
     ),
     Vendor(
         name="zai",
         wire=CHAT,
         base_url="https://api.z.ai/api/paas/v4",
+        dialect=CHAT_HOSTS["zai"],
         auth=Bearer(env="ZAI_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         docs_url="https://docs.z.ai/api-reference/llm/chat-completion",
     ),
     Vendor(
         name="minimax",
         wire=CHAT,
         base_url="https://api.minimax.io/v1",
+        dialect=CHAT_HOSTS["minimax"],
         auth=Bearer(env="MINIMAX_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         also=(Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages"), "https://api.minimax.io"),),
         docs_url="https://platform.minimax.io/docs/api-reference/text-openai-api",
     ),
@@ -422,28 +429,29 @@ _ROWS = (
         name="perplexity",
         wire=CHAT,
         base_url="https://api.perplexity.ai",
+        dialect=CHAT_HOSTS["perplexity"],
         auth=Bearer(env=("PERPLEXITY_API_KEY", "PPLX_API_KEY")),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
         docs_url="https://docs.perplexity.ai/api-reference/chat-completions-post",
     ),
     Vendor(
         name="nebius",
         wire=CHAT,
         base_url="https://api.studio.nebius.com/v1",
+        dialect=CHAT_HOSTS["nebius"],
         auth=Bearer(env="NEBIUS_API_KEY"),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
     ),
     Vendor(
         name="deepinfra",
         wire=CHAT,
         base_url="https://api.deepinfra.com/v1/openai",
+        dialect=CHAT_HOSTS["deepinfra"],
         auth=Bearer(env=("DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN")),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
     ),
     Vendor(
         name="vercel_gateway",
         wire=CHAT,
         base_url="https://ai-gateway.vercel.sh/v1",
+        dialect=CHAT_HOSTS["vercel_gateway"],
         auth=Bearer(env="AI_GATEWAY_API_KEY"),
         also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         docs_url="https://vercel.com/docs/ai-gateway",
@@ -452,16 +460,53 @@ _ROWS = (
         name="github_copilot",
         wire=CHAT,
         base_url="https://api.githubcopilot.com",
-        auth=Bearer(),
+        dialect=replace(CHAT_HOSTS["github_copilot"], max_tokens_field="max_completion_tokens"),
+        auth=Bearer(env=("GITHUB_COPILOT_API_KEY", "GITHUB_COPILOT_API_TOKEN", "COPILOT_GITHUB_TOKEN")),
         also=(Surface(RESPONSES, _STATELESS),),
+    ),
+    Vendor(
+        name="crusoe",
+        wire=CHAT,
+        base_url="https://api.inference.crusoecloud.com/v1",
+        dialect=CHAT_HOSTS["crusoe"],
+        auth=Bearer(env="CRUSOE_API_KEY"),
+    ),
+    Vendor(
+        name="heroku",
+        wire=CHAT,
+        base_url="https://us.inference.heroku.com/v1",
+        dialect=CHAT_HOSTS["heroku"],
+        auth=Bearer(env="HEROKU_INFERENCE_KEY"),
+        base_url_env=(UrlEnv("HEROKU_INFERENCE_URL", path="/v1"),),
+    ),
+    Vendor(
+        name="snowflake",
+        wire=CHAT,
+        base_url="https://{account}.snowflakecomputing.com/api/v2/cortex/v1",
+        dialect=CHAT_HOSTS["snowflake"],
+        auth=Bearer(env=("SNOWFLAKE_TOKEN", "SNOWFLAKE_CORTEX_PAT")),
+        base_url_env=(UrlEnv("SNOWFLAKE_ACCOUNT", within="https://{}.snowflakecomputing.com/api/v2/cortex/v1"),),
+        docs_url="https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
+    ),
+    Vendor(
+        name="bedrock_mantle",
+        wire=RESPONSES,
+        base_url="https://bedrock-mantle.{region}.api.aws",
+        dialect=ResponsesDialect(path="/openai/v1/responses"),
+        auth=Bearer(env="AWS_BEARER_TOKEN_BEDROCK"),
+        also=(Surface(CHAT, replace(CHAT_HOSTS["bedrock_mantle"], path="/v1/chat/completions")),),
+        base_url_env=tuple(
+            UrlEnv(name, within="https://bedrock-mantle.{}.api.aws") for name in ("AWS_DEFAULT_REGION", "AWS_REGION")
+        ),
+        docs_url="https://docs.aws.amazon.com/bedrock/latest/userguide/",
     ),
     # --- any other host; a key is given by argument only ---
     Vendor(
         name="compatible",
         wire=CHAT,
+        dialect=CHAT_HOSTS["compatible"],
         auth=Bearer(optional=True),
-        dialect=ChatDialect(max_tokens_field="max_tokens"),
-        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        also=(Surface(RESPONSES), Surface(MESSAGES)),
     ),
 )
 
@@ -538,7 +583,7 @@ def resolve(
         raise ConfigError(f"{row.name}/{name} needs to know its host", hint="pass base_url=, such as https://host/v1")
     if "{" in base:
         raise ConfigError(f"{row.name} has no host of its own: {base}", hint=_how_to_fill(row))
-    dialect = surface.dialect or DIALECTS[surface.wire]()
+    dialect = surface.dialect or (COMPATIBLE if surface.wire == CHAT else DIALECTS[surface.wire]())
     base = _checked(base, source, row, surface.wire, dialect.path)
     return Endpoint(vendor=row, wire=surface.wire, dialect=_issued(dialect, row, base), base_url=base, model=name)
 
@@ -600,8 +645,11 @@ def _from_environment(row: Vendor, environ: Mapping[str, str] | None) -> tuple[s
     for entry in row.base_url_env:
         rule = UrlEnv(entry) if isinstance(entry, str) else entry
         value = (os.environ if environ is None else environ).get(rule.name, "").strip().rstrip("/")
-        if not value:
+        # A region or an account is a name; anything else in its place could lead to another host.
+        if not value or (rule.within and not _NAME.fullmatch(value)):
             continue
+        if rule.within:
+            return rule.within.format(value), rule.name
         if rule.port is not None and "://" not in value:
             value = f"http://{value}" if re.search(r":\d+$", value) else f"http://{value}:{rule.port}"
         if rule.path and not value.endswith(rule.path):
@@ -668,7 +716,8 @@ def _without_repetition(base: str, path: str) -> str:
 
 
 def _issued(dialect: Dialect, row: Vendor, base: str) -> Dialect:
-    """The dialect with its issuer: opaque state belongs to who handed it out, which is the row unless the row says more."""
-    if dialect.issuer != type(dialect)().issuer or row.name == dialect.issuer:
+    """The dialect with its issuer: opaque state belongs to who handed it out, which is the row unless its facts say more."""
+    if dialect.issuer not in (type(dialect)().issuer, COMPATIBLE.issuer):
         return dialect
-    return replace(dialect, issuer=row.name if row.base_url else f"{row.name}:{urlsplit(base).netloc}")
+    issuer = row.name if row.base_url else f"{row.name}:{urlsplit(base).netloc}"
+    return dialect if issuer == dialect.issuer else replace(dialect, issuer=issuer)

@@ -164,7 +164,6 @@ def test_a_provider_that_gives_nothing_is_an_error(nothing: object) -> None:
         ("openai/gpt-5.1", "set OPENAI_API_KEY or pass api_key="),
         ("google/gemini-2.5-pro", "set GOOGLE_API_KEY or set GEMINI_API_KEY or pass api_key="),
         ("anthropic/claude-haiku-4-5", "set ANTHROPIC_API_KEY or set ANTHROPIC_AUTH_TOKEN or pass api_key="),
-        ("github_copilot/gpt-5.1", "pass api_key="),
     ],
 )
 def test_a_missing_key_names_what_to_set(model: str, hint: str) -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from llm_rest import wires
-from llm_rest.dialects import ChatDialect, MessagesDialect, ResponsesDialect
+from llm_rest.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect, MessagesDialect, ResponsesDialect
 from llm_rest.errors import ConfigError
 from llm_rest.vendors import (
     DIALECTS,
@@ -36,7 +36,8 @@ CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "sha
 NAMED = """
     openai anthropic google xai groq deepseek sambanova together fireworks cerebras openrouter mistral meta huggingface
     azure_openai ollama vllm llamacpp lmstudio simulator compatible
-    alibaba moonshot zai minimax perplexity nebius deepinfra vercel_gateway github_copilot
+    alibaba moonshot zai minimax perplexity nebius deepinfra vercel_gateway github_copilot crusoe heroku snowflake
+    bedrock_mantle
 """.split()
 
 SURFACES = [(row, surface) for row in VENDORS.values() for surface in row.surfaces]
@@ -74,6 +75,15 @@ def test_a_row_is_sound(row: Vendor) -> None:
     for way in row.ways(row.wire):
         names = () if isinstance(way, NoAuth) else (way.env,) if isinstance(way.env, str) else way.env
         assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in names)
+
+
+def test_every_host_whose_chat_habits_are_known_has_a_row() -> None:
+    assert set(CHAT_HOSTS) <= set(VENDORS)
+    for row, surface in SURFACES:
+        if isinstance(surface.dialect, ChatDialect) and row.name in CHAT_HOSTS:
+            known = msgspec.structs.asdict(CHAT_HOSTS[row.name])
+            stated = msgspec.structs.asdict(surface.dialect)
+            assert {n for n in known if known[n] != stated[n]} <= {"path", "max_tokens_field"}, row.name
 
 
 @pytest.mark.parametrize("row", VENDORS.values(), ids=VENDORS)
@@ -139,8 +149,10 @@ def test_base_url_and_path_make_the_vendors_url(vendor: str, wire: str) -> None:
     assert found.base_url + found.dialect.path == URLS[vendor, wire]
 
 
-RECORDED_AS = {"azure": "azure_openai"}
-OTHER_SURFACES = re.compile(r"localhost:8787|ollama\.com|/deployments/|router\.huggingface\.co/\w+/v\d")
+RECORDED_AS = {"azure": "azure_openai", "bedrock-mantle": "bedrock_mantle"}
+OTHER_SURFACES = re.compile(
+    r"localhost:8787|ollama\.com|/deployments/|router\.huggingface\.co/\w+/v\d|bedrock-mantle.*aws/v1/responses"
+)
 """Recorded URLs that no row means: a proxy, a cloud, an older surface, a provider behind a router."""
 
 
@@ -156,7 +168,9 @@ def test_recorded_traffic_went_where_the_rows_say(wire: str) -> None:
             row = VENDORS.get(RECORDED_AS.get(name, name))
             if row is None or not url or OTHER_SURFACES.search(url):
                 continue
-            base_url = row.base_url.replace("{resource}", "resource")
+            base_url = row.base_url
+            for place, value in {"{resource}": "resource", "{region}": "us-east-1", "{account}": "account"}.items():
+                base_url = base_url.replace(place, value)
             found = at(f"{row.name}/m", wire=wire, base_url=base_url)
             assert found.base_url + found.dialect.path == url
             seen.add(row.name)
@@ -283,6 +297,11 @@ def test_a_row_of_ones_own_may_be_named_or_not(model: str) -> None:
     found = at(model, vendor=MINE)
     assert (found.vendor, found.model, found.base_url) == (MINE, "org/m", "https://host.example/v1")
     assert found.dialect == ChatDialect(max_tokens_field="max_tokens", issuer="my")
+
+
+def test_a_chat_host_of_which_nothing_is_said_gets_the_basics_only() -> None:
+    row = Vendor(name="my", wire="openai_chat", base_url="https://h.example/v1")
+    assert at("m", vendor=row).dialect == msgspec.structs.replace(COMPATIBLE, issuer="my")
 
 
 def test_an_issuer_that_a_row_states_is_kept() -> None:
@@ -427,6 +446,8 @@ def test_this_machine_is_known_by_its_names(host: str, near: bool) -> None:
         ("ollama/m", {"OLLAMA_HOST": "nas:9999"}, "http://nas:9999"),
         ("ollama/m", {"OLLAMA_HOST": "https://nas.example"}, "https://nas.example"),
         ("ollama/m", {"OLLAMA_HOST": "0.0.0.0"}, "http://0.0.0.0:11434"),
+        ("bedrock_mantle/m", {"AWS_REGION": "eu-west-1"}, "https://bedrock-mantle.eu-west-1.api.aws"),
+        ("snowflake/m", {"SNOWFLAKE_ACCOUNT": "o-a"}, "https://o-a.snowflakecomputing.com/api/v2/cortex/v1"),
         ("deepseek/m", {"OPENAI_BASE_URL": "https://p.example/v1"}, "https://api.deepseek.com"),
     ],
 )
@@ -454,6 +475,11 @@ def test_a_host_of_ones_own_is_asked_for() -> None:
     assert "pass base_url= or set AZURE_OPENAI_ENDPOINT" in message
 
 
+@pytest.mark.parametrize("value", ["evil.example#", "a@evil.example", "a/b", "a b", "{0}"])
+def test_a_variable_that_is_to_hold_a_name_cannot_lead_to_another_host(value: str) -> None:
+    assert "has no host of its own" in wrong("snowflake/m", environ={"SNOWFLAKE_ACCOUNT": value})
+
+
 def test_a_row_of_ones_own_may_read_variables() -> None:
     row = msgspec.structs.replace(MINE, base_url_env=("A_URL", UrlEnv("B_HOST", path="/v1", port=8000)))
     assert at("m", vendor=row, environ={"A_URL": "", "B_HOST": "localhost"}).base_url == "http://localhost:8000/v1"
@@ -479,8 +505,9 @@ def test_the_documented_table_is_the_table() -> None:
     table = {line.split("`")[1]: line for line in lines if line.startswith("| `")}
     assert set(table) == set(VENDORS)
     for name, row in VENDORS.items():
-        _, _, wires_cell, key_cell, *_ = (cell.strip() for cell in table[name].split("|"))
+        _, _, wires_cell, url_cell, key_cell, *_ = (cell.strip() for cell in table[name].split("|"))
         assert re.findall(r"`(\w+)`", wires_cell) == list(row.wires), name
+        assert row.base_url.startswith("inproc:") or f"`{row.base_url or 'base_url='}`" == url_cell, name
         variables = [
             variable
             for way in row.ways(row.wire)
@@ -488,3 +515,9 @@ def test_the_documented_table_is_the_table() -> None:
             for variable in ((way.env,) if isinstance(way.env, str) else way.env)
         ]
         assert list(re.findall(r"`([A-Z_]+)`", key_cell)) == variables, name
+
+
+def test_every_variable_that_may_hold_a_url_is_documented() -> None:
+    text = (ROOT / "docs/vendors.md").read_text()
+    names = [rule if isinstance(rule, str) else rule.name for row in VENDORS.values() for rule in row.base_url_env]
+    assert [name for name in names if f"`{name}`" not in text] == []

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from hmac import compare_digest
-from inspect import isawaitable, iscoroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NoReturn, cast
 from urllib.parse import urlsplit
 
@@ -50,7 +48,7 @@ class Secret:
         return bool(self.__text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and compare_digest(self.__text.encode(), other.__text.encode())
+        return isinstance(other, Secret) and self.__text == other.__text
 
     def __hash__(self) -> int:
         return hash((Secret, self.__text))
@@ -117,8 +115,8 @@ class Credentials:
         del user_token
         if secret is None and self._provider is not None:
             token = self._provider(self._endpoint.vendor.name, account)
-            if isawaitable(token):
-                if iscoroutine(token):
+            if isinstance(token, Awaitable):
+                if isinstance(token, Coroutine):
                     token.close()
                 raise ConfigError(
                     "the token provider is asynchronous", hint="use AsyncClient, or a synchronous provider"
@@ -135,7 +133,7 @@ class Credentials:
         del user_token
         if secret is None and self._provider is not None:
             token = self._provider(self._endpoint.vendor.name, account)
-            secret = _secret(await token if isawaitable(token) else token)
+            secret = _secret(await token if isinstance(token, Awaitable) else token)
             del token
         return self._signed(secret)
 
@@ -217,8 +215,8 @@ def _secret(token: object) -> Secret:
 
 # --- header values --------------------------------------------------------------------------------------------------
 
-_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_NOT_IN_A_VALUE = re.compile(r"[^\t\x20-\x7e\xa0-\xff]|^[\t ]|[\t ]$")
+_NAME = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+_NOT_IN_A_VALUE = r"[^\t\x20-\x7e\xa0-\xff]|^[\t ]|[\t ]$"
 
 
 def checked_headers(headers: Mapping[str, str | Secret]) -> dict[str, str | Secret]:
@@ -232,12 +230,12 @@ def checked_headers(headers: Mapping[str, str | Secret]) -> dict[str, str | Secr
 
 def _problem(name: str, value: object) -> ConfigError | None:
     """What is wrong with a header; made here and raised by the caller, whose frame no longer holds the value."""
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         return ConfigError(f"{name!r} cannot be the name of a header", hint="use letters, digits and dashes")
     text = value.reveal() if isinstance(value, Secret) else value
     if not isinstance(text, str):
         return ConfigError(f"the value of the header {name} is a {type(text).__name__}", hint="pass a str")
-    if _NOT_IN_A_VALUE.search(text):
+    if re.search(_NOT_IN_A_VALUE, text):
         return ConfigError(
             f"the value of the header {name} cannot be sent: it holds a line break, a control character, a blank at an end, "
             "or characters outside Latin-1",

@@ -16,8 +16,10 @@ from msgspec import Struct, field, to_builtins
 Code = Literal["auth_error", "rate_limit", "network_error", "invalid_request", "unknown"]
 
 _LIMIT = 500
-_UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_SECRETS = re.compile(
+
+# Patterns are compiled when an error is made, not when this module is imported, which every converter does.
+_UNPRINTABLE = r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
+_SECRETS = (
     r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}"
     r"|\b((?:sk|pk|rk|gsk|xai|hf|csk|fw|tgp|nvapi|key)[-_])[\w-]{8,}"
     r"|\b(AIza)[\w-]{20,}|\b(eyJ)[\w-]{10,}\.[\w.-]+"
@@ -27,8 +29,8 @@ _SECRETS = re.compile(
 
 def printable(text: str, limit: int = _LIMIT) -> str:
     """`text` as one printable line of at most `limit` characters, with anything that looks like a key replaced."""
-    line = _SECRETS.sub(lambda m: next(g for g in (*m.groups(), "") if g is not None) + "[redacted]", text)
-    line = _UNPRINTABLE.sub(" ", line).encode("utf-8", "replace").decode()
+    line = re.sub(_SECRETS, lambda m: next(g for g in (*m.groups(), "") if g is not None) + "[redacted]", text)
+    line = re.sub(_UNPRINTABLE, " ", line).encode("utf-8", "replace").decode()
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
@@ -421,20 +423,20 @@ BY_WORD: dict[str, type[APIError]] = {word: kind for kind, words in _WORDS.items
 """The class for a vendor's error code or type; codes are looked at before types."""
 
 # What only the text tells, because the vendor has no code for it or another host's code got lost on the way.
-_TOO_LONG = re.compile(
+_TOO_LONG = (
     r"(?i)(exceed|longer|larger|maximum|too large|over|limit|reduce).{0,80}context[ _](length|window|size|limit)"
     r"|context[ _](length|window|size|limit).{0,80}(exceed|longer|overflow|maximum|reduce|smaller)"
     r"|(prompt|input) is too long|maximum prompt length|too many (input )?tokens|reduce the length of the messages"
     r"|maximum number of tokens allowed|\d tokens > \d+ maximum"
 )
-_BAD_STATE = re.compile(
+_BAD_STATE = (
     r"(?i)invalid `?signature`? in `?thinking`?|thinking.{0,40}blocks?.{0,60}cannot be modified"
     r"|block is bound to a different conversation|encrypted[_ ]content.{0,80}(invalid|could not)|thought_?signature"
     r"|of type .reasoning. was provided without its required following item"
 )
-_BAD_KEY = re.compile(r"(?i)(incorrect|invalid|bad) api key|api key (not valid|is invalid)")
-_NO_CREDIT = re.compile(r"(?i)credit balance is too low|insufficient (balance|credits?|quota|funds)|out of credits")
-_FILTERED = re.compile(r"(?i)responsible ?ai|content (management policy|policy|filter)|flagged")
+_BAD_KEY = r"(?i)(incorrect|invalid|bad) api key|api key (not valid|is invalid)"
+_NO_CREDIT = r"(?i)credit balance is too low|insufficient (balance|credits?|quota|funds)|out of credits"
+_FILTERED = r"(?i)responsible ?ai|content (management policy|policy|filter)|flagged"
 
 
 _NO_RULES = ErrorRules()
@@ -450,15 +452,15 @@ def error_class(facts: ErrorFacts, rules: ErrorRules = _NO_RULES) -> type[APIErr
     if found in (None, InvalidRequest) or (found is ServerError and by_status is not None):
         found = by_status or found or APIError
     text = facts.message
-    if found in (InvalidRequest, RequestTooLarge, ServerError) and _TOO_LONG.search(text):
+    if found in (InvalidRequest, RequestTooLarge, ServerError) and re.search(_TOO_LONG, text):
         return ContextTooLong
-    if found is InvalidRequest and _BAD_STATE.search(text):
+    if found is InvalidRequest and re.search(_BAD_STATE, text):
         return InvalidReasoningState
-    if found is InvalidRequest and _BAD_KEY.search(text):
+    if found is InvalidRequest and re.search(_BAD_KEY, text):
         return AuthError
-    if found in (InvalidRequest, PermissionDenied) and _FILTERED.search(text):
+    if found in (InvalidRequest, PermissionDenied) and re.search(_FILTERED, text):
         return ContentFiltered
-    if found in (InvalidRequest, PermissionDenied, RateLimitError) and _NO_CREDIT.search(text):
+    if found in (InvalidRequest, PermissionDenied, RateLimitError) and re.search(_NO_CREDIT, text):
         return QuotaError
     if found is RateLimitError and rules.quota_words and any(word in str(facts.body) for word in rules.quota_words):
         return QuotaError
@@ -512,18 +514,18 @@ def _retryable(facts: ErrorFacts, kind: type[APIError], rules: ErrorRules) -> bo
     return kind.retryable
 
 
-_ALLOWED = re.compile(
+_ALLOWED = (
     r"(?i)maximum (?:context|prompt) length(?: is| of|:)? ([\d,]+)|> ([\d,]+)|([\d,]+) maximum context length"
     r"|tokens allowed \(?([\d,]+)|context size \(([\d,]+)|limit is ([\d,]+)"
 )
-_ASKED = re.compile(
+_ASKED = (
     r"(?i)(?:requested|resulted in|contains|token count|current length is)(?: about)? \(?([\d,]+)"
     r"|too long: ([\d,]+)|request \(([\d,]+)"
 )
 
 
-def _number(pattern: re.Pattern[str], text: str) -> int | None:
-    found = pattern.search(text)
+def _number(pattern: str, text: str) -> int | None:
+    found = re.search(pattern, text)
     digits = next((group for group in found.groups() if group), "").replace(",", "") if found else ""
     return int(digits) if 0 < len(digits) < 12 else None
 

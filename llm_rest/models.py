@@ -191,7 +191,8 @@ def _effort(effort: str, known: Capabilities) -> Iterator[Problem]:
 def _tools(request: Request, known: Capabilities) -> Iterator[Problem]:
     if given(request.tools) and request.tools and known.tools is False:
         yield Problem(path="tools", what="this model takes no tools; leave them out", option="tools")
-    elif given(request.tool_choice) and _forces(request.tool_choice):
+        return
+    if given(request.tool_choice) and _forces(request.tool_choice):
         refusal = _refusal(known.forced_tools, _reasons(request, known))
         if refusal is not None:
             what = f"a forced call {refusal}, or use auto"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -118,7 +117,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     docs_url: str = ""
 
     def __post_init__(self) -> None:
-        if not self.name or not _NAME.fullmatch(self.name):
+        if not self.name or not re.fullmatch(_NAME, self.name):
             raise ConfigError(
                 f"a vendor cannot be named {self.name!r}", hint="use letters, digits, dots, dashes and underscores"
             )
@@ -141,7 +140,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
         return auth if isinstance(auth, tuple) else (auth,)
 
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
 def _check_surface(wire: str, dialect: Dialect | None) -> None:
@@ -607,13 +606,13 @@ def _split(model: str | None, vendor: Vendor | None) -> tuple[Vendor, str]:
     return row, name
 
 
-_NOT_IN_A_MODEL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029?#%\\]|(^|/)\.\.?(/|$)|^\s|\s$")
+_NOT_IN_A_MODEL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029?#%\\]|(^|/)\.\.?(/|$)|^\s|\s$"
 
 
 def _check_model(name: str) -> None:
     if not name:
         raise ConfigError("the model has no name after its vendor", hint='write "vendor/model"')
-    if len(name) > 512 or _NOT_IN_A_MODEL.search(name):
+    if len(name) > 512 or re.search(_NOT_IN_A_MODEL, name):
         raise ConfigError(
             f"the model name {name[:80]!r} cannot be sent",
             hint="it must not hold control characters, any of ? # % \\, or the path segments . and ..",
@@ -646,7 +645,7 @@ def _from_environment(row: Vendor, environ: Mapping[str, str] | None) -> tuple[s
         rule = UrlEnv(entry) if isinstance(entry, str) else entry
         value = (os.environ if environ is None else environ).get(rule.name, "").strip().rstrip("/")
         # A region or an account is a name; anything else in its place could lead to another host.
-        if not value or (rule.within and not _NAME.fullmatch(value)):
+        if not value or (rule.within and not re.fullmatch(_NAME, value)):
             continue
         if rule.within:
             return rule.within.format(value), rule.name
@@ -681,7 +680,7 @@ def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
         raise ConfigError(f"{source} must not hold a user name or password", hint="pass the key as api_key=")
     if url.query or url.fragment or "?" in base or "#" in base:
         raise ConfigError(f"{source} must not hold a query or fragment", hint="give the part before the ? or #")
-    if _NOT_IN_A_URL.search(base) or ".." in url.path.split("/"):
+    if re.search(_NOT_IN_A_URL, base) or ".." in url.path.split("/"):
         raise ConfigError(
             f"{source} holds characters or path segments that a URL must not", hint="such as https://host/v1"
         )
@@ -693,17 +692,15 @@ def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
     return _without_repetition(base.rstrip("/"), path)
 
 
-_NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f-\uffff\\<>\"{}|^`]")
+_NOT_IN_A_URL = r"[\x00-\x20\x7f-\uffff\\<>\"{}|^`]"
+
+
+_LOOPBACK = r"(?i)localhost|.+\.localhost|127(\.\d{1,3}){3}|::1"
 
 
 def is_loopback(host: str) -> bool:
     """Whether a host name or address is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return re.fullmatch(_LOOPBACK, host) is not None
 
 
 def _without_repetition(base: str, path: str) -> str:

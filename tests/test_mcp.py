@@ -7,6 +7,7 @@ import pytest
 
 from llm_rest.errors import ConfigError
 from llm_rest.mcp import Mcp
+from llm_rest.responses.request import REQUEST, Request
 
 
 def tool(server: Mcp) -> object:
@@ -63,3 +64,20 @@ def test_the_repr_hides_the_secrets() -> None:
 def test_a_server_has_a_name_and_a_url(name: str, url: str) -> None:
     with pytest.raises(ConfigError, match="needs a name and a url"):
         Mcp(name, url)
+
+
+def test_the_tool_it_becomes_hides_them_too_and_still_sends_them() -> None:
+    """BUGS 84"""
+    made = Mcp("wiki", "https://h/mcp", headers={"Authorization": "Bearer t0ken", "X-Key": "hush"}).tool()
+    request = Request(input="hi", tools=[made])
+    assert "t0ken" not in repr(request)
+    assert "hush" not in repr(request)
+    assert "McpTool(server_label='wiki'" in repr(request)
+    assert b'"authorization":"t0ken","headers":{"X-Key":"hush"}' in msgspec.json.encode(request)
+
+
+def test_an_unknown_field_does_not_show_the_secrets() -> None:
+    tool = {"type": "mcp", "server_label": "wiki", "authorization": "t0ken", "new": 1}
+    request = REQUEST.decode(msgspec.json.encode({"input": "hi", "tools": [tool]}))
+    assert "t0ken" not in repr(request)
+    assert "'new': 1" in repr(request)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from msgspec import UNSET, field
+from msgspec.structs import replace
 
-from ..unknown import Model, Open, Opt
+from ..unknown import Model, Open, Opt, given
 
 Schema = dict[str, Any]
 """A JSON Schema."""
@@ -170,6 +171,11 @@ class McpTool(Tool, tag="mcp"):
     server_description: Opt[str] = UNSET
     defer_loading: Opt[bool] = UNSET
     allowed_callers: Opt[list[AllowedCaller]] = UNSET
+
+    def __repr__(self) -> str:
+        token = "[redacted]" if given(self.authorization) else self.authorization
+        headers = dict.fromkeys(self.headers, "[redacted]") if given(self.headers) else self.headers
+        return super(McpTool, replace(self, authorization=token, headers=headers)).__repr__()
 
 
 class ComputerTool(Tool, tag="computer"):

@@ -97,7 +97,8 @@ class Vendor(Struct, frozen=True, kw_only=True):
 
     `base_url` may be empty (the caller gives it) or hold `{resource}` (the caller or `base_url_env` gives it).
     `auth` lists ways of authenticating: a key given by argument goes the first way, one from the environment its own.
-    `headers` are sent with every request, `header_env` names headers filled from the environment where it is set.
+    `headers` are sent with every request and are no place for secrets; `header_env` names headers that are filled from the
+    environment where it is set.
     `first_byte` is how many seconds the vendor may stay silent before it begins to answer.
     With `allow_insecure` a key may travel to it over plain HTTP, for hosts of one's own network.
     """

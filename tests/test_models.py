@@ -435,16 +435,52 @@ def recorded(wire: str) -> list[dict[str, Any]]:
     return [e for e in found if e["request"] and isinstance(e["request"]["body"], dict)]
 
 
+def options_of(wire: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The options of a recorded request by their names in Responses; what they say to the model, not how it is spelled."""
+    if wire == "openai_responses":
+        return body
+    same = (
+        "model temperature top_p top_k top_logprobs presence_penalty frequency_penalty stop parallel_tool_calls".split()
+    )
+    fields = {name: body[name] for name in same if name in body}
+    fields["max_output_tokens"] = body.get("max_completion_tokens") or body.get("max_tokens")
+    if wire == "openai_chat":
+        effort, choice = body.get("reasoning_effort"), body.get("tool_choice")
+        fields["tool_choice"] = {"type": "function", "name": "f"} if isinstance(choice, dict) else choice
+        kind = (body.get("response_format") or {}).get("type")
+        if kind is not None:
+            fields["text"] = {"format": {"type": kind}}
+    else:
+        thinking = (body.get("thinking") or {}).get("type")
+        effort = (body.get("output_config") or {}).get("effort") or ("high" if thinking == "enabled" else None)
+        fields["tool_choice"] = {"any": "required", "tool": "required"}.get(
+            (body.get("tool_choice") or {}).get("type", "")
+        )
+        if thinking == "disabled":
+            effort = "none"
+        if (body.get("output_config") or {}).get("format"):
+            fields["text"] = {"format": {"type": "json_schema"}}
+    fields["reasoning"] = {"effort": effort} if effort else None
+    fields["tools"] = [TOOL for _ in body.get("tools") or []]
+    text = msgspec.json.encode(body["messages"])
+    pictures = b'"type":"image_url"' in text or b'"type":"image"' in text
+    fields["input"] = [user(IMAGE)] if pictures else "hi"
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
-def test_no_request_that_a_vendor_accepted_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("wire", "at_least"), [("openai_responses", 150), ("openai_chat", 150), ("anthropic_messages", 200)]
+)
+def test_no_request_that_a_vendor_accepted_is_refused(wire: str, at_least: int) -> None:
     seen = 0
-    for exchange in recorded("openai_responses"):
+    for exchange in recorded(wire):
         if exchange["response"]["status"] == 200:
-            asked = REQUEST.decode(msgspec.json.encode(exchange["request"]["body"]))
+            asked = REQUEST.decode(msgspec.json.encode(options_of(wire, exchange["request"]["body"])))
             known = capabilities(str(asked.model), exchange["vendor"])
             assert check(asked, known) == [], exchange["id"]
             seen += known is not UNKNOWN
-    assert seen > 150
+    assert seen >= at_least
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
@@ -459,3 +495,11 @@ def test_the_default_efforts_are_those_the_vendor_answered_with() -> None:
             assert (answer.get("reasoning") or {}).get("effort") == known.default_effort, exchange["id"]
             seen.add(body["model"])
     assert {"gpt-4o", "gpt-5", "gpt-5-pro", "gpt-5.2", "gpt-5.4", "gpt-5.5", "gpt-5.6"} <= seen
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
+def test_the_efforts_of_a_model_are_those_its_vendor_listed_when_it_refused_another() -> None:
+    refusals = [e["response"]["body"] for e in recorded("anthropic_messages") if e["response"]["status"] == 400]
+    (message,) = [body["error"]["message"] for body in refusals if "effort level" in body["error"]["message"]]
+    listed = set(message.partition("Supported levels: ")[2].rstrip(".").split(", "))
+    assert listed == set(capabilities("claude-opus-4-6", "anthropic").efforts or ()) - {"none"}

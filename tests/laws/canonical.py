@@ -51,6 +51,15 @@ def _leftovers(value: Any) -> None:
             _leftovers(inner)
 
 
+DEFAULTS = {"truncation": "disabled", "store": False, "background": False}
+
+
+def _defaults(document: Plain) -> None:
+    for name, value in DEFAULTS.items():
+        if document.get(name, value) == value:
+            document.pop(name, None)
+
+
 CANONICAL: dict[str, Equivalence] = {
     "leftovers": Equivalence(
         "a decoded document notes how it was written; the laws compare what it says",
@@ -61,6 +70,11 @@ CANONICAL: dict[str, Equivalence] = {
         "ids and statuses of items are the bookkeeping of the server that made them",
         ALL,
         _bookkeeping,
+    ),
+    "defaults": Equivalence(
+        "asking for what a host without the option does anyway needs no option",
+        ALL,
+        _defaults,
     ),
 }
 

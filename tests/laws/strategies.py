@@ -203,7 +203,7 @@ FOREIGN_THOUGHTS: S[Reasoning] = st.builds(
 HOSTED: S[AnyItem] = st.sampled_from(
     [
         WebSearchCall(id="ws_1", status="completed", action=Search(query="oslo")),
-        CodeInterpreterCall(id="ci_1", status="completed", code="1+1", container_id="c1"),
+        CodeInterpreterCall(id="ci_1", status="completed", code="1+1", container_id="c1", outputs=None),
         McpCall(id="mcp_1", server_label="docs", name="find", arguments="{}", output="found"),
         ItemReference(id="msg_9"),
         Compaction(encrypted_content="gAAAA-compacted"),
@@ -297,7 +297,9 @@ RICH_TOOLS: S[list[AnyTool]] = st.lists(
         st.just(McpTool(server_label="docs", server_url="https://example.com/mcp", require_approval="never")),
         st.just(CodeInterpreterTool(container={"type": "auto"})),
         st.just(FileSearchTool(vector_store_ids=["vs_1"])),
-        st.just(NamespaceTool(name="ns", tools=[FunctionTool(name="inner", parameters=SCHEMA)])),
+        st.just(
+            NamespaceTool(name="ns", description="A group.", tools=[FunctionTool(name="inner", parameters=SCHEMA)])
+        ),
         st.just(Unknown({"type": "vendor:tool"})),
         st.just(with_extras(FunctionTool(name="f-1", parameters=SCHEMA, strict=False), {"x_new": 1})),
     ),
@@ -311,7 +313,9 @@ RICH_CHOICES = st.one_of(
             ChooseCustom(name=CUSTOM),
             ChooseMcp(server_label="docs"),
             ChooseAllowed(tools=[{"type": "function", "name": "search"}], mode="required"),
-            ChooseAllowed(tools=[{"type": "function", "name": "search"}, {"type": "mcp", "server_label": "docs"}]),
+            ChooseAllowed(
+                tools=[{"type": "function", "name": "search"}, {"type": "mcp", "server_label": "docs"}], mode="auto"
+            ),
             Unknown({"type": "web_search_preview"}),
             "sometimes",
         ]
@@ -326,8 +330,8 @@ RICH_TEXT_OPTIONS = st.builds(
             st.just(JsonObjectFormat()),
             st.builds(
                 JsonSchemaFormat,
-                name=maybe(st.just("weather")),
-                schema=maybe(st.sampled_from([SCHEMA, WIDE_SCHEMA])),
+                name=st.just("weather"),
+                schema=st.sampled_from([SCHEMA, WIDE_SCHEMA]),
                 description=maybe(TEXTS),
                 strict=maybe(st.booleans()),
             ),

@@ -9,7 +9,11 @@ import pytest
 from llm_rest.losses import Loss
 from tests.support.facts import unaccounted
 
-BEFORE: dict[str, Any] = {"input": [{"role": "user", "content": [{"text": "a"}, {"text": "a"}]}], "top_k": 3, "stop": []}
+BEFORE: dict[str, Any] = {
+    "input": [{"role": "user", "content": [{"text": "a"}, {"text": "a"}]}],
+    "top_k": 3,
+    "stop": [],
+}
 
 
 @pytest.mark.parametrize(

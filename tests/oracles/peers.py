@@ -1,0 +1,69 @@
+"""The vendors' own clients as data: which of their types describes the documents of which wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+import pytest
+
+from llm_rest.dialects import ChatDialect, MessagesDialect, ResponsesDialect
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A client library: the types of a request with and without streaming, and the model of an answer."""
+
+    distribution: str
+    dialect: Any
+    forms: tuple[Any, Any]
+    answer: Any
+    not_in_body: frozenset[str] = frozenset()
+    """Arguments of the library's call that travel in headers."""
+    optional: frozenset[str] = frozenset()
+    """Keys that the types ask for and the vendor does not."""
+
+    @property
+    def version(self) -> str:
+        """The installed version, to the minor one."""
+        return ".".join(metadata.version(self.distribution).split(".")[:2])
+
+
+def _openai_responses() -> Peer:
+    pytest.importorskip("openai", reason="the OpenAI client is a development-only peer")
+    from openai.types.responses import Response
+    from openai.types.responses import response_create_params as params
+
+    forms = (params.ResponseCreateParamsNonStreaming, params.ResponseCreateParamsStreaming)
+    # The reference gives each of these a default, or recorded requests without them were answered; hosts send citations
+    # without a title or indices, which go back as they came.
+    optional = frozenset("detail strict parameters annotations id status title start_index end_index".split())
+    return Peer("openai", ResponsesDialect(), forms, Response, optional=optional)
+
+
+def _openai_chat() -> Peer:
+    pytest.importorskip("openai", reason="the OpenAI client is a development-only peer")
+    from openai.types.chat import ChatCompletion
+    from openai.types.chat import completion_create_params as params
+
+    forms = (params.CompletionCreateParamsNonStreaming, params.CompletionCreateParamsStreaming)
+    return Peer("openai", ChatDialect(), forms, ChatCompletion)
+
+
+def _anthropic_messages() -> Peer:
+    pytest.importorskip("anthropic", reason="the Anthropic client is a development-only peer")
+    from anthropic.types.beta import BetaMessage
+    from anthropic.types.beta import message_create_params as params
+
+    forms = (params.MessageCreateParamsNonStreaming, params.MessageCreateParamsStreaming)
+    headers = frozenset({"betas", "user_profile_id", "workspace_id"})
+    return Peer("anthropic", MessagesDialect(), forms, BetaMessage, headers)
+
+
+PEERS: dict[str, Callable[[], Peer]] = {
+    "openai_responses": _openai_responses,
+    "openai_chat": _openai_chat,
+    "anthropic_messages": _anthropic_messages,
+}

@@ -1,0 +1,81 @@
+"""One test, three ways to call: the sync client, and the async one on asyncio and on trio.
+
+A test module imports the fixtures and writes `async def` tests; a sync client is wrapped so that it can be awaited. It then
+runs inside a running event loop, which it must not mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from llm_rest.client import AsyncClient, Client
+from llm_rest.transport.asynchronous import AsyncTransport
+from llm_rest.transport.blocking import SyncTransport
+
+
+@pytest.fixture(params=["sync", "asyncio", "trio"])
+def way(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def anyio_backend(way: str) -> str:
+    return "trio" if way == "trio" else "asyncio"
+
+
+class Awaited:
+    """A sync client whose methods are awaited."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if not callable(found) or name in ("capabilities",):
+            return found
+        if name == "with_options":
+            return lambda **options: Awaited(found(**options))
+
+        async def call(*args: Any, **options: Any) -> Any:
+            return found(*args, **options)
+
+        return call
+
+    async def aclose(self) -> None:
+        self._inner.close()
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        self._inner.close()
+
+
+NewClient = Callable[..., Any]
+
+
+@pytest.fixture
+def new_client(way: str) -> NewClient:
+    """Makes a client of this way. Use it with `async with`."""
+
+    def make(model: str | None = "openai/gpt-4o", **options: Any) -> Any:
+        options.setdefault("api_key", "sk-test-0123456789")
+        return Awaited(Client(model, **options)) if way == "sync" else AsyncClient(model, **options)
+
+    return make
+
+
+@pytest.fixture
+def new_transport(way: str) -> Callable[..., Any]:
+    """Makes a transport of this way."""
+    return SyncTransport if way == "sync" else AsyncTransport
+
+
+def answer(text: str = "Hello", **fields: Any) -> dict[str, Any]:
+    """A response object as a server of the Responses wire sends it."""
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
+    return {"id": "resp_1", "object": "response", "status": "completed", "output": [message], "usage": usage, **fields}

@@ -1,0 +1,141 @@
+"""A server on this machine that answers with the very bytes a test gives it, one entry per request."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+Act = Callable[[socket.socket, "Loopback"], bool]
+"""Does something with a connection; whether it goes on listening to it."""
+
+
+@dataclass
+class Loopback:
+    """What it heard, and how many connections it saw; `acts` is what it does with each request in turn."""
+
+    acts: list[Act]
+    port: int = 0
+    heads: list[bytes] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    connections: int = 0
+    stopped: threading.Event = field(default_factory=threading.Event)
+    sockets: list[socket.socket] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+def http(body: bytes, head: str = "HTTP/1.1 200 OK", *headers: str) -> bytes:
+    """An answer with its length."""
+    return "\r\n".join([head, f"content-length: {len(body)}", *headers, "", ""]).encode() + body
+
+
+def send(data: bytes) -> Act:
+    """Send these bytes and wait for the next request."""
+
+    def act(connection: socket.socket, server: Loopback) -> bool:
+        connection.sendall(data)
+        return True
+
+    return act
+
+
+def send_and_close(data: bytes) -> Act:
+    """Send these bytes and end the connection."""
+
+    def act(connection: socket.socket, server: Loopback) -> bool:
+        connection.sendall(data)
+        return False
+
+    return act
+
+
+def send_and_stall(data: bytes) -> Act:
+    """Send these bytes and nothing more."""
+
+    def act(connection: socket.socket, server: Loopback) -> bool:
+        connection.sendall(data)
+        server.stopped.wait(20)
+        return False
+
+    return act
+
+
+def drip(data: bytes, pause: float = 0.05) -> Act:
+    """Send these bytes one at a time."""
+
+    def act(connection: socket.socket, server: Loopback) -> bool:
+        for i in range(len(data)):
+            if server.stopped.wait(pause):
+                break
+            connection.sendall(data[i : i + 1])
+        return False
+
+    return act
+
+
+def reset(connection: socket.socket, server: Loopback) -> bool:
+    """Break the connection off."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return False
+
+
+@contextlib.contextmanager
+def loopback(*acts: Act) -> Iterator[Loopback]:
+    """A running server; the last act is repeated."""
+    server = Loopback(list(acts))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0.05)
+        server.port = listening.getsockname()[1]
+        thread = threading.Thread(target=_listen, args=(server, listening), daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.stopped.set()
+            thread.join(10)
+
+
+def _listen(server: Loopback, listening: socket.socket) -> None:
+    workers: list[threading.Thread] = []
+    while not server.stopped.is_set():
+        try:
+            connection, _ = listening.accept()
+        except TimeoutError:
+            continue
+        server.connections += 1
+        workers.append(threading.Thread(target=_serve, args=(server, connection), daemon=True))
+        workers[-1].start()
+    for worker in workers:
+        worker.join(10)
+
+
+def _serve(server: Loopback, connection: socket.socket) -> None:
+    connection.settimeout(0.05)
+    pending = b""
+    with connection, contextlib.suppress(OSError):
+        while True:
+            head, end, rest = pending.partition(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
+            if end and len(rest) >= length:
+                pending = rest[length:]
+                server.heads.append(head)
+                server.bodies.append(rest[:length])
+                act = server.acts.pop(0) if len(server.acts) > 1 else server.acts[0]
+                if not act(connection, server):
+                    return
+                continue
+            try:
+                data = connection.recv(65536)
+            except TimeoutError:
+                if server.stopped.is_set():
+                    return
+                continue
+            if not data:
+                return
+            pending += data

@@ -134,7 +134,10 @@ def complete_usage(usage: Usage) -> Usage:
     return replace(
         usage,
         total_tokens=total,
-        input_tokens_details=replace(inside, cached_tokens=inside.cached_tokens or 0),
+        # Not in the core, but the vendor's own client requires it.
+        input_tokens_details=replace(
+            inside, cached_tokens=inside.cached_tokens or 0, cache_write_tokens=inside.cache_write_tokens or 0
+        ),
         output_tokens_details=replace(outside, reasoning_tokens=outside.reasoning_tokens or 0),
     )
 

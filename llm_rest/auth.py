@@ -111,7 +111,7 @@ class Credentials:
 
     def headers(self, *, account: str | None = None, user_token: Token | None = None) -> dict[str, str | Secret]:
         """The headers that say who is calling. Raises `ConfigError` where nobody can say, naming what to set."""
-        secret = self._known(user_token)
+        secret = self._known(account, user_token)
         del user_token
         if secret is None and self._provider is not None:
             token = self._provider(self._endpoint.vendor.name, account)
@@ -129,7 +129,7 @@ class Credentials:
         self, *, account: str | None = None, user_token: Token | None = None
     ) -> dict[str, str | Secret]:
         """The same, where the token provider may be asynchronous."""
-        secret = self._known(user_token)
+        secret = self._known(account, user_token)
         del user_token
         if secret is None and self._provider is not None:
             token = self._provider(self._endpoint.vendor.name, account)
@@ -137,8 +137,13 @@ class Credentials:
             del token
         return self._signed(secret)
 
-    def _known(self, user_token: Token | None) -> Secret | None:
-        return self._key if user_token is None else _secret(user_token)
+    def _known(self, account: str | None, user_token: Token | None) -> Secret | None:
+        if user_token is not None:
+            return _secret(user_token)
+        if account is not None and (self._key is not None or self._provider is None):
+            # Using the key that is there would make the call for somebody else.
+            raise ConfigError("account= needs a token provider to ask", hint="pass credentials= and no api_key=")
+        return self._key
 
     def _signed(self, secret: Secret | None) -> dict[str, str | Secret]:
         endpoint, name = self._endpoint, self._endpoint.vendor.name

@@ -581,7 +581,7 @@ def resolve(
         base, source = surface.base_url or row.base_url, f"the base URL of {row.name}"
     if not base:
         raise ConfigError(f"{row.name}/{name} needs to know its host", hint="pass base_url=, such as https://host/v1")
-    if "{" in base:
+    if "{" in base and base == row.base_url:
         raise ConfigError(f"{row.name} has no host of its own: {base}", hint=_how_to_fill(row))
     dialect = surface.dialect or (COMPATIBLE if surface.wire == CHAT else DIALECTS[surface.wire]())
     base = _checked(base, source, row, surface.wire, dialect.path)
@@ -694,8 +694,6 @@ def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
 
 
 _NOT_IN_A_URL = r"[\x00-\x20\x7f-\uffff\\<>\"{}|^`]"
-
-
 _LOOPBACK = r"(?i)localhost|.+\.localhost|127(\.\d{1,3}){3}|::1"
 
 

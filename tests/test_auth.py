@@ -9,6 +9,7 @@ import logging
 import pickle
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -126,6 +127,14 @@ def test_a_key_that_is_given_is_used_and_not_renewed() -> None:
     known = credentials(endpoint(), api_key="given", provider=tokens, environ={})
     assert shown(known.headers()) == {"Authorization": "Bearer given"}
     assert not known.renewable
+
+
+@pytest.mark.parametrize("options", [{"api_key": "given"}, {"environ": {"OPENAI_API_KEY": "found"}}, {}])
+def test_an_account_nobody_can_be_asked_about_is_an_error_and_not_another_accounts_call(
+    options: dict[str, Any],
+) -> None:
+    with pytest.raises(ConfigError, match="account= needs a token provider"):
+        credentials(endpoint(), **{"environ": {}, **options}).headers(account="u42")
 
 
 def test_the_token_of_a_call_comes_before_all_others() -> None:

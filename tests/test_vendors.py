@@ -400,6 +400,7 @@ def test_a_base_url_replaces_the_rows_and_the_path_is_added_once(model: str, giv
         ("https://host.example\\@evil.example", "user name or password"),
         ("https://host.example\\evil.example", "characters"),
         ("https://hóst.example", "characters"),
+        ("https://host.example/{s3cr3t}", "characters"),
         ("https://host.example:99999", "is not a URL"),
         ("https://[::1", "is not a URL"),
         ("http://host.example/v1", "a key never travels over plain http"),

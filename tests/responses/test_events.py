@@ -1,0 +1,190 @@
+"""The steps of a stream, one by one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from llm_rest.errors import DecodeError
+from llm_rest.responses import EVENT, TERMINAL, ErrorEvent, FunctionCall, OutputItemDone
+from llm_rest.responses.events import AnyEvent, Event
+from llm_rest.unknown import Unknown
+
+NAMES = """
+response.created response.queued response.in_progress response.completed response.incomplete response.failed error
+response.output_item.added response.output_item.done response.content_part.added response.content_part.done
+response.output_text.delta response.output_text.done response.output_text.annotation.added
+response.refusal.delta response.refusal.done
+response.function_call_arguments.delta response.function_call_arguments.done
+response.custom_tool_call_input.delta response.custom_tool_call_input.done
+response.reasoning_summary_part.added response.reasoning_summary_part.done
+response.reasoning_summary_text.delta response.reasoning_summary_text.done
+response.reasoning_text.delta response.reasoning_text.done response.reasoning.delta response.reasoning.done
+response.web_search_call.in_progress response.web_search_call.searching response.web_search_call.completed
+response.file_search_call.in_progress response.file_search_call.searching response.file_search_call.completed
+response.code_interpreter_call.in_progress response.code_interpreter_call.interpreting
+response.code_interpreter_call.completed
+response.code_interpreter_call_code.delta response.code_interpreter_call_code.done
+response.image_generation_call.in_progress response.image_generation_call.generating
+response.image_generation_call.partial_image response.image_generation_call.completed
+response.mcp_list_tools.in_progress response.mcp_list_tools.completed response.mcp_list_tools.failed
+response.mcp_call.in_progress response.mcp_call.completed response.mcp_call.failed
+response.mcp_call_arguments.delta response.mcp_call_arguments.done
+response.shell_call_command.added response.shell_call_command.delta response.shell_call_command.done
+response.shell_call_output_content.delta response.shell_call_output_content.done
+response.apply_patch_call_operation_diff.delta response.apply_patch_call_operation_diff.done
+response.compaction.compacting
+response.audio.delta response.audio.done response.audio.transcript.delta response.audio.transcript.done
+response.steer.accepted response.steer.pending response.steer.failed
+""".split()
+
+RESPONSE = {"id": "r", "object": "response", "status": "in_progress", "output": []}
+PART = {"type": "output_text", "text": "Hi", "annotations": []}
+OUTPUT = [{"stdout": "", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]
+REQUIRED: dict[str, Any] = {
+    "response": RESPONSE,
+    "item": {"type": "message", "id": "m", "role": "assistant", "content": []},
+    "part": {"type": "summary_text", "text": "Hm."},
+    "annotation": {"type": "url_citation", "url": "u"},
+    "delta": "a",
+    "text": "a",
+    "refusal": "a",
+    "arguments": "{}",
+    "input": "a",
+    "code": "a",
+    "partial_image_b64": "AA==",
+    "command": "ls",
+    "output": OUTPUT,
+    "diff": "+a",
+}
+
+
+def kinds() -> tuple[type[Event], ...]:
+    return get_args(get_args(AnyEvent)[0])
+
+
+def plain(event: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(event))
+
+
+def test_every_kind_of_event_of_the_reference_has_a_struct() -> None:
+    assert sorted(str(kind.__struct_config__.tag) for kind in kinds()) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
+def test_every_kind_comes_back_as_it_was(kind: type[Event]) -> None:
+    places = {
+        "output_index",
+        "content_index",
+        "summary_index",
+        "command_index",
+        "annotation_index",
+        "partial_image_index",
+    }
+    required = [name for name in kind.__struct_fields__ if name in places]
+    required += [f.name for f in msgspec.structs.fields(kind) if f.required]
+    document = {
+        "type": kind.__struct_config__.tag,
+        "sequence_number": 4,
+        **{name: 2 if name in places else REQUIRED[name] for name in required},
+    }
+    if kind.__name__ == "ShellOutputDelta":
+        document["delta"] = {"stdout": "a"}
+    if "item_id" in kind.__struct_fields__:
+        document["item_id"] = "m"
+    event = EVENT.decode(json.dumps(document))
+    assert type(event) is kind
+    assert plain(event) == document
+
+
+@pytest.mark.parametrize("name", ["response.reasoning.delta", "response.reasoning_text.delta"])
+def test_raw_reasoning_is_read_by_either_name(name: str) -> None:
+    """responses.response.9"""
+    event = EVENT.decode(f'{{"type":"{name}","delta":"Hm","item_id":"rs","output_index":0,"content_index":0}}')
+    assert (plain(event)["type"], plain(event)["delta"]) == (name, "Hm")
+
+
+def test_a_place_the_host_leaves_out_is_the_first() -> None:
+    """responses.response.10"""
+    event: Any = EVENT.decode(b'{"type":"response.output_text.delta","delta":"a"}')
+    assert (event.output_index, event.content_index) == (0, 0)
+
+
+ERROR = {"type": "server_error", "code": "boom", "message": "It broke.", "param": None}
+
+
+@pytest.mark.parametrize(
+    ("document", "details"),
+    [
+        ({"type": "error", "sequence_number": 3, "error": ERROR}, ("boom", "It broke.")),
+        (
+            {"type": "error", "sequence_number": 3, "code": "boom", "message": "It broke.", "param": None},
+            ("boom", "It broke."),
+        ),
+        (
+            {"type": "error", "status": 400, "stream_id": "s", "error": {**ERROR, "headers": {"a": "b"}}},
+            ("boom", "It broke."),
+        ),
+        ({"error": ERROR}, ("boom", "It broke.")),
+        ({"error": "It broke."}, (None, "It broke.")),
+        ({"type": "error", "error": "It broke."}, (None, "It broke.")),
+    ],
+)
+def test_an_error_is_read_in_every_shape(document: Any, details: tuple[Any, Any]) -> None:
+    """responses.response.8"""
+    event = EVENT.decode(json.dumps(document))
+    assert isinstance(event, ErrorEvent)
+    assert (event.details.code or None, event.details.message) == details
+    if "type" in document and isinstance(document.get("error", {}), dict):
+        assert plain(event) == document
+
+
+@pytest.mark.parametrize("document", ['{"error":null}', '{"error":{}}', '{"delta":"a"}', "[]", '"x"', "null", ""])
+def test_what_has_neither_type_nor_error_is_no_known_event(document: str) -> None:
+    try:
+        event = EVENT.decode(document)
+    except DecodeError:
+        return
+    assert isinstance(event, Unknown)
+    assert plain(event) == json.loads(document)
+
+
+def test_an_unknown_event_is_kept() -> None:
+    """BUGS 61"""
+    document = {"type": "response.new_thing", "sequence_number": 1, "x": [1]}
+    event = EVENT.decode(json.dumps(document))
+    assert isinstance(event, Unknown)
+    assert plain(event) == document
+
+
+def test_an_unknown_field_of_an_event_is_kept() -> None:
+    """BUGS 61"""
+    document = {"type": "response.audio.done", "sequence_number": 1, "x": [1]}
+    assert plain(EVENT.decode(json.dumps(document))) == document
+
+
+@pytest.mark.parametrize("kind", ["response.output_item.added", "response.output_item.done"])
+def test_an_item_may_be_null(kind: str) -> None:
+    document = {"type": kind, "output_index": 0, "item": None}
+    assert plain(EVENT.decode(json.dumps(document))) == document
+
+
+def test_a_malformed_call_in_an_event_is_put_right() -> None:
+    document = {
+        "type": "response.output_item.done",
+        "output_index": 1,
+        "item": {"type": "function_call", "call_id": "c", "name": "f", "arguments": {}},
+    }
+    event = EVENT.decode(json.dumps(document))
+    assert isinstance(event, OutputItemDone)
+    assert isinstance(event.item, FunctionCall)
+    assert event.item.arguments == "{}"
+
+
+@pytest.mark.parametrize("name", ["completed", "incomplete", "failed"])
+def test_three_events_end_a_stream(name: str) -> None:
+    event = EVENT.decode(json.dumps({"type": f"response.{name}", "response": RESPONSE}))
+    assert isinstance(event, TERMINAL)

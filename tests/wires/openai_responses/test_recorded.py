@@ -1,0 +1,146 @@
+"""Recorded traffic: what is specific to this wire. That documents come back is checked for every wire in `tests/corpus`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+from msgspec.structs import replace
+from openai.types.responses import Response as SdkResponse
+
+from llm_rest.responses import Request
+from llm_rest.unknown import Unknown, extras
+from llm_rest.wires import openai_responses as wire
+from llm_rest.wires.openai_responses import endpoints
+from tests.corpus import Exchange, exchanges
+from tests.wires.openai_responses.core import core_schema
+
+WIRE = "openai_responses"
+
+CORE_ITEMS = {"message", "function_call", "function_call_output", "reasoning", "compaction"}
+
+
+def plain(model: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(model))
+
+
+def answered() -> list[Exchange]:
+    return [exchange for exchange in exchanges(WIRE) if exchange.answer and not exchange.streaming]
+
+
+def served(exchange: Exchange) -> Any:
+    assert exchange.answer
+    response, _ = wire.decode_response(wire.RESPONSE.decode(exchange.answer), dialect=exchange.dialect)
+    request = wire.REQUEST.decode(exchange.question) if exchange.question else Request()
+    return plain(wire.encode_response(response, request=request)[0])
+
+
+def in_core(document: Any) -> Any:
+    """The document without what the core does not have: other items and tools, and sources other than URLs."""
+    document["output"] = [item for item in document["output"] if item["type"] in CORE_ITEMS]
+    document["tools"] = [tool for tool in document["tools"] if tool["type"] == "function"]
+    for item in document["output"]:
+        for part in item.get("content") or []:
+            if "annotations" in part:
+                part["annotations"] = [note for note in part["annotations"] if note["type"] == "url_citation"]
+    return document
+
+
+def test_every_recorded_answer_is_served_as_the_core_asks() -> None:
+    """responses.response_back.3"""
+    validator = Draft202012Validator(core_schema("ResponseResource"))
+    faults = {
+        exchange.id: [error.message for error in validator.iter_errors(in_core(served(exchange)))]
+        for exchange in answered()
+    }
+    assert {name: found for name, found in faults.items() if found} == {}
+    assert len(faults) > 190
+
+
+def test_the_vendors_own_client_reads_every_answer_we_serve() -> None:
+    # Its types are stricter than the vendor where items of the vendor's own tools are concerned.
+    documents = [in_core(served(exchange)) for exchange in answered()]
+    assert all(SdkResponse.model_validate(document).id == document["id"] for document in documents)
+
+
+def test_every_recorded_event_is_of_a_kind_we_know_and_comes_back() -> None:
+    """responses.response.9"""
+    raws = [raw for name in (WIRE, "misc") for exchange in streams(name) for raw in exchange.events()]
+    events = [wire.EVENT.decode(raw) for raw in raws]
+    assert [event for event in events if isinstance(event, Unknown) or extras(event)] == []
+    assert [plain(event) for event in events] == [msgspec.json.decode(raw) for raw in raws]
+    assert len(events) > 3600
+
+
+def streams(name: str) -> list[Exchange]:
+    """The streams of a file of recordings; neighbouring endpoints are recorded under names of their own."""
+    found = [exchange for exchange in exchanges(name) if exchange.wire.startswith(WIRE) and exchange.streaming]
+    return [replace(exchange, wire=WIRE) for exchange in found]
+
+
+def beside(endpoint: str) -> list[tuple[Any, Any]]:
+    """The requests and answers of a neighbouring endpoint."""
+    found = [exchange for exchange in exchanges("misc") if exchange.wire == f"{WIRE}_{endpoint}" and exchange.answer]
+    assert found
+    return [(exchange.question, exchange.answer) for exchange in found]
+
+
+def with_types(document: Any) -> Any:
+    """The canonical spelling of easy messages."""
+    if isinstance(document.get("input"), list):
+        document["input"] = [{"type": "message", **item} for item in document["input"]]
+    return document
+
+
+def test_recorded_counts_come_back() -> None:
+    for question, answer in beside("input_tokens"):
+        body, lost = endpoints.encode_count(wire.decode_request(wire.REQUEST.decode(question))[0])
+        assert lost == []
+        assert plain(body) == with_types(msgspec.json.decode(question))
+        assert plain(endpoints.COUNT.decode(answer)) == msgspec.json.decode(answer)
+
+
+def test_recorded_compactions_come_back() -> None:
+    for question, answer in beside("compact"):
+        body, lost = endpoints.encode_compact(wire.decode_request(wire.REQUEST.decode(question))[0])
+        assert lost == []
+        assert plain(body) == with_types(msgspec.json.decode(question))
+        compacted, _ = endpoints.decode_compacted(endpoints.COMPACTION.decode(answer))
+        assert plain(compacted) == msgspec.json.decode(answer)
+        # What comes back is the head of the next input, unchanged.
+        request = Request(model="m", input=compacted.output)
+        assert wire.encode_request(request) == (request, [])
+
+
+def test_recorded_answers_that_were_kept_come_back() -> None:
+    for _, answer in beside("retrieve"):
+        response, lost = wire.decode_response(wire.RESPONSE.decode(answer))
+        assert plain(wire.encode_response(response)[0]) == msgspec.json.decode(answer)
+        assert lost == []
+
+
+def test_recorded_errors_come_back() -> None:
+    """responses.response.11"""
+    failed = [exchange for exchange in exchanges(WIRE) if exchange.error]
+    for exchange in failed:
+        assert exchange.error
+        facts = wire.decode_error(exchange.response.status, exchange.response.headers, exchange.error)
+        status, body = wire.encode_error(facts)
+        assert (status, plain(body)) == (exchange.response.status, msgspec.json.decode(exchange.error))
+    assert failed
+
+
+@pytest.mark.parametrize("vendor", ["openai", "azure", "deepseek"])
+def test_answers_fed_back_as_input_lose_nothing(vendor: str) -> None:
+    """responses.request.1, responses.request.24"""
+    for exchange in answered():
+        if exchange.vendor != vendor:
+            continue
+        assert exchange.answer
+        response, _ = wire.decode_response(wire.RESPONSE.decode(exchange.answer), dialect=exchange.dialect)
+        body, lost = wire.encode_request(Request(model="m", input=response.output), dialect=exchange.dialect)
+        assert lost == [], exchange.id
+        assert isinstance(body.input, list)
+        assert [plain(item) for item in body.input] == msgspec.json.decode(exchange.answer)["output"], exchange.id

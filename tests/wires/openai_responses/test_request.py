@@ -98,14 +98,15 @@ def test_a_string_of_content_stays_a_string() -> None:
 @pytest.mark.parametrize("name", NOT_IN_RESPONSES)
 def test_an_option_the_format_lacks_is_a_loss(name: str) -> None:
     """responses.request.2, BUGS 87"""
-    request = Request(model="m", **{name: {"stop": ["END"]}.get(name, 1)})
-    assert sent(request) == ({"model": "m"}, [f"{name} (dropped)"])
+    given: dict[str, Any] = {name: {"stop": ["END"]}.get(name, 1)}
+    assert sent(Request(model="m", **given)) == ({"model": "m"}, [f"{name} (dropped)"])
 
 
 @pytest.mark.parametrize("name", ["presence_penalty", "frequency_penalty"])
 def test_penalties_go_only_to_hosts_that_take_them(name: str) -> None:
     """responses.request.3"""
-    request = Request(**{name: 0.5})
+    given: dict[str, Any] = {name: 0.5}
+    request = Request(**given)
     assert sent(request) == ({}, [f"{name} (dropped)"])
     assert sent(request, ResponsesDialect(lacks=NOT_IN_RESPONSES)) == ({name: 0.5}, [])
 
@@ -354,7 +355,8 @@ def test_a_host_that_takes_one_value_gets_no_other() -> None:
 @pytest.mark.parametrize("name", ["previous_response_id", "conversation"])
 def test_a_host_that_keeps_nothing_cannot_be_tied_to_what_was_kept(name: str) -> None:
     """responses.request.19"""
-    assert sent(Request(**{name: "resp_1"}), STATELESS) == ({}, [f"{name} (refused)"])
+    given: dict[str, Any] = {name: "resp_1"}
+    assert sent(Request(**given), STATELESS) == ({}, [f"{name} (refused)"])
 
 
 def test_a_host_that_keeps_nothing_cannot_look_up_an_item() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from llm_rest import wires
-from llm_rest.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect, MessagesDialect, ResponsesDialect
+from llm_rest.dialects import CHAT_HOSTS, ChatDialect, MessagesDialect, ResponsesDialect
 from llm_rest.errors import ErrorFacts
 from llm_rest.server import peers
 from llm_rest.server.handler import Context
@@ -48,8 +48,7 @@ def complaints(wire: str) -> dict[str, list[str]]:
     found = {}
     for one in accepted:
         # As a client resolves it: opaque state belongs to the host itself.
-        dialect = CHAT_HOSTS.get(one.vendor, COMPATIBLE) if wire == "openai_chat" else one.dialect
-        dialect = msgspec.structs.replace(dialect, issuer=one.vendor)
+        dialect = msgspec.structs.replace(one.dialect, issuer=one.vendor)
         problems = peer.problems(json.loads(one.question or b""), context(wire, dialect, headers))
         found[one.id] = [problem.message for problem in problems]
     return {name: wrong for name, wrong in found.items() if wrong}

@@ -6,6 +6,7 @@ that a mistake they make in both directions does not hide. A wire without a modu
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -44,6 +45,7 @@ class Peer(Protocol):
         ...
 
 
+@lru_cache(maxsize=32)
 def of(wire: str) -> Peer | None:
     """The peer of that wire; `None` where nothing is known of its vendor."""
     name = f"{__name__}.{wire}"

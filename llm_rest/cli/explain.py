@@ -1,0 +1,107 @@
+"""`explain`: the HTTP request that `ask` would send, as a curl command; nothing is sent and no key is shown.
+
+In place of a key stands the variable that holds it, so the command can be run as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from .. import models
+from ..auth import Secret, credentials
+from ..call import SENT_ALWAYS, url_of
+from ..options import to_request
+from ..target import Targets
+from ..vendors import NoAuth
+from . import note
+from .question import input_of, model_of, options_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..losses import Loss
+    from ..models import Problem
+    from ..target import Target
+
+SERVED = "http://127.0.0.1:8000"
+"""Where `llm-rest serve --simulate` listens, which stands in for the simulator in this process."""
+
+
+def run(arguments: Namespace) -> int:
+    """Show the request."""
+    model = model_of(arguments)
+    targets = Targets(model, api_key=None, base_url=arguments.base_url, wire=arguments.wire, vendor=None, provider=None)
+    target = targets.find(model)
+    request = to_request(input_of(arguments), options_of(arguments))
+    request = replace(request, model=target.model, stream=UNSET)
+    body, losses = target.wire.encode_request(request, dialect=target.dialect)
+    route = target.wire.route(request, dialect=target.dialect)
+    base = target.endpoint.base_url
+    if base.startswith("inproc:"):
+        base = SERVED
+        note("the simulator runs inside this process; the command reaches the one of `llm-rest serve --simulate`")
+    headers = {**_plain(SENT_ALWAYS), **_plain(_who(target)), **route.headers}
+    problems = models.check(request, target.known)
+    url, encoded = url_of(base, route), msgspec.json.encode(body)
+    if arguments.json:
+        _json(url, headers, encoded, losses, problems)
+    else:
+        _curl(url, headers, encoded, losses, problems)
+    return 0
+
+
+def _who(target: Target) -> dict[str, Any]:
+    """The headers that say who is calling, with variables in place of what they hold."""
+    endpoint = target.endpoint
+    held = {name: f"${name}" for name in endpoint.vendor.header_env.values() if os.environ.get(name)}
+    names = [name for way in endpoint.ways if not isinstance(way, NoAuth) for name in _names(way.env)]
+    name = next((name for name in names if os.environ.get(name)), names[0] if names else "API_KEY")
+    if not names and endpoint.key_optional:
+        return dict(credentials(endpoint, environ=held).headers())
+    # Found in the "environment", so that the key travels the way that its variable asks for.
+    return dict(
+        credentials(endpoint, api_key=None if names else f"${name}", environ={**held, name: f"${name}"}).headers()
+    )
+
+
+def _names(env: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (env,) if isinstance(env, str) else env
+
+
+def _plain(headers: dict[str, Any]) -> dict[str, str]:
+    return {name: value.reveal() if isinstance(value, Secret) else str(value) for name, value in headers.items()}
+
+
+def _curl(url: str, headers: dict[str, str], body: bytes, losses: list[Loss], problems: list[Problem]) -> None:
+    lines = [f"curl --compressed {shlex.quote(url)}"]
+    for name, value in headers.items():
+        if name == "Accept-Encoding":
+            continue  # what --compressed asks for, and undoes
+        # Only a value that is a variable needs the quotes in which the shell looks into it.
+        quoted = f'"{name}: {value}"' if "$" in value else shlex.quote(f"{name}: {value}")
+        lines.append(f"-H {quoted}")
+    lines.append(f"-d {shlex.quote(body.decode())}")
+    sys.stdout.write(" \\\n  ".join(lines) + "\n")
+    for loss in losses:
+        note(str(loss))
+    for problem in problems:
+        note(str(problem))
+
+
+def _json(url: str, headers: dict[str, str], body: bytes, losses: list[Loss], problems: list[Problem]) -> None:
+    facts = {
+        "method": "POST",
+        "url": url,
+        "headers": headers,
+        "body": msgspec.Raw(body),
+        "losses": losses,
+        "problems": [str(problem) for problem in problems],
+    }
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(facts)).decode() + "\n")

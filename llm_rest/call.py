@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from . import models
 from .answers import Sent, document_of, failure, redirect, refusal, told
 from .auth import Secret, checked_headers
-from .errors import Attempt, ConfigError, LLMError
+from .errors import Attempt, ConfigError, LLMError, Refusal, Truncated
 from .observers import Listener, RequestEnd, RequestStart, tell
 from .on_loss import Site, settle
 from .options import SETTINGS, InvalidOptions, OnLoss, checked_names, to_request
@@ -80,8 +80,8 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     """How the call is made, of all its options."""
     return Settings(
         timeouts=timeouts_of(options.get("timeout")),
-        on_loss=options.get("on_loss", "warn"),
-        invalid_options=options.get("invalid_options", "raise"),
+        on_loss=options.get("on_loss") or "warn",
+        invalid_options=options.get("invalid_options") or "raise",
         headers=checked_headers(options["extra_headers"]) if options.get("extra_headers") else {},
         account=options.get("account"),
         user_token=options.get("user_token"),
@@ -149,14 +149,18 @@ class Caller:
 
     def _merged(self, options: Mapping[str, Any]) -> dict[str, Any]:
         merged = {**self.defaults, **options}
+        if merged.get("model") is None:
+            merged["model"] = self.defaults.get("model")
         if options.get("extra_headers") and self.defaults.get("extra_headers"):
             merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
         return merged
 
-    def target(self, options: Mapping[str, Any]) -> Target:
-        """Whom a call with these options goes to."""
-        model = options.get("model")
-        return self.targets.find(self.defaults.get("model") if model is None else model)
+    def chosen(self, options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
+        """Whom a call with these options goes to, and all its options with the defaults."""
+        hide(options)
+        checked_names(options)
+        merged = self._merged(options)
+        return self.targets.find(merged.get("model")), merged
 
     def prepare(self, input: Input | None, options: dict[str, Any]) -> tuple[Target, Settings, Request, list[Loss]]:
         """The first steps, which are pure: whom to ask, how, and what, once everything is checked."""
@@ -255,3 +259,20 @@ class Caller:
         error = failure(target, found)
         error.partial = found
         raise told(error, target, found.generation.attempts)
+
+    async def generate_text(self, input: Input | None, options: dict[str, Any], site: Site) -> str:
+        """The text of the reply. Raises where the answer was cut or refused: a text alone could not say so."""
+        if options.get("background"):
+            raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
+        found = await self.generate(input, options, site)
+        facts: dict[str, Any] = {
+            "vendor": found.generation.metadata["provider"],
+            "model": found.generation.metadata["model"],
+            "attempts": found.generation.attempts,
+            "partial": found,
+        }
+        if found.refusal is not None:
+            raise Refusal(f"the model refused: {found.refusal}", raw=found.output_text, **facts)
+        if found.status == "incomplete":
+            raise Truncated(f"the answer was cut: {found.stop_reason}", raw=found.output_text, **facts)
+        return found.output_text

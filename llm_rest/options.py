@@ -101,8 +101,8 @@ class CallSettings(TypedDict, total=False):
 
     timeout: float | Timeouts | None
     """Seconds for the whole call, or each limit by name."""
-    on_loss: OnLoss
-    invalid_options: InvalidOptions
+    on_loss: OnLoss | None
+    invalid_options: InvalidOptions | None
     extra_headers: Mapping[str, str] | None
     account: str | None
     """Whose token to ask the token provider for."""
@@ -137,7 +137,7 @@ def checked_names(options: Mapping[str, Any]) -> None:
             hint = "generate gives the whole answer"
         raise ConfigError(f"there is no option {name}", hint=hint)
     for name, words in CHOICES.items():
-        if name in options and options[name] not in words:
+        if options.get(name) not in (None, *words):
             raise ConfigError(f"{name} is one of {', '.join(words)}, not {options[name]!r}")
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Any
 
 from ..errors import ConfigError
+
+_NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
@@ -18,6 +20,8 @@ def is_public(address: str) -> bool:
     if isinstance(found, IPv6Address):
         # A v4 address in a v6 coat is judged by what is inside.
         inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        if found in _NAT64:
+            inner = IPv4Address(found.packed[-4:])
         if inner is not None:
             found = inner
     return found.is_global and not found.is_multicast

@@ -100,13 +100,15 @@ class _Reading:
         return await anext(self._pieces, None)
 
     async def _end(self) -> None:
-        pieces, self._pieces = self._pieces, None
-        # An iteration left half-way is a generator that has to be closed in its own task.
-        if pieces is not None and hasattr(pieces, "aclose"):
-            await cast("Any", pieces).aclose()
         response, self._response = self._response, None
         if response is not None:
             await response.aclose()
+        pieces, self._pieces = self._pieces, None
+        # The HTTP client reads by generators inside generators, which only an end or an error ends all of. What is closed
+        # gives one or the other at once.
+        with suppress(Exception):
+            while pieces is not None and await anext(pieces, None) is not None:
+                pass
 
     async def _abandon(self) -> None:
         with anyio.CancelScope(shield=True), suppress(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import struct
 import threading
@@ -18,6 +19,7 @@ class Loopback:
     """What it heard, and how many connections it saw; `acts` is what it does with each request in turn."""
 
     acts: list[Act]
+    greeting: bytes = b""
     port: int = 0
     heads: list[bytes] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
@@ -66,10 +68,11 @@ def send_and_stall(data: bytes) -> Act:
     return act
 
 
-def drip(data: bytes, pause: float = 0.05) -> Act:
-    """Send these bytes one at a time."""
+def drip(data: bytes, pause: float = 0.05, *, first: bytes = b"") -> Act:
+    """Send these bytes one at a time, after those that come first."""
 
     def act(connection: socket.socket, server: Loopback) -> bool:
+        connection.sendall(first)
         for i in range(len(data)):
             if server.stopped.wait(pause):
                 break
@@ -86,11 +89,11 @@ def reset(connection: socket.socket, server: Loopback) -> bool:
 
 
 @contextlib.contextmanager
-def loopback(*acts: Act) -> Iterator[Loopback]:
-    """A running server; the last act is repeated."""
-    server = Loopback(list(acts))
+def loopback(*acts: Act, greeting: bytes = b"") -> Iterator[Loopback]:
+    """A running server; the last act is repeated. It sends `greeting` to whoever connects."""
+    server = Loopback(list(acts), greeting)
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(0.05)
+        listening.settimeout(0.01)
         server.port = listening.getsockname()[1]
         thread = threading.Thread(target=_listen, args=(server, listening), daemon=True)
         thread.start()
@@ -108,6 +111,7 @@ def _listen(server: Loopback, listening: socket.socket) -> None:
             connection, _ = listening.accept()
         except TimeoutError:
             continue
+        connection.setblocking(True)
         server.connections += 1
         workers.append(threading.Thread(target=_serve, args=(server, connection), daemon=True))
         workers[-1].start()
@@ -116,9 +120,9 @@ def _listen(server: Loopback, listening: socket.socket) -> None:
 
 
 def _serve(server: Loopback, connection: socket.socket) -> None:
-    connection.settimeout(0.05)
     pending = b""
     with connection, contextlib.suppress(OSError):
+        connection.sendall(server.greeting)
         while True:
             head, end, rest = pending.partition(b"\r\n\r\n")
             length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
@@ -130,12 +134,10 @@ def _serve(server: Loopback, connection: socket.socket) -> None:
                 if not act(connection, server):
                     return
                 continue
-            try:
-                data = connection.recv(65536)
-            except TimeoutError:
-                if server.stopped.is_set():
-                    return
-                continue
-            if not data:
+            readable, _, _ = select.select([connection], [], [], 0.01)
+            if server.stopped.is_set():
                 return
-            pending += data
+            data = connection.recv(65536) if readable else None
+            if data == b"":
+                return
+            pending += data or b""

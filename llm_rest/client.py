@@ -1,0 +1,346 @@
+"""`Client` and `AsyncClient`: one call to any vendor, its answer as a `Reply`.
+
+Both are thin: what happens is in `call.py` and `endpoints.py`, written once as coroutines. The sync client drives them over
+a transport that never suspends, so no thread and no event loop is involved and it works inside a running loop as well.
+Before changing this file, know that every public method takes the caller's place in the program first (`Site`), because a
+warning about a loss points there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+
+from . import endpoints
+from .auth import Secret, Token, TokenProvider
+from .call import Caller
+from .errors import ConfigError, LLMError
+from .observers import Listener, listeners
+from .on_loss import Site
+from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss
+from .reply import Reply
+from .target import Targets
+from .transport import Timeouts, Transport, drive
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .models import Capabilities
+    from .responses.items import AnyItem
+    from .responses.response import CompactedResponse
+    from .vendors import Vendor
+
+
+class _Shared:
+    """What both kinds of client have and what involves no waiting."""
+
+    _caller: Caller
+
+    @property
+    def provider(self) -> str:
+        """The name of the vendor behind the default model."""
+        return self._caller.chosen({})[0].provider
+
+    @property
+    def model(self) -> str:
+        """The default model, as the vendor calls it."""
+        return self._caller.chosen({})[0].model
+
+    @property
+    def endpoint(self) -> str:
+        """The URL that requests go below."""
+        return self._caller.chosen({})[0].endpoint.base_url
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        """What is known of the default model, or of `model` as `"vendor/model"`. `None` in it is not known."""
+        return self._caller.chosen({"model": model})[0].known
+
+    def with_options(self, **options: Unpack[CallOptions]) -> Self:
+        """The same client with these options for every call that does not say otherwise; they share connections."""
+        other = object.__new__(type(self))
+        other._caller = self._caller.with_options(_plain(options))
+        return other
+
+    def __repr__(self) -> str:
+        named = self._caller.defaults.get("model")
+        return f"{type(self).__name__}({named!r})" if named else f"{type(self).__name__}()"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} holds connections and a key; make a new one where it is needed")
+
+
+def _plain(options: CallOptions | CallSettings) -> dict[str, Any]:
+    """The very dict of a method's keywords, so that the token in it is wrapped there too."""
+    return cast("dict[str, Any]", options)
+
+
+def _caller(
+    transport: Transport,
+    *,
+    waits: bool,
+    model: str | None,
+    api_key: Secret | None,
+    base_url: str | None,
+    credentials: TokenProvider | None,
+    wire: str | None,
+    vendor: Vendor | str | None,
+    on_event: Listener | Iterable[Listener] | None,
+    defaults: Mapping[str, Any] | None,
+    settings: Mapping[str, Any],
+) -> Caller:
+    targets = Targets(model, api_key=api_key, base_url=base_url, wire=wire, vendor=vendor, provider=credentials)
+    first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
+    if model is not None:
+        first["model"] = model
+    return Caller(transport, targets, waits=waits, defaults=first, heard_by=listeners(on_event))
+
+
+def _check_http(http: object, *, waits: bool) -> None:
+    """Return if `http` is a client of the kind that is needed, told by what it can do: `httpx` or `httpx2`."""
+    kind = "AsyncClient" if waits else "Client"
+    send = getattr(http, "send", None)
+    if http is not None and (
+        not callable(send) or not hasattr(http, "build_request") or iscoroutinefunction(send) is not waits
+    ):
+        raise ConfigError(f"http= takes an httpx.{kind}, not a {type(http).__name__}")
+
+
+class Client(_Shared):
+    """Talks to the model named `"vendor/model"`, for synchronous callers; usable from many threads.
+
+    `api_key` and `base_url` are for that model's vendor only. Without a key the vendor's environment variables are read, or
+    `credentials`, a function `(vendor, account) -> token`, is asked for every request. `timeout` is seconds for the whole
+    call or `Timeouts`. `http` is an `httpx.Client` to send through instead of connections of its own. `defaults` are options
+    for every call. `on_event` is told of every request.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        api_key: Token | None = None,
+        base_url: str | None = None,
+        timeout: float | Timeouts | None = None,
+        max_connections: int = 100,
+        http: Any = None,
+        credentials: TokenProvider | None = None,
+        on_loss: OnLoss = "warn",
+        invalid_options: InvalidOptions = "raise",
+        defaults: CallOptions | None = None,
+        wire: str | None = None,
+        vendor: Vendor | str | None = None,
+        on_event: Listener | Iterable[Listener] | None = None,
+    ) -> None:
+        api_key = Secret(api_key) if isinstance(api_key, str) else api_key
+        from .transport.blocking import SyncTransport  # loads the HTTP client
+
+        _check_http(http, waits=False)
+        self._caller = _caller(
+            SyncTransport(max_connections=max_connections, http=http),
+            waits=False,
+            model=model,
+            api_key=api_key,
+            base_url=base_url,
+            credentials=credentials,
+            wire=wire,
+            vendor=vendor,
+            on_event=on_event,
+            defaults=defaults,
+            settings={"timeout": timeout, "on_loss": on_loss, "invalid_options": invalid_options},
+        )
+
+    def generate(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Reply:
+        """The model's reply. `input` is a text, items, or a whole `Request`; every field of a request is a keyword."""
+        return drive(self._caller.generate(input, _plain(options), Site()))
+
+    def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
+        """The text of the reply. Raises `Refusal` or `Truncated` where there is no whole answer."""
+        return drive(self._caller.generate_text(input, _plain(options), Site()))
+
+    def try_generate(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Reply | dict[str, Any]:
+        """The reply, or the error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
+        try:
+            return drive(self._caller.generate(input, _plain(options), Site()))
+        except LLMError as error:
+            return error.to_response()
+
+    def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
+        """How many tokens the vendor counts in this input, with its tools and instructions."""
+        return drive(endpoints.count_tokens(self._caller, input, _plain(options), Site()))
+
+    def compact(self, input: Input | None = None, **options: Unpack[CallOptions]) -> CompactedResponse:
+        """Items that stand for this conversation: send them first and unchanged instead of it."""
+        return drive(endpoints.compact(self._caller, input, _plain(options), Site()))
+
+    def validate_access(self, **options: Unpack[CallSettings]) -> None:
+        """Return if the vendor accepts the key, else raise its error. Costs no tokens where models can be listed."""
+        drive(endpoints.validate_access(self._caller, _plain(options), Site()))
+
+    def retrieve(self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]) -> Reply:
+        """A response that the vendor kept, whatever its status."""
+        return drive(endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include))
+
+    def poll(
+        self,
+        response: Reply | str,
+        *,
+        every: float = 2.0,
+        within: float | None = None,
+        **options: Unpack[CallSettings],
+    ) -> Reply:
+        """The response to a call with `background=True` once it is finished, asking again `every` few seconds.
+
+        Raises `TimeoutError_` when it is not finished `within` so many seconds, and what the vendor says where it failed.
+        """
+        return drive(endpoints.poll(self._caller, response, _plain(options), Site(), every, within))
+
+    def cancel_response(self, response_id: str, **options: Unpack[CallSettings]) -> Reply:
+        """Stop a response that is being made in the background."""
+        return drive(endpoints.cancel_response(self._caller, response_id, _plain(options), Site()))
+
+    def input_items(
+        self,
+        response_id: str,
+        *,
+        order: endpoints.Order = "asc",
+        include: Sequence[str] = (),
+        **options: Unpack[CallSettings],
+    ) -> list[AnyItem]:
+        """All items that a kept response was given, oldest first unless `order` says otherwise."""
+        return drive(endpoints.input_items(self._caller, response_id, _plain(options), order, include))
+
+    def close(self) -> None:
+        """Close the connections. Later calls raise `ClientClosedError`."""
+        drive(self._caller.transport.close())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClient(_Shared):
+    """`Client` for async callers, on asyncio and trio. `http` is an `httpx.AsyncClient`, `credentials` may be async."""
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        api_key: Token | None = None,
+        base_url: str | None = None,
+        timeout: float | Timeouts | None = None,
+        max_connections: int = 100,
+        http: Any = None,
+        credentials: TokenProvider | None = None,
+        on_loss: OnLoss = "warn",
+        invalid_options: InvalidOptions = "raise",
+        defaults: CallOptions | None = None,
+        wire: str | None = None,
+        vendor: Vendor | str | None = None,
+        on_event: Listener | Iterable[Listener] | None = None,
+    ) -> None:
+        api_key = Secret(api_key) if isinstance(api_key, str) else api_key
+        from .transport.asynchronous import AsyncTransport  # loads the HTTP client
+
+        _check_http(http, waits=True)
+        self._caller = _caller(
+            AsyncTransport(max_connections=max_connections, http=http),
+            waits=True,
+            model=model,
+            api_key=api_key,
+            base_url=base_url,
+            credentials=credentials,
+            wire=wire,
+            vendor=vendor,
+            on_event=on_event,
+            defaults=defaults,
+            settings={"timeout": timeout, "on_loss": on_loss, "invalid_options": invalid_options},
+        )
+
+    # Not `async def`: the caller's place is known when the method is called, and no longer when a task awaits it.
+
+    def generate(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, Reply]:
+        """The model's reply. `input` is a text, items, or a whole `Request`; every field of a request is a keyword."""
+        return self._caller.generate(input, _plain(options), Site())
+
+    def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
+        """The text of the reply. Raises `Refusal` or `Truncated` where there is no whole answer."""
+        return self._caller.generate_text(input, _plain(options), Site())
+
+    def try_generate(
+        self, input: Input | None = None, **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, Reply | dict[str, Any]]:
+        """The reply, or the error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
+        return _or_error(self._caller.generate(input, _plain(options), Site()))
+
+    def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
+        """How many tokens the vendor counts in this input, with its tools and instructions."""
+        return endpoints.count_tokens(self._caller, input, _plain(options), Site())
+
+    def compact(
+        self, input: Input | None = None, **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, CompactedResponse]:
+        """Items that stand for this conversation: send them first and unchanged instead of it."""
+        return endpoints.compact(self._caller, input, _plain(options), Site())
+
+    def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
+        """Return if the vendor accepts the key, else raise its error. Costs no tokens where models can be listed."""
+        return endpoints.validate_access(self._caller, _plain(options), Site())
+
+    def retrieve(
+        self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]
+    ) -> Coroutine[Any, Any, Reply]:
+        """A response that the vendor kept, whatever its status."""
+        return endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include)
+
+    def poll(
+        self,
+        response: Reply | str,
+        *,
+        every: float = 2.0,
+        within: float | None = None,
+        **options: Unpack[CallSettings],
+    ) -> Coroutine[Any, Any, Reply]:
+        """The response to a call with `background=True` once it is finished, asking again `every` few seconds.
+
+        Raises `TimeoutError_` when it is not finished `within` so many seconds, and what the vendor says where it failed.
+        """
+        return endpoints.poll(self._caller, response, _plain(options), Site(), every, within)
+
+    def cancel_response(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Reply]:
+        """Stop a response that is being made in the background."""
+        return endpoints.cancel_response(self._caller, response_id, _plain(options), Site())
+
+    def input_items(
+        self,
+        response_id: str,
+        *,
+        order: endpoints.Order = "asc",
+        include: Sequence[str] = (),
+        **options: Unpack[CallSettings],
+    ) -> Coroutine[Any, Any, list[AnyItem]]:
+        """All items that a kept response was given, oldest first unless `order` says otherwise."""
+        return endpoints.input_items(self._caller, response_id, _plain(options), order, include)
+
+    async def aclose(self) -> None:
+        """Close the connections. Later calls raise `ClientClosedError`."""
+        await self._caller.transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def _or_error(work: Coroutine[Any, Any, Reply]) -> Reply | dict[str, Any]:
+    try:
+        return await work
+    except LLMError as error:
+        return error.to_response()

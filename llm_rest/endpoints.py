@@ -1,0 +1,160 @@
+"""What a vendor offers beside answering: counting, compaction, responses it kept, and whether a key is good.
+
+Each wire that has them describes them in its own `endpoints` module (routes, bodies, decoders); here they are called.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from .answers import document_of
+from .call import body_of, settings_of
+from .errors import ConfigError, NotFound, TimeoutError_
+from .on_loss import Site, settle
+from .reply import Reply
+from .wires import Route
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .call import Caller
+    from .options import Input
+    from .responses.items import AnyItem
+    from .responses.response import CompactedResponse
+    from .target import Target
+
+UNFINISHED = ("queued", "in_progress")
+"""The statuses of a response that is still being made."""
+
+Order = Literal["asc", "desc"]
+
+
+def _described(target: Target, *names: str) -> tuple[Any, ...]:
+    """The functions of the wire's `endpoints` module. Raises `ConfigError` where the wire has no such endpoint."""
+    module = f"{__package__}.wires.{target.endpoint.wire}.endpoints"
+    try:
+        found = import_module(module)
+        return tuple(getattr(found, name) for name in names)
+    except AttributeError:
+        pass
+    except ModuleNotFoundError as problem:
+        if problem.name != module:
+            raise
+    raise ConfigError(
+        f"{target.provider} has no such endpoint on the wire {target.endpoint.wire}",
+        hint="it has others on another wire" if len(target.endpoint.vendor.wires) > 1 else None,
+    )
+
+
+async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> int:
+    """How many tokens the vendor counts in this input."""
+    target, settings, request, _ = caller.prepare(input, options)
+    encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
+    body, lost = encode(request, dialect=target.dialect)
+    settle(lost, settings.on_loss, site, who=target.provider)
+    sent = await caller.send(target, settings, route(dialect=target.dialect), body_of(body))
+    counted: int = document_of(target, sent, decoder).input_tokens
+    return counted
+
+
+async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> CompactedResponse:
+    """The items that stand for this conversation, to be sent first and unchanged instead of it."""
+    target, settings, request, lost = caller.prepare(input, options)
+    encode, route, decoder, decode = _described(
+        target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
+    )
+    body, more = encode(request, dialect=target.dialect)
+    settle(lost + more, settings.on_loss, site, who=target.provider)
+    sent = await caller.send(target, settings, route(dialect=target.dialect), body_of(body))
+    compacted: CompactedResponse
+    compacted, more = decode(document_of(target, sent, decoder), dialect=target.dialect)
+    settle(more, settings.on_loss, site, who=target.provider, reply=compacted)
+    return compacted
+
+
+# --- what a vendor kept ---------------------------------------------------------------------------------------------
+
+
+async def retrieve(
+    caller: Caller, response_id: str, options: dict[str, Any], site: Site, include: Sequence[str] = ()
+) -> Reply:
+    """A response that the vendor kept, whatever its status."""
+    target, merged = caller.chosen(options)
+    settings = settings_of(merged)
+    (route,) = _described(target, "retrieve_route")
+    asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
+    sent = await caller.send(target, settings, asked)
+    return caller.replied(target, settings, sent, None, [], site)
+
+
+async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: Site) -> Reply:
+    """Stop a response that is being made in the background."""
+    target, merged = caller.chosen(options)
+    settings = settings_of(merged)
+    (route,) = _described(target, "cancel_route")
+    sent = await caller.send(target, settings, route(response_id, dialect=target.dialect))
+    return caller.replied(target, settings, sent, None, [], site)
+
+
+async def input_items(
+    caller: Caller, response_id: str, options: dict[str, Any], order: Order = "asc", include: Sequence[str] = ()
+) -> list[AnyItem]:
+    """All items that a kept response was given."""
+    target, merged = caller.chosen(options)
+    settings = settings_of(merged)
+    route, decoder, decode = _described(target, "input_items_route", "ITEMS", "decode_input_items")
+    items: list[AnyItem] = []
+    after: str | None = None
+    while True:
+        asked: Route = route(
+            response_id, after=after, limit=100, order=order, include=tuple(include), dialect=target.dialect
+        )
+        sent = await caller.send(target, settings, asked)
+        page, _ = decode(document_of(target, sent, decoder), dialect=target.dialect)
+        items += page.data
+        # A page that does not move on would be asked for again and again.
+        if not page.has_more or not page.last_id or page.last_id == after:
+            return items
+        after = page.last_id
+
+
+async def poll(
+    caller: Caller, response: Reply | str, options: dict[str, Any], site: Site, every: float, within: float | None
+) -> Reply:
+    """The response once it is finished. Raises what the vendor says where it failed."""
+    until = None if within is None else time.monotonic() + within
+    found = await retrieve(caller, response, {**options}, site) if isinstance(response, str) else response
+    while found.status in UNFINISHED:
+        if until is not None and time.monotonic() + every > until:
+            raise TimeoutError_(f"the response is still {found.status}", phase="total", partial=found)
+        await caller.transport.sleep(every)
+        found = await retrieve(caller, found.id, {**options}, site)
+    target, _ = caller.chosen(options)
+    return caller.succeeded(target, found)
+
+
+# --- is the key good? -----------------------------------------------------------------------------------------------
+
+_ANSWERS_AT = {"openai_responses": "/responses", "openai_chat": "/chat/completions", "anthropic_messages": "/messages"}
+"""How the path of a wire ends; the list of models stands beside it."""
+
+
+async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -> None:
+    """Return if the vendor accepts the key, else raise its error. Lists the models, which costs nothing."""
+    target, merged = caller.chosen(options)
+    settings = settings_of(merged)
+    beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
+    headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers
+    try:
+        await caller.send(target, settings, Route(f"{beside}/models", headers=dict(headers), method="GET"))
+    except NotFound:
+        # A host without a list of models: the smallest request tells as well.
+        await caller.generate("Hi", {**options, "max_output_tokens": 16, "on_loss": "ignore"}, site)
+
+
+def _smallest(model: str) -> Any:
+    from .responses.request import Request
+
+    return Request(model=model, input="Hi")

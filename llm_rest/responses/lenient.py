@@ -67,17 +67,21 @@ def _item(item: Plain, call_id: str) -> Plain:
     kind = item.get("type") or _kind(item)
     if kind == "function" and isinstance(item.get("function"), dict):
         kind = "function_call"
+    typed = item if kind is None or kind == item.get("type") else {**item, "type": kind}
     if kind == "function_call_output" and "call_id" not in item:
-        return {**item, "type": kind, "call_id": None}
+        return {**typed, "call_id": None}
     if kind == "message" and item.get("content", "") is None:
-        return {**item, "content": []}
+        return {**typed, "content": []}
     text = _TEXT_OF.get(kind) if isinstance(kind, str) else None
-    if text is None or (
-        kind == item.get("type") and all(isinstance(item.get(f), str) for f in ("call_id", "name", text))
-    ):
-        return item
-    call = repair_call({**item, "type": kind}, call_id=call_id)
-    faults = list(call.faults) if item.get("type") else ["it had no type", *call.faults]
+    if text is None or (typed is item and all(isinstance(item.get(name), str) for name in ("call_id", "name", text))):
+        return typed
+    return _call(typed, call_id, ["it had no type"] if not item.get("type") else [])
+
+
+def _call(item: Plain, call_id: str, faults: list[str]) -> Plain:
+    """The call with everything a call needs, and with what had to be put right noted in its leftovers."""
+    call = repair_call(item, call_id=call_id)
+    faults += call.faults
     rest = {name: value for name, value in item.items() if name not in ("function", "custom", "arguments", "input")}
     kind, text = ("custom_tool_call", "input") if call.custom else ("function_call", "arguments")
     noted = {"leftovers": {WIRE: {REPAIRED: faults}}} if faults else {}

@@ -43,6 +43,20 @@ def test_half_a_call_is_read_as_a_whole_one(item: Any) -> None:
     assert {name: found[name] for name in CALL} == CALL
 
 
+@pytest.mark.parametrize(
+    ("item", "kind"),
+    [
+        ({"role": "assistant", "content": []}, "message"),
+        ({"role": "assistant", "content": None}, "message"),
+        ({"call_id": "c", "output": "4"}, "function_call_output"),
+        ({"function": {"name": "f", "arguments": "{}"}}, "function_call"),
+        ({"mood": "good"}, None),
+    ],
+)
+def test_an_item_without_a_type_is_what_its_fields_say(item: Any, kind: str | None) -> None:
+    assert item_of(item).get("type") == kind
+
+
 def test_a_call_without_an_id_gets_the_same_one_every_time() -> None:
     one, again = (item_of({"type": "function_call", "name": "f", "arguments": "{}"}) for _ in range(2))
     assert one == again

@@ -1,6 +1,7 @@
 """The public names, loaded on first use: importing a converter imports no network, importing this nothing at all.
 
-What is listed here is promised, and so are the functions of every wire (`llm_rest.wires.load`); other paths may move.
+What is listed here is promised, and so are the structs of `llm_rest.responses` and the functions of every wire
+(`llm_rest.wires.load`); other paths may move.
 A new name goes into three places, which `tests/test_public_names.py` compares: the imports that type checkers read,
 `_HOME` and `__all__`.
 """
@@ -11,6 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .auth import ApiKey
+    from .client import AsyncClient, Client
+    from .content import afetch_image, fetch_image, file, image, user
+    from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
     from .errors import (
         APIError,
         AuthError,
@@ -46,13 +51,28 @@ if TYPE_CHECKING:
         TransportError,
         Truncated,
     )
-    from .losses import Loss
+    from .losses import Loss, LossWarning
+    from .mcp import Mcp
+    from .models import Capabilities
+    from .observers import RequestEnd, RequestStart
+    from .reply import Reply
+    from .responses.items import FunctionCall, FunctionCallOutput, Message, Reasoning
+    from .responses.request import Request
+    from .responses.response import Response, Usage
+    from .responses.tools import FunctionTool
+    from .transport import Timeouts
+    from .unknown import Unknown
+    from .vendors import Bearer, Header, NoAuth, Vendor
 
 __version__ = "0.1.0"
 
 _HOME = {
     name: module
     for module, names in {
+        ".auth": "ApiKey",
+        ".client": "AsyncClient Client",
+        ".content": "afetch_image fetch_image file image user",
+        ".dialects": "ChatDialect MessagesDialect ResponsesDialect",
         ".errors": (
             "APIError AuthError CapabilityError ClientClosedError ConfigError Conflict ConnectError "
             "ContentFiltered ContextTooLong DecodeError InvalidReasoningState InvalidRequest LLMError "
@@ -60,15 +80,32 @@ _HOME = {
             "ProxyError QuotaError RateLimitError Refusal RequestTooLarge ResponseTooLarge SchemaMismatch "
             "ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated"
         ),
-        ".losses": "Loss",
+        ".losses": "Loss LossWarning",
+        ".mcp": "Mcp",
+        ".models": "Capabilities",
+        ".observers": "RequestEnd RequestStart",
+        ".reply": "Reply",
+        ".responses.items": "FunctionCall FunctionCallOutput Message Reasoning",
+        ".responses.request": "Request",
+        ".responses.response": "Response Usage",
+        ".responses.tools": "FunctionTool",
+        ".transport": "Timeouts",
+        ".unknown": "Unknown",
+        ".vendors": "Bearer Header NoAuth Vendor",
     }.items()
     for name in names.split()
 }
 
 __all__ = [
     "APIError",
+    "ApiKey",
+    "AsyncClient",
     "AuthError",
+    "Bearer",
+    "Capabilities",
     "CapabilityError",
+    "ChatDialect",
+    "Client",
     "ClientClosedError",
     "ConfigError",
     "Conflict",
@@ -76,12 +113,21 @@ __all__ = [
     "ContentFiltered",
     "ContextTooLong",
     "DecodeError",
+    "FunctionCall",
+    "FunctionCallOutput",
+    "FunctionTool",
+    "Header",
     "InvalidReasoningState",
     "InvalidRequest",
     "LLMError",
     "Loss",
     "LossError",
+    "LossWarning",
     "MalformedResponse",
+    "Mcp",
+    "Message",
+    "MessagesDialect",
+    "NoAuth",
     "NotFound",
     "OutputError",
     "OverloadedError",
@@ -90,17 +136,33 @@ __all__ = [
     "ProxyError",
     "QuotaError",
     "RateLimitError",
+    "Reasoning",
     "Refusal",
+    "Reply",
+    "Request",
+    "RequestEnd",
+    "RequestStart",
     "RequestTooLarge",
+    "Response",
     "ResponseTooLarge",
+    "ResponsesDialect",
     "SchemaMismatch",
     "ServerError",
     "StreamInterrupted",
     "TLSError",
     "TimeoutError_",
+    "Timeouts",
     "TransportError",
     "Truncated",
+    "Unknown",
+    "Usage",
+    "Vendor",
     "__version__",
+    "afetch_image",
+    "fetch_image",
+    "file",
+    "image",
+    "user",
 ]
 
 

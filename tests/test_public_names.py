@@ -21,7 +21,11 @@ PROMISED = set(
     DecodeError InvalidReasoningState InvalidRequest LLMError LossError MalformedResponse NotFound OutputError
     OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTooLarge
     ResponseTooLarge SchemaMismatch ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated
-    Loss
+    Loss LossWarning
+    AsyncClient Client Reply Timeouts Capabilities RequestEnd RequestStart
+    afetch_image fetch_image file image user Mcp
+    ApiKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
+    FunctionCall FunctionCallOutput FunctionTool Message Reasoning Request Response Unknown Usage
     """.split()
 )
 

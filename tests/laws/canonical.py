@@ -22,7 +22,7 @@ class Equivalence:
 
     why: str
     wires: tuple[str, ...]
-    rewrite: Callable[[Plain], None]
+    rewrite: Callable[[Plain, str], None]
 
 
 ALL = wires.NAMES
@@ -35,26 +35,30 @@ def items(document: Plain) -> Iterator[Plain]:
             yield from document[field]
 
 
-def _bookkeeping(document: Plain) -> None:
+def _bookkeeping(document: Plain, wire: str) -> None:
     for item in items(document):
         for name in ("id", "status", "created_by"):
             item.pop(name, None)
 
 
-def _leftovers(value: Any) -> None:
+def _leftovers(value: Any, wire: str) -> None:
     if isinstance(value, dict):
-        value.pop("leftovers", None)
+        left = value.get("leftovers")
+        if isinstance(left, dict):
+            left.pop(wire, None)
+            if not left:
+                del value["leftovers"]
         for inner in value.values():
-            _leftovers(inner)
+            _leftovers(inner, wire)
     elif isinstance(value, list):
         for inner in value:
-            _leftovers(inner)
+            _leftovers(inner, wire)
 
 
 DEFAULTS = {"truncation": "disabled", "store": False, "background": False}
 
 
-def _defaults(document: Plain) -> None:
+def _defaults(document: Plain, wire: str) -> None:
     for name, value in DEFAULTS.items():
         if document.get(name, value) == value:
             document.pop(name, None)
@@ -62,7 +66,7 @@ def _defaults(document: Plain) -> None:
 
 CANONICAL: dict[str, Equivalence] = {
     "leftovers": Equivalence(
-        "a decoded document notes how it was written; the laws compare what it says",
+        "a document notes what only its own wire has and how it was written; another wire's notes are losses",
         ALL,
         _leftovers,
     ),
@@ -84,5 +88,5 @@ def canonical_document(model: Any, wire: str) -> Plain:
     document: Plain = plain(model)
     for rule in CANONICAL.values():
         if wire in rule.wires:
-            rule.rewrite(document)
+            rule.rewrite(document, wire)
     return document

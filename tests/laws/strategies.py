@@ -114,6 +114,9 @@ def maybe(strategy: S[T]) -> S[T | UnsetType]:
     return st.one_of(st.just(UNSET), st.just(UNSET), strategy)
 
 
+LEFTOVERS = maybe(st.just({"another_wire": {"thing": {"a": [1]}}}))
+
+
 # --- what users and tools say ---------------------------------------------------------------------------------------
 
 BREAKPOINTS = st.sampled_from([CacheBreakpoint(), CacheBreakpoint(ttl="30m"), CacheBreakpoint(ttl="12h")])
@@ -126,7 +129,7 @@ PLAIN_PARTS: S[ContentPart] = st.one_of(
 )
 RICH_PARTS: S[ContentPart] = st.one_of(
     PLAIN_PARTS,
-    st.builds(InputText, text=TEXTS | BLANK, prompt_cache_breakpoint=maybe(BREAKPOINTS)),
+    st.builds(InputText, text=TEXTS | BLANK, prompt_cache_breakpoint=maybe(BREAKPOINTS), leftovers=LEFTOVERS),
     st.builds(
         InputImage,
         image_url=st.sampled_from([PNG, "https://example.com/cat.png", "data:image/svg+xml,<svg/>", "ftp://x"]),
@@ -191,6 +194,7 @@ RICH_SPEECH: S[Message] = st.one_of(
         phase=maybe(st.sampled_from(["commentary", "final_answer"])),
         id=maybe(st.just("msg_1")),
         status=maybe(st.sampled_from(["completed", "incomplete"])),
+        leftovers=LEFTOVERS,
     ),
 )
 FOREIGN_THOUGHTS: S[Reasoning] = st.builds(
@@ -382,6 +386,7 @@ RICH_OPTIONS: dict[str, S[Any]] = {
     "stop": STOPS,
     "seed": st.integers(0, 2**31),
     "top_k": st.integers(1, 100),
+    "leftovers": LEFTOVERS,
 }
 PLAIN_OPTIONS: dict[str, S[Any]] = {
     "max_output_tokens": st.sampled_from([1000, 2000, 4096]),
@@ -433,6 +438,7 @@ def usages(draw: st.DrawFn, *, rich: bool = False) -> Usage:
         total_tokens=into + out,
         input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=written or UNSET),
         output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
+        leftovers=draw(LEFTOVERS) if rich else UNSET,
     )
 
 
@@ -463,6 +469,7 @@ def responses(
     if draw(st.booleans()):
         made = draw(calls(used, rich=rich))
         output.extend(item for item in made if isinstance(item, FunctionCall | CustomToolCall))
+    ends: Any = draw(ENDS) if rich else {"status": "completed"}
     return Response(
         id=draw(st.sampled_from(["resp_1", "msg_2", "chatcmpl-3"])),
         model=draw(st.sampled_from(models)),
@@ -470,5 +477,6 @@ def responses(
         output=output,
         usage=draw(maybe(usages(rich=True)) if rich else usages()),
         service_tier=draw(maybe(st.sampled_from(["default", "priority"]))) if rich else UNSET,
-        **(draw(ENDS) if rich else {"status": "completed"}),
+        leftovers=draw(LEFTOVERS) if rich else UNSET,
+        **ends,
     )

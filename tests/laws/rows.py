@@ -377,7 +377,7 @@ ROWS: dict[str, Row] = {
                         "role": "assistant",
                         "content": [
                             {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
-                            {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"a": 1}},
+                            {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Oslo in Norway"}},
                         ],
                     },
                     {
@@ -419,7 +419,7 @@ ROWS: dict[str, Row] = {
                             }
                         ],
                     },
-                    {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}},
+                    {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"city": "Oslo in Norway"}},
                 ],
                 "stop_reason": "tool_use",
                 "stop_sequence": None,

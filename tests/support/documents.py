@@ -112,7 +112,8 @@ def garbage(documents: list[bytes]) -> st.SearchStrategy[bytes]:
     """Bytes that are hardly ever a document: noise, cut and spliced documents, other JSON, and the usual traps."""
     whole = st.sampled_from(documents)
     cut = st.tuples(whole, st.integers(0, 4000)).map(lambda pair: pair[0][: pair[1] % (len(pair[0]) + 1)])
-    spliced = st.tuples(whole, st.binary(min_size=1, max_size=3), st.integers(0, 4000)).map(_splice)
+    pieces = st.binary(min_size=1, max_size=3) | st.just(b"\xff")
+    spliced = st.tuples(whole, pieces, st.integers(0, 4000)).map(_splice)
     json_values = VALUES.map(lambda value: json.dumps(value).encode())
     return st.one_of(st.binary(max_size=60), cut, spliced, json_values, st.sampled_from(TRAPS))
 

@@ -1,0 +1,102 @@
+"""What a type checker sees of a client. Checked by `make check`, never run."""
+
+from __future__ import annotations
+
+from typing import Any, assert_type
+
+import httpx
+
+from llm_rest import (
+    AsyncClient,
+    Capabilities,
+    Client,
+    FunctionCall,
+    FunctionTool,
+    Loss,
+    Mcp,
+    Message,
+    Reply,
+    RequestEnd,
+    RequestStart,
+    Response,
+    Timeouts,
+    Vendor,
+    fetch_image,
+    file,
+    image,
+    user,
+)
+
+
+def a_sync_client_gives_values(llm: Client) -> None:
+    assert_type(llm.generate("Hi"), Reply)
+    assert_type(llm.generate_text("Hi"), str)
+    assert_type(llm.try_generate("Hi"), Reply | dict[str, Any])
+    assert_type(llm.count_tokens("Hi"), int)
+    assert_type(llm.capabilities(), Capabilities)
+    assert_type(llm.with_options(temperature=0.5), Client)
+    with llm as same:
+        assert_type(same, Client)
+
+
+async def an_async_client_is_awaited(llm: AsyncClient) -> None:
+    assert_type(await llm.generate("Hi"), Reply)
+    assert_type(await llm.generate_text("Hi"), str)
+    assert_type(await llm.try_generate("Hi"), Reply | dict[str, Any])
+    assert_type(await llm.count_tokens("Hi"), int)
+    assert_type(llm.with_options(temperature=0.5), AsyncClient)
+    async with llm as same:
+        assert_type(same, AsyncClient)
+
+
+def a_reply_is_a_response_with_readers(reply: Reply) -> None:
+    response: Response = reply
+    assert_type(response.id, str)
+    assert_type(reply.output_text, str)
+    assert_type(reply.function_calls, list[FunctionCall])
+    assert_type(reply.refusal, str | None)
+    assert_type(reply.stop_reason, str)
+    assert_type(reply.generation.losses, list[Loss])
+    assert_type(reply.generation.raw, bytes)
+    assert_type(reply.generation.metadata, dict[str, str])
+
+
+def every_field_of_a_request_is_a_keyword(llm: Client) -> None:
+    llm.generate("Hi", temperature=0.2, max_output_tokens=100, stop=["END"], on_loss="raise", timeout=Timeouts(total=5))
+    llm.generate("Hi", tools=[FunctionTool(name="weather"), Mcp("wiki", "https://host/mcp")], tool_choice="auto")
+    llm.generate("Hi", tools=[{"type": "function", "name": "weather"}], reasoning={"effort": "low"})
+    llm.generate("Hi", temprature=0.2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    llm.generate("Hi", temperature="warm")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    llm.generate("Hi", on_loss="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    llm.generate(42)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def input_is_a_text_items_or_plain_values(llm: Client, earlier: Reply) -> None:
+    llm.generate([{"role": "user", "content": "Hi"}])
+    llm.generate(Message(role="user", content="Hi"))
+    llm.generate([*earlier.output, {"role": "user", "content": "And then?"}])
+    llm.generate(user("What is this?", image("photo.png"), file(b"%PDF-", filename="paper.pdf")))
+    assert_type(user("Hi"), Message)
+    llm.generate(user(fetch_image("https://host/photo.png")))
+
+
+def a_client_is_made_in_many_ways() -> None:
+    Client("anthropic/claude-haiku-4-5", api_key="k", timeout=30, defaults={"temperature": 0.5})
+    Client("compatible/m", base_url="https://host/v1", http=httpx.Client(), on_event=print)
+    Client("house/m", vendor=Vendor(name="house", wire="openai_chat", base_url="https://host/v1"))
+    Client("openai/gpt-5.1", credentials=lambda vendor, account: f"{vendor}-{account}")
+
+    async def token(vendor: str, account: str | None) -> str:
+        return f"{vendor}-{account}"
+
+    AsyncClient("openai/gpt-5.1", credentials=token)
+    Client("openai/gpt-5.1", on_loss="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def listeners_take_typed_structs(event: RequestStart | RequestEnd) -> None:
+    match event:
+        case RequestStart(url=url):
+            assert_type(url, str)
+        case RequestEnd(seconds=seconds, status=status):
+            assert_type(seconds, float)
+            assert_type(status, int | None)

@@ -78,16 +78,17 @@ def redirect(answer: HttpAnswer) -> LLMError:
 
 def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
     """The document in an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
-    raw = sent.answer.body
     try:
-        check_depth(raw)
-        document = decoder.decode(raw)
+        check_depth(sent.answer.body)
+        document = decoder.decode(sent.answer.body)
         if not isinstance(document, Struct) or "error" not in extras(document):
             return document
         problem = "it holds an error"
     except DecodeError as fault:
         problem = fault.message
-    error = refusal(target, sent.answer, sent.headers) if _is_error(raw) else malformed(target, sent.answer, problem)
+    error = (
+        refusal(target, sent.answer, sent.headers) if _is_error(sent.answer.body) else malformed(target, sent, problem)
+    )
     raise told(error, target, sent.attempts)
 
 
@@ -99,18 +100,15 @@ def _is_error(raw: bytes) -> bool:
         return False
 
 
-def malformed(target: Target, answer: HttpAnswer, problem: str) -> MalformedResponse:
+def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponse:
     """The error for an answer that is not what it should be, with the start of what it is."""
+    answer = sent.answer
     kind = answer.headers.get("content-type", "no content type")
     facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
-    shown = f": {facts.message}" if answer.body else ""
     what = f"an answer of {kind}" if answer.body else "an empty answer"
-    return MalformedResponse(
-        f"{what} instead of a document of {target.endpoint.wire} ({problem}){shown}",
-        status=answer.status,
-        request_id=facts.request_id,
-        body=facts.body,
-    )
+    message = f"{what} instead of a document of {target.endpoint.wire} ({problem}): {facts.message}"
+    facts = without_secrets(replace(facts, message=message.removesuffix(": ")), sent.headers)
+    return MalformedResponse(facts.message, status=answer.status, request_id=facts.request_id, body=facts.body)
 
 
 def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLMError:
@@ -121,7 +119,7 @@ def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLME
     return error
 
 
-def failure(target: Target, response: Response) -> LLMError:
+def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]) -> LLMError:
     """The error that a failed generation is; HTTP says 200 for these."""
     error = response.error if given(response.error) else ResponseError()
     facts = ErrorFacts(
@@ -132,6 +130,7 @@ def failure(target: Target, response: Response) -> LLMError:
     )
     # Without a telling code it is the vendor's fault.
     facts = facts if error_class(facts) is not APIError else replace(facts, status=500)
+    facts = without_secrets(facts, sent)
     made = api_error(facts, vendor=target.provider, model=target.model, rules=target.endpoint.vendor.errors)
     made.status = 200
     return made

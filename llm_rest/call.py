@@ -250,13 +250,13 @@ class Caller:
             settle(lost, settings.on_loss, site, who=target.provider)
         route = target.wire.route(request, dialect=target.dialect)
         sent = await self.send(target, settings, route, body_of(body))
-        return self.succeeded(target, self.replied(target, settings, sent, request, lost, site))
+        return self.succeeded(target, self.replied(target, settings, sent, request, lost, site), sent.headers)
 
-    def succeeded(self, target: Target, found: Reply) -> Reply:
+    def succeeded(self, target: Target, found: Reply, headers: Mapping[str, str | Secret] = {}) -> Reply:
         """The reply, unless the generation failed. Raises what the vendor says about that."""
         if found.status != "failed":
             return found
-        error = failure(target, found)
+        error = failure(target, found, headers)
         error.partial = found
         raise told(error, target, found.generation.attempts)
 

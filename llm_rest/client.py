@@ -96,8 +96,10 @@ def _caller(
     return Caller(transport, targets, waits=waits, defaults=first, heard_by=listeners(on_event))
 
 
-def _check_http(http: object, *, waits: bool) -> None:
+def _check(http: object, max_connections: object, *, waits: bool) -> None:
     """Return if `http` is a client of the kind that is needed, told by what it can do: `httpx` or `httpx2`."""
+    if not isinstance(max_connections, int) or max_connections < 1:
+        raise ConfigError(f"max_connections is a number from 1, not {max_connections!r}")
     kind = "AsyncClient" if waits else "Client"
     send = getattr(http, "send", None)
     if http is not None and (
@@ -135,7 +137,7 @@ class Client(_Shared):
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
         from .transport.blocking import SyncTransport  # loads the HTTP client
 
-        _check_http(http, waits=False)
+        _check(http, max_connections, waits=False)
         self._caller = _caller(
             SyncTransport(max_connections=max_connections, http=http),
             waits=False,
@@ -246,7 +248,7 @@ class AsyncClient(_Shared):
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
         from .transport.asynchronous import AsyncTransport  # loads the HTTP client
 
-        _check_http(http, waits=True)
+        _check(http, max_connections, waits=True)
         self._caller = _caller(
             AsyncTransport(max_connections=max_connections, http=http),
             waits=True,

@@ -1,0 +1,327 @@
+"""What a client raises: one typed error with the facts of the call, whatever came back."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import pickle
+import re
+import traceback
+from typing import Any
+
+import httpx
+import pytest
+from pytest_httpx import HTTPXMock
+
+from llm_rest.client import Client
+from llm_rest.errors import (
+    APIError,
+    AuthError,
+    ConnectError,
+    ContextTooLong,
+    LLMError,
+    MalformedResponse,
+    NotFound,
+    OverloadedError,
+    PermissionDenied,
+    ProtocolError,
+    QuotaError,
+    RateLimitError,
+    ServerError,
+    TimeoutError_,
+)
+from llm_rest.responses import FunctionCall
+from tests.support.callers import NewClient, answer
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-test-0123456789"
+
+
+async def failing(new_client: NewClient, **options: Any) -> LLMError:
+    async with new_client(**options) as llm:
+        with pytest.raises(LLMError) as caught:
+            await llm.generate("Hi")
+    return caught.value
+
+
+# --- the vendor says no ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind"),
+    [
+        (401, {"code": "invalid_api_key"}, AuthError),
+        (403, {}, PermissionDenied),
+        (404, {"code": "model_not_found"}, NotFound),
+        (400, {"code": "context_length_exceeded"}, ContextTooLong),
+        (429, {"code": "rate_limit_exceeded"}, RateLimitError),
+        (429, {"code": "insufficient_quota"}, QuotaError),
+        (500, {}, ServerError),
+        (529, {}, OverloadedError),
+    ],
+)
+async def test_an_error_of_the_vendor_is_typed_and_knows_the_call(
+    new_client: NewClient, httpx_mock: HTTPXMock, status: int, error: dict[str, str], kind: type[APIError]
+) -> None:
+    httpx_mock.add_response(
+        status_code=status, json={"error": {"message": "no", **error}}, headers={"x-request-id": "req_1"}
+    )
+    raised = await failing(new_client)
+    assert type(raised) is kind
+    assert (raised.status, raised.vendor, raised.model, raised.request_id) == (status, "openai", "gpt-4o", "req_1")
+    assert raised.message == "no"
+    assert [attempt.outcome for attempt in raised.attempts] == [raised.kind]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html><title>Bad gateway</title>", b'{"error": "a string"}', b"[1]", b"[" * 100_000, b"\xff\xfe"],
+    ids=["empty", "html", "string", "list", "deep", "bytes"],
+)
+async def test_an_error_keeps_its_status_whatever_its_body(
+    new_client: NewClient, httpx_mock: HTTPXMock, body: bytes
+) -> None:
+    httpx_mock.add_response(status_code=502, content=body)
+    raised = await failing(new_client)
+    assert (type(raised), raised.status) == (ServerError, 502)
+
+
+async def test_what_the_server_asks_for_is_on_the_error(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    headers = {"retry-after": "7", "x-should-retry": "false"}
+    httpx_mock.add_response(status_code=429, json={"error": {"message": "slow"}}, headers=headers)
+    raised = await failing(new_client)
+    assert (raised.retry_after, raised.retryable) == (7.0, False)
+
+
+async def test_a_redirect_is_not_followed(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    """BUGS 86."""
+    httpx_mock.add_response(status_code=307, headers={"location": "https://elsewhere.example/x"})
+    raised = await failing(new_client)
+    assert isinstance(raised, ProtocolError)
+    assert "elsewhere.example" in raised.message
+    assert not raised.retryable
+    assert len(httpx_mock.get_requests()) == 1
+
+
+# --- 200, and yet no answer -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        ({"error": {"message": "Overloaded", "type": "overloaded_error"}}, OverloadedError, 200),
+        ({"error": {"message": "slow down", "code": 429}}, RateLimitError, 429),
+        ({"error": "no model"}, APIError, 200),
+        ({"code": "server_error", "error": "broken"}, ServerError, 200),
+        ({**answer(), "status": "failed", "error": {"code": "server_error", "message": "broken"}}, ServerError, 200),
+        ({**answer(), "status": "failed", "error": {"code": "rate_limit_exceeded"}}, RateLimitError, 200),
+        ({**answer(), "status": "failed", "error": {"code": "new_word", "message": "x"}}, ServerError, 200),
+        ({**answer(), "status": "failed"}, ServerError, 200),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else None,
+)
+async def test_an_error_inside_a_good_status_is_raised(
+    new_client: NewClient, httpx_mock: HTTPXMock, body: dict[str, Any], kind: type[LLMError], status: int
+) -> None:
+    """BUGS 48."""
+    httpx_mock.add_response(json=body)
+    raised = await failing(new_client)
+    assert type(raised) is kind
+    assert (raised.status, raised.vendor) == (status, "openai")
+    assert len(raised.attempts) == 1
+
+
+async def test_a_failed_generation_keeps_what_was_made(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer("so far", status="failed", error={"code": "server_error", "message": "broken"}))
+    raised = await failing(new_client)
+    assert raised.message == "broken"
+    assert raised.partial.output_text == "so far"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "shown"),
+    [
+        (b"", "application/json", "an empty answer"),
+        (b"<html><title>Log in</title></html>", "text/html", "text/html.*Log in"),
+        (b'{"id": "resp_1", "status"', "application/json", "not valid JSON"),
+        (b"{}", "application/json", "application/json"),
+        (b"null", "application/json", ""),
+        (b'"text"', "application/json", ""),
+        (b'{"id": "r", "status": "completed", "output": null}', "application/json", "output"),
+        (b'{"id": "r", "status": "completed", "output": [1, null, "x"]}', "application/json", "output"),
+        (b'{"id": "r", "status": "completed", "output": []} {}', "application/json", ""),
+        (b'{"x":' + b"[" * 100_000, "application/json", "nested"),
+        (json.dumps(answer()).encode("utf-16"), "application/json", ""),
+        (b'{"id": "r", "status": "completed", "output": [], "x": "\xc0\xaf"}', "application/json", ""),
+    ],
+    ids=["empty", "html", "cut", "object", "null", "string", "no-output", "items", "two", "deep", "utf-16", "overlong"],
+)
+async def test_an_answer_that_is_none_is_a_malformed_response(
+    new_client: NewClient, httpx_mock: HTTPXMock, body: bytes, content_type: str, shown: str
+) -> None:
+    """BUGS 48."""
+    httpx_mock.add_response(content=body, headers={"content-type": content_type, "x-request-id": "req_1"})
+    raised = await failing(new_client)
+    assert type(raised) is MalformedResponse
+    assert (raised.status, raised.request_id, raised.vendor) == (200, "req_1", "openai")
+    assert re.search(shown, raised.message)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"id": "r", "status": "brand_new", "output": [{"type": "brand_new"}], "model": None, "created_at": None},
+        {**answer(), "usage": None},
+        {**answer(), "created_at": 1.5, "brand_new": {"x": 1}},
+    ],
+    ids=["new-words", "no-usage", "new-field"],
+)
+async def test_an_answer_with_news_in_it_is_an_answer(
+    new_client: NewClient, httpx_mock: HTTPXMock, body: dict[str, Any]
+) -> None:
+    httpx_mock.add_response(json=body)
+    async with new_client() as llm:
+        reply = await llm.generate("Hi")
+    assert reply.status == body["status"]
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "", "application/octet-stream"])
+async def test_good_json_is_an_answer_whatever_it_is_called(
+    new_client: NewClient, httpx_mock: HTTPXMock, content_type: str
+) -> None:
+    httpx_mock.add_response(content=b" \n" + json.dumps(answer()).encode(), headers={"content-type": content_type})
+    async with new_client() as llm:
+        assert await llm.generate_text("Hi") == "Hello"
+
+
+async def test_a_status_between_200_and_299_is_good(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(status_code=299, json=answer())
+    async with new_client() as llm:
+        assert await llm.generate_text("Hi") == "Hello"
+
+
+async def test_calls_come_back_as_items(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    httpx_mock.add_response(json=answer(output=[call]))
+    async with new_client() as llm:
+        reply = await llm.generate("Hi")
+    assert reply.function_calls == [FunctionCall(call_id="c1", name="f", arguments="{}")]
+    assert (reply.stop_reason, reply.output_text) == ("tool_calls", "")
+
+
+# --- on the way -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind"),
+    [
+        (httpx.ConnectError("refused"), ConnectError),
+        (httpx.ReadError("reset"), ConnectError),
+        (httpx.ReadTimeout("slow"), TimeoutError_),
+        (httpx.ConnectTimeout("slow"), TimeoutError_),
+        (httpx.RemoteProtocolError("garbage"), ProtocolError),
+    ],
+)
+async def test_a_failure_on_the_way_is_ours_and_knows_the_call(
+    new_client: NewClient, httpx_mock: HTTPXMock, problem: Exception, kind: type[LLMError]
+) -> None:
+    httpx_mock.add_exception(problem)
+    raised = await failing(new_client)
+    assert type(raised) is kind
+    assert (raised.code, raised.vendor, raised.model, len(raised.attempts)) == ("network_error", "openai", "gpt-4o", 1)
+
+
+async def test_an_interrupt_passes_through(new_client: NewClient, httpx_mock: HTTPXMock, way: str) -> None:
+    if way != "sync":
+        pytest.skip("event loops have their own word for it")
+    httpx_mock.add_exception(KeyboardInterrupt())  # type: ignore[arg-type]
+    with Client("openai/gpt-4o", api_key=KEY) as llm, pytest.raises(KeyboardInterrupt):
+        llm.generate("Hi")
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+
+
+def shown_everywhere(error: BaseException) -> str:
+    """What a log, a traceback with the local variables of our frames, or a pickle shows of an error."""
+    parts = [str(error), repr(error), repr(vars(error)), "".join(traceback.format_exception(error))]
+    frame = error.__traceback__
+    while frame is not None:
+        if "llm_rest" in frame.tb_frame.f_code.co_filename:
+            parts.append(repr({name: deep(value) for name, value in frame.tb_frame.f_locals.items()}))
+        frame = frame.tb_next
+    parts.append(repr(pickle.dumps(error)))
+    return "\n".join(parts)
+
+
+def deep(value: Any, depth: int = 4) -> Any:
+    """A value as an error reporter unfolds it."""
+    if depth and isinstance(value, dict):
+        return {name: deep(inner, depth - 1) for name, inner in value.items()}
+    if depth and hasattr(value, "__dict__") and not isinstance(value, type):
+        return deep(vars(value), depth - 1)
+    return repr(value)
+
+
+@pytest.mark.parametrize("how", ["argument", "environment", "provider", "call"])
+@pytest.mark.parametrize("what", ["connect", "status", "html", "loss", "option"])
+async def test_the_key_is_shown_nowhere(
+    new_client: NewClient,
+    httpx_mock: HTTPXMock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    how: str,
+    what: str,
+) -> None:
+    """BUGS 84."""
+    secret = "verysecret-4711-0815"
+    caplog.set_level(logging.DEBUG)
+    made: dict[str, Any] = {"api_key": None}
+    call: dict[str, Any] = {}
+    match how:
+        case "argument":
+            made["api_key"] = secret
+        case "environment":
+            monkeypatch.setenv("OPENAI_API_KEY", secret)
+        case "provider":
+            made["credentials"] = lambda vendor, account: secret
+        case _:
+            call["user_token"] = secret
+    match what:
+        case "connect":
+            httpx_mock.add_exception(httpx.ConnectError("no"))
+        case "status":
+            httpx_mock.add_response(
+                status_code=401, json={"error": {"message": f"wrong key {secret}"}}, is_reusable=True
+            )
+        case "html":
+            httpx_mock.add_response(text=f"<html>{secret}</html>")
+        case "loss":
+            call |= {"seed": 1, "on_loss": "raise"}
+        case _:
+            call["temperature"] = "hot"
+    heard: list[Any] = []
+    async with new_client(on_event=heard.append, **made) as llm:
+        try:
+            await llm.generate("Hi", **call)
+        except LLMError as error:
+            raised = error
+        inner = getattr(llm, "_inner", llm)
+        assert secret not in repr(inner) + str(inner) + repr(deep(inner))
+        with pytest.raises(TypeError, match="key"):
+            pickle.dumps(inner)
+    assert secret not in shown_everywhere(raised)
+    assert secret not in caplog.text + repr(heard)
+    assert copy.copy(raised).kind == raised.kind
+
+
+async def test_no_prompt_is_logged(
+    new_client: NewClient, httpx_mock: HTTPXMock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    httpx_mock.add_response(json=answer("a private answer"))
+    async with new_client() as llm:
+        await llm.generate("a private question")
+    assert "private" not in caplog.text

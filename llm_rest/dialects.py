@@ -61,13 +61,16 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
 
     # --- the request ---
     lacks: tuple[str, ...] = ("top_k",)
-    """Fields of a request, and `name` of a message, that the host does not take. They stay behind and are reported."""
+    """Fields of a request that the host does not take, `name` of a message and `include_obfuscation` of a stream among them.
+    They stay behind and are reported."""
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     seed_field: Literal["seed", "random_seed"] = "seed"
     counts_logprobs: bool = False
     """`logprobs` is the number of alternatives, not a switch beside `top_logprobs`."""
     formats: tuple[str, ...] = ("text", "json_object", "json_schema")
     """The kinds of `response_format` the host takes."""
+    metadata_needs_store: bool = True
+    """Refuses `metadata` on answers that are not stored."""
     search_models: tuple[str, ...] = ("gpt-4o-search-preview", "gpt-4o-mini-search-preview", "gpt-5-search-api")
     """Beginnings of the names of models that take `web_search_options`."""
 
@@ -96,6 +99,8 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     strict_tools: bool = True
     needs_parameters: bool = False
     """Refuses a function without `parameters`."""
+    untyped_calls: bool = False
+    """Sends calls without a `type`, as a habit and not by mistake."""
     longest_call_id: int = 40
     exact_call_id: bool = False
     """A call's id is letters and digits, as many as `longest_call_id`."""
@@ -141,6 +146,7 @@ _OPENAI_OPTIONS = (
     "audio",
     "prediction",
     "web_search_options",
+    "include_obfuscation",
 )
 _THINKING_OFF = {"thinking": {"type": "disabled"}}
 _TEMPLATE_OFF = {"chat_template_kwargs": {"enable_thinking": False}}
@@ -155,6 +161,7 @@ COMPATIBLE = ChatDialect(
     issuer="compatible",
     lacks=_lacks(),
     max_tokens_field="max_tokens",
+    metadata_needs_store=False,
     search_models=(),
     system_role="system",
     parts=("image_url", "image_data"),
@@ -164,6 +171,7 @@ COMPATIBLE = ChatDialect(
     tool_choices=("none", "auto", "required", "function"),
     custom_tools=False,
     strict_tools=False,
+    longest_call_id=200,
 )
 """What can be expected of any compatible host: the basics, and nothing that only OpenAI is known to take."""
 
@@ -280,7 +288,7 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         parts=(),
         strict_tools=True,
         reasoning_field="reasoning",
-        replay_reasoning="with_tools",
+        replay_reasoning="always",
     ),
     "openrouter": replace(_OPENROUTER, issuer="openrouter"),
     "mistral": replace(
@@ -298,6 +306,7 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         documents_by_url=True,
         strict_tools=True,
         needs_parameters=True,
+        untyped_calls=True,
         longest_call_id=9,
         exact_call_id=True,
         reasoning_field="thinking",
@@ -396,6 +405,8 @@ class MessagesDialect(Struct, frozen=True, kw_only=True):
     """The `anthropic_version` the host wants in the body, where it wants it there instead of in a header."""
     betas_in_body: bool = False
     """Takes the betas as the body's field `anthropic_beta` instead of as a header."""
+    stream_in_body: bool = True
+    """Reads from the body whether to stream, not only from the path."""
     url_sources: bool = True
     """Takes images and documents by URL and by file id, not only as data."""
 

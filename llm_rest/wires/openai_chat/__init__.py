@@ -1,0 +1,32 @@
+"""The wire of Chat Completions, as OpenAI and some forty hosts serve it.
+
+Follows `POST /v1/chat/completions` of the OpenAI reference and the references of the hosts (read 2026-11-20). How a host
+departs from it is a `ChatDialect`; `CHAT_HOSTS` in `dialects.py` has those we know.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .errors import decode_error, encode_error
+from .request import decode_request, encode_request, route
+from .response import decode_response, encode_response
+from .types import EVENT, REQUEST, RESPONSE
+
+FRAMING: Literal["sse", "ndjson"] = "sse"
+END: bytes | None = b"[DONE]"
+
+__all__ = [
+    "END",
+    "EVENT",
+    "FRAMING",
+    "REQUEST",
+    "RESPONSE",
+    "decode_error",
+    "decode_request",
+    "decode_response",
+    "encode_error",
+    "encode_request",
+    "encode_response",
+    "route",
+]

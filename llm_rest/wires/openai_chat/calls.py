@@ -1,0 +1,227 @@
+"""The calls of tools and their ids, both ways.
+
+A well-formed call is translated as it stands; any other is read by `responses/repair.py`, and how it was spelled is kept so
+that the same document comes out again. Before changing this file, know that a call and its output are tied by the id alone:
+whatever is done to one is done to the other. Follows the Chat Completions reference (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from ...responses.carriers import digest
+from ...responses.items import CustomToolCall, Direct, FunctionCall
+from ...responses.leftovers import SPELLING
+from ...responses.repair import derived_call_id, repair_call
+from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
+from ...unknown import Opt, extras, given
+from . import types
+from .content import put_back
+from .types import Json
+
+if TYPE_CHECKING:
+    from ...dialects import ChatDialect
+    from ...losses import Losses
+    from ...responses.request import Request
+
+Call = FunctionCall | CustomToolCall
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+EMPTY = ("", "null")
+"""What hosts write for no arguments, beside leaving them out."""
+
+_OBJECTS = msgspec.json.Decoder(dict[str, Raw])
+_TEXT_OF_INPUT = msgspec.json.Decoder(dict[str, str])
+
+
+class Sent(NamedTuple):
+    """Which tool a name on the wire stands for."""
+
+    name: str
+    namespace: Opt[str] = UNSET
+    custom: bool = False
+
+
+def qualified(name: str, namespace: Opt[str]) -> str:
+    """The name of a tool on a wire without namespaces."""
+    return f"{namespace}__{name}" if given(namespace) else name
+
+
+def names_sent(request: Request | None, dialect: ChatDialect) -> dict[str, Sent]:
+    """What the names in the calls of an answer stand for, where they were sent under another name or as another kind."""
+    sent: dict[str, Sent] = {}
+    tools = request.tools if request is not None else None
+    for tool in tools or ():
+        if isinstance(tool, NamespaceTool):
+            for inner in tool.tools:
+                if isinstance(inner, FunctionTool | CustomTool):
+                    custom = isinstance(inner, CustomTool) and not dialect.custom_tools
+                    sent[qualified(inner.name, tool.name)] = Sent(inner.name, tool.name, custom)
+        elif isinstance(tool, CustomTool) and not dialect.custom_tools:
+            sent[tool.name] = Sent(tool.name, custom=True)
+    return sent
+
+
+def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
+    """The id of a call as the host can take it: the same where it fits, else the same other one every time."""
+    if not dialect.exact_call_id:
+        return call_id if 0 < len(call_id) <= dialect.longest_call_id else f"call_{digest(call_id)}"
+    if len(call_id) == dialect.longest_call_id and call_id.isascii() and call_id.isalnum():
+        return call_id
+    number, short = int(digest(call_id), 16), ""
+    for _ in range(dialect.longest_call_id):
+        number, digit = divmod(number, len(_DIGITS))
+        short += _DIGITS[digit]
+    return short
+
+
+# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+
+
+def encode_call(item: Call, dialect: ChatDialect, path: str, lost: Losses, *, answer: bool = False) -> types.ToolCall:
+    """The call as this wire spells it. In an `answer` its id goes to a client, which takes any."""
+    name, call_id = item.name, item.call_id if answer else fit_call_id(item.call_id, dialect)
+    if call_id != item.call_id:
+        lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
+    if given(item.namespace):
+        lost.emulated(f"{path}.namespace", f"a namespace, sent as the beginning of the name {item.namespace}__{name}")
+        name = qualified(name, item.namespace)
+    if given(item.caller) and not isinstance(item.caller, Direct):
+        lost.dropped(f"{path}.caller", "which program made the call")
+    if item.async_:
+        lost.dropped(f"{path}.async", "that the call runs in the background")
+    if isinstance(item, FunctionCall):
+        body = types.FunctionBody(name=name, arguments=item.arguments)
+        return types.ToolCall(id=call_id, type="function", function=body)
+    if dialect.custom_tools:
+        return types.ToolCall(id=call_id, type="custom", custom=types.CustomBody(name=name, input=item.input))
+    lost.emulated(path, "a call with free text, sent as a function with one text")
+    text = msgspec.json.encode({"input": item.input}).decode()
+    return types.ToolCall(id=call_id, type="function", function=types.FunctionBody(name=name, arguments=text))
+
+
+def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
+    """The call written as its document had it; `left` is what `decode_call` kept."""
+    spelling: Json = left.get(SPELLING, {})
+    if "id" in spelling:
+        call.id = absent(spelling["id"])
+    if "type" in spelling:
+        call.type = absent(spelling["type"])
+    body = call.function
+    if given(body) and isinstance(body.arguments, str) and "arguments" in spelling:
+        sent = spelling["arguments"]
+        if sent == {"object": True}:
+            body.arguments = _object(body.arguments)
+        elif body.arguments == "{}":
+            body.arguments = absent(sent)
+    if given(body) and "flat" in spelling:
+        call = types.ToolCall(id=call.id, type=call.type, name=body.name, arguments=body.arguments)
+    return put_back(call, {name: value for name, value in left.items() if name != SPELLING})
+
+
+def _object(text: str) -> Any:
+    try:
+        return _OBJECTS.decode(text)
+    except msgspec.MsgspecError:
+        return text
+
+
+# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+
+ABSENT: Json = {"absent": True}
+"""How a leftover says that a field was not there, which null would not."""
+
+
+def absent(value: Any) -> Any:
+    """The value of a leftover."""
+    return UNSET if value == ABSENT else value
+
+
+def decode_call(
+    call: types.ToolCall, dialect: ChatDialect, origin: str, position: int, path: str, lost: Losses
+) -> tuple[Call, Json]:
+    """The call as an item, and what the document said about it beyond that.
+
+    `origin` names the document and `position` the place in it, for an id where the call has none.
+    """
+    body = call.function
+    if (
+        call.type == "function"
+        and call.id
+        and body
+        and body.name
+        and isinstance(body.arguments, str)
+        and body.arguments not in EMPTY
+        and call.id != "null"
+    ):
+        return FunctionCall(call_id=call.id, name=body.name, arguments=body.arguments), _rest(call)
+    plain = _plain(call)
+    if dialect.untyped_calls and call.type is UNSET:
+        plain["type"] = "function"
+    found = repair_call(plain, call_id=derived_call_id(origin, position), nested=True)
+    for fault in found.faults:
+        lost.changed(path, fault)
+    left = _rest(call)
+    if spelling := _spelling(call, found.text, found.call_id):
+        left[SPELLING] = spelling
+    return found.item(), left
+
+
+def _rest(call: types.ToolCall) -> Json:
+    left: Json = {}
+    if call.index is not UNSET:
+        left["index"] = call.index
+    if given(call.function) and call.custom is not UNSET and call.type != "custom":
+        left["custom"] = msgspec.to_builtins(call.custom)
+    if unknown := extras(call):
+        left.update(unknown)
+    if given(call.function) and (unknown := extras(call.function)):
+        left["function"] = unknown
+    return left
+
+
+def _spelling(call: types.ToolCall, text: str, call_id: str) -> Json:
+    spelling: Json = {}
+    if call.id != call_id:
+        spelling["id"] = ABSENT if call.id is UNSET else call.id
+    if call.type not in ("function", "custom"):
+        spelling["type"] = ABSENT if call.type is UNSET else call.type
+    body = call.function if given(call.function) else call
+    if call.function is UNSET and call.custom is UNSET:
+        spelling["flat"] = True
+    if call.custom is UNSET and body.arguments != text:
+        sent = body.arguments
+        spelling["arguments"] = {"object": True} if isinstance(sent, dict) else ABSENT if sent is UNSET else sent
+    return spelling
+
+
+def _plain(call: types.ToolCall) -> Json:
+    """The call as plain values, except that arguments keep their spelling."""
+    plain: Json = {}
+    for name in ("id", "type", "name", "arguments"):
+        if (value := getattr(call, name)) is not UNSET:
+            plain[name] = value
+    if given(call.function):
+        plain["function"] = {"name": call.function.name, "arguments": call.function.arguments}
+    if given(call.custom) and call.type != "function":
+        plain["custom"] = {"name": call.custom.name, "input": call.custom.input}
+    return plain
+
+
+def undo(item: Call, sent: dict[str, Sent], path: str, lost: Losses) -> Call:
+    """The call under the name, and of the kind, that its tool has in the request."""
+    meant = sent.get(item.name)
+    if meant is None:
+        return item
+    if not meant.custom or not isinstance(item, FunctionCall):
+        item.name, item.namespace = meant.name, meant.namespace
+        return item
+    try:
+        text = _TEXT_OF_INPUT.decode(item.arguments)["input"]
+    except (msgspec.MsgspecError, KeyError):
+        lost.changed(path, "arguments without the text that was asked for, taken as the text")
+        text = item.arguments
+    return CustomToolCall(call_id=item.call_id, name=meant.name, namespace=meant.namespace, input=text)

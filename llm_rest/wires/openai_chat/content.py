@@ -1,0 +1,294 @@
+"""The content of messages: text, images, files and sound, both ways.
+
+One arm per kind and direction. What a host does not take is a fact of its dialect (`parts`, `details`, `cache_mark`);
+a medium that cannot be sent is refused rather than left out, because an answer about an image nobody saw helps nobody.
+Before changing this file, know that a string stays a string and a list a list. Follows the content parts of the Chat
+Completions reference and Mistral's own (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
+from msgspec import UNSET
+
+from ...responses.leftovers import SPELLING, own, report_foreign
+from ...responses.parts import (
+    AudioData,
+    CacheBreakpoint,
+    ComputerScreenshot,
+    ContentPart,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputText,
+    InputVideo,
+    OutputText,
+    PlainText,
+    ReasoningText,
+    RefusalPart,
+    SummaryText,
+)
+from ...unknown import Model, Unknown, base, extras, given, with_extras
+from . import types
+from .types import WIRE, AnyPart, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...dialects import ChatDialect
+    from ...losses import Losses
+
+S = TypeVar("S", bound=Model)
+
+KNOWN = frozenset(
+    {
+        InputText,
+        InputImage,
+        InputFile,
+        InputVideo,
+        InputAudio,
+        OutputText,
+        RefusalPart,
+        SummaryText,
+        ReasoningText,
+        PlainText,
+        ComputerScreenshot,
+    }
+)
+
+FOREIGN = f"{WIRE}:"
+"""Stands before the kind of a part that only this wire knows, so that it is not taken for one of Responses."""
+
+
+def put_back(model: S, fields: Json) -> S:
+    """`model` with the fields of a leftover; what it already says itself stays."""
+    unknown: Json = {}
+    for name, value in fields.items():
+        if name not in model.__struct_fields__:
+            unknown[name] = value
+        elif (inner := getattr(model, name)) is UNSET:
+            setattr(model, name, value)
+        elif isinstance(inner, Model) and isinstance(value, dict):
+            setattr(model, name, put_back(inner, cast("Json", value)))
+    return with_extras(model, {**extras(model), **unknown}) if unknown else model
+
+
+def known(value: S, path: str, lost: Losses) -> S:
+    """The item or part without the fields that its struct does not declare, which are reported."""
+    unknown = extras(value)
+    for name in unknown:
+        lost.dropped(f"{path}.{name}", "a field only a Responses host would know")
+    return base(value) if unknown else value
+
+
+# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+
+
+def encode_parts(parts: Sequence[ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
+    """The parts as this wire spells them, without those the host cannot take."""
+    encoded: list[AnyPart] = []
+    for j, part in enumerate(parts):
+        made = _encode_part(part, dialect, f"{path}[{j}]", lost)
+        if made is not None:
+            encoded.append(made)
+    return encoded
+
+
+def _encode_part(part: ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
+    if isinstance(part, Unknown):
+        if part.type.startswith(FOREIGN):
+            return Unknown({**part, "type": part.type.removeprefix(FOREIGN)})
+        lost.dropped(path, f"a part of type {part.type!r}")
+        return None
+    if type(part) not in KNOWN:
+        part = known(part, path, lost)
+    made = _encode_known(part, dialect, path, lost)
+    if part.leftovers is not UNSET and made is not None:
+        report_foreign(part.leftovers, WIRE, path, lost)
+        left = own(part.leftovers, WIRE)
+        if SPELLING in left:
+            _bare(made)
+            left = {name: value for name, value in left.items() if name != SPELLING}
+        made = put_back(made, left)
+    return made
+
+
+def _bare(made: types.KnownPart) -> None:
+    """Write an image or sound as a bare string."""
+    match made:
+        case types.Image(image_url=types.ImageUrl(url=url)):
+            made.image_url = url
+        case types.Audio(input_audio=AudioData(data=data)):
+            made.input_audio = data
+        case _:
+            return
+
+
+def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> types.KnownPart | None:
+    match part:
+        case InputText(text=text):
+            made = types.Text(text=text)
+            if given(part.prompt_cache_breakpoint):
+                _mark(made, part.prompt_cache_breakpoint, dialect, path, lost)
+            return made
+        case InputImage():
+            return _encode_image(part, dialect, path, lost)
+        case InputFile():
+            return _encode_file(part, dialect, path, lost)
+        case InputAudio(input_audio=sound):
+            if "input_audio" in dialect.parts:
+                return types.Audio(input_audio=sound)
+            if "audio_text" in dialect.parts:
+                return types.Audio(input_audio=sound.data)
+            lost.refused(path, "sound, which this host does not take")
+        case InputVideo(video_url=url):
+            if "video_url" in dialect.parts:
+                return types.Video(video_url=types.VideoUrl(url=url))
+            lost.refused(path, "a video, which this host does not take")
+        case OutputText(text=text) | PlainText(text=text):
+            return types.Text(text=text)
+        case SummaryText(text=text) | ReasoningText(text=text) | RefusalPart(refusal=text):
+            lost.changed(path, f"{part.__struct_config__.tag} sent as plain text")
+            return types.Text(text=text)
+        case _:
+            lost.refused(path, "a screenshot, which this wire has no part for")
+    return None
+
+
+def _encode_image(part: InputImage, dialect: ChatDialect, path: str, lost: Losses) -> types.Image | None:
+    url = part.image_url
+    if not given(url):
+        lost.refused(path, "an image given by file id, which this wire has no field for")
+        return None
+    kind = "image_data" if url.startswith("data:") else "image_url"
+    if kind not in dialect.parts:
+        lost.refused(path, f"an image {'as data' if kind == 'image_data' else 'by URL'}, which this host does not take")
+        return None
+    image = types.ImageUrl(url=url)
+    if given(part.detail) and part.detail not in dialect.details:
+        lost.dropped(f"{path}.detail", f"the detail {part.detail!r}, which this host does not know")
+    else:
+        image.detail = part.detail
+    made = types.Image(image_url=image)
+    if given(part.prompt_cache_breakpoint):
+        _mark(made, part.prompt_cache_breakpoint, dialect, path, lost)
+    return made
+
+
+def _encode_file(part: InputFile, dialect: ChatDialect, path: str, lost: Losses) -> types.File | types.Document | None:
+    if given(part.detail):
+        lost.dropped(f"{path}.detail", "how closely to look at a file")
+    made: types.File | types.Document
+    if given(part.file_data) and "file_data" in dialect.parts:
+        made = types.File(file=types.FileData(file_data=part.file_data, filename=part.filename))
+    elif given(part.file_id) and "file_id" in dialect.parts:
+        made = types.File(file=types.FileData(file_id=part.file_id, filename=part.filename))
+    elif given(part.file_url) and "file_url" in dialect.parts and dialect.documents_by_url:
+        made = types.Document(document_url=part.file_url, document_name=part.filename)
+    elif given(part.file_url) and "file_url" in dialect.parts:
+        made = types.File(file=types.FileData(file_data=part.file_url, filename=part.filename))
+    else:
+        lost.refused(path, "a file, in a form this host does not take")
+        return None
+    if given(part.prompt_cache_breakpoint):
+        _mark(made, part.prompt_cache_breakpoint, dialect, path, lost)
+    return made
+
+
+def _mark(made: types.Part, mark: CacheBreakpoint, dialect: ChatDialect, path: str, lost: Losses) -> None:
+    match dialect.cache_mark:
+        case "prompt_cache_breakpoint":
+            made.prompt_cache_breakpoint = mark
+        case "cache_control":
+            made.cache_control = {"type": "ephemeral", **({"ttl": mark.ttl} if given(mark.ttl) else {})}
+        case "":
+            lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not take")
+
+
+# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+
+
+def decode_parts(parts: Sequence[AnyPart], dialect: ChatDialect, *, spoken: bool = False) -> list[ContentPart]:
+    """The parts as Responses spells them; `spoken` tells whether the assistant said them."""
+    return [_decode_part(part, dialect, spoken) for part in parts]
+
+
+def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> ContentPart:
+    if isinstance(part, Unknown):
+        return Unknown({**part, "type": FOREIGN + part.type})
+    left: Json = {}
+    made = _decode_known(part, dialect, spoken, left)
+    if isinstance(made, Unknown):
+        return made
+    _decode_mark(part, made, dialect, left)
+    left.update(extras(part))
+    if left:
+        made.leftovers = {WIRE: left}
+    return made
+
+
+def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, left: Json) -> ContentPart:
+    """The part without its cache mark; what has no place in it goes to `left`."""
+    match part:
+        case types.Text(text=text):
+            if part.image_url is not UNSET:
+                left["image_url"] = part.image_url
+            return OutputText(text=text) if spoken else InputText(text=text)
+        case types.Image(image_url=image):
+            if part.text is not UNSET:
+                left["text"] = part.text
+            if isinstance(image, str):
+                left[SPELLING] = {"bare": True}
+                return InputImage(image_url=image)
+            _keep("image_url", image, left)
+            return InputImage(image_url=image.url, detail=image.detail)
+        case types.File(file=file):
+            _keep("file", file, left)
+            if given(file.file_data) and file.file_data.startswith("http") and _files_by_url(dialect):
+                return InputFile(file_url=file.file_data, file_id=file.file_id, filename=file.filename)
+            return InputFile(file_data=file.file_data, file_id=file.file_id, filename=file.filename)
+        case types.Audio(input_audio=sound):
+            if isinstance(sound, str):
+                left[SPELLING] = {"bare": True}
+                return InputAudio(input_audio=AudioData(data=sound, format=""))
+            return InputAudio(input_audio=sound)
+        case types.Refusal(refusal=refusal):
+            return RefusalPart(refusal=refusal)
+        case types.Document(document_url=url) if dialect.documents_by_url:
+            return InputFile(file_url=url, filename=part.document_name)
+        case types.Video(video_url=types.VideoUrl() as video) if "video_url" in dialect.parts:
+            _keep("video_url", video, left)
+            return InputVideo(video_url=video.url)
+        case _:
+            plain: Json = msgspec.to_builtins(part)
+            return Unknown({**plain, "type": FOREIGN + plain["type"]})
+
+
+def _keep(name: str, inner: Model, left: Json) -> None:
+    """Keep what the object below `name` holds that its struct does not declare."""
+    if unknown := extras(inner):
+        left[name] = unknown
+
+
+def _files_by_url(dialect: ChatDialect) -> bool:
+    return "file_url" in dialect.parts and not dialect.documents_by_url
+
+
+def _decode_mark(part: types.Part, made: ContentPart, dialect: ChatDialect, left: Json) -> None:
+    mark, control = part.prompt_cache_breakpoint, part.cache_control
+    if mark is UNSET and control is UNSET:
+        return
+    taker = made if isinstance(made, InputText | InputImage | InputFile) else None
+    if mark is not UNSET:
+        if taker and dialect.cache_mark == "prompt_cache_breakpoint":
+            taker.prompt_cache_breakpoint = mark
+        else:
+            left["prompt_cache_breakpoint"] = msgspec.to_builtins(mark)
+    if control is not UNSET:
+        known_form = control and control.keys() <= {"type", "ttl"} and control.get("type") == "ephemeral"
+        if taker and known_form and dialect.cache_mark == "cache_control":
+            taker.prompt_cache_breakpoint = CacheBreakpoint(ttl=(control or {}).get("ttl", UNSET))
+        else:
+            left["cache_control"] = control

@@ -1,0 +1,275 @@
+"""What the assistant thought: text that anybody may read, and state that only its issuer can use.
+
+Hosts put the text into `reasoning_content`, `reasoning`, `reasoning_details`, a `thinking` part or `<think>` tags, and
+Gemini hangs signatures on calls and messages. The visible text becomes a `reasoning` item; what has to go back and cannot
+be seen rides in its envelope. Before changing this file, know that text goes back only to the host that issued it, and that
+signed state goes back only with the text it was made for. Follows the references of DeepSeek, OpenRouter, Mistral and
+Google's compatible endpoint (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec import UNSET, Struct, field
+
+from ...responses.carriers import digest, seal, unseal
+from ...responses.items import Reasoning
+from ...responses.parts import ReasoningText, SummaryText
+from ...unknown import Opt, Unknown, given
+from .types import WIRE, AnyPart, Json, Spoken, Text, Thinking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...dialects import ChatDialect
+    from ...losses import Losses
+
+Place = Literal["reasoning_content", "reasoning", "reasoning_details", "thinking", "think"]
+
+OURS = "llm_rest"
+"""The format of the `reasoning_details` in which we show state of other issuers to clients, who hand it back."""
+
+_SHOWN = {"reasoning.text": "text", "reasoning.summary": "summary"}
+"""The kinds of `reasoning_details` that can be read, and the field that holds their text."""
+
+_TAGS = re.compile(r"<think>(.*?)</think>(\s*)(.*)", re.DOTALL)
+
+
+# --- the contents of our envelopes ----------------------------------------------------------------------------------
+
+
+class Thought(Struct, tag="thought", omit_defaults=True):
+    """Where a host put the text of a reasoning item, and what it attached to it.
+
+    `shown` is the digest of the text. In `details` a text that is shown stands as `true`. `signature` and `closed` are
+    fields of a `thinking` part, which is `bare` where it held a string; `gap` stood between `</think>` and the text.
+    """
+
+    place: Place
+    shown: str
+    details: list[Json] = field(default_factory=list[Json])
+    signature: str | None = None
+    closed: bool | None = None
+    bare: bool = False
+    gap: str = ""
+
+
+class CallState(Struct, tag="call"):
+    """What a host attached to a call."""
+
+    call_id: str
+    extra_content: Json
+
+
+class MessageState(Struct, tag="message", omit_defaults=True):
+    """What a host attached to a message; `shown` is the digest of its text, empty where it had none."""
+
+    shown: str = ""
+    extra_content: Json | None = None
+    thought_signature: str | None = None
+
+
+State = Thought | CallState | MessageState
+
+
+def state_of(item: Reasoning, dialect: ChatDialect) -> State | None:
+    """What the host behind `dialect` attached; `None` where it did not issue the item."""
+    sealed = item.encrypted_content
+    return unseal(sealed, WIRE, dialect.issuer, State) if given(sealed) else None
+
+
+def carrier(state: CallState | MessageState, dialect: ChatDialect) -> Reasoning:
+    """An item that only carries state."""
+    return Reasoning(summary=[], encrypted_content=seal(WIRE, dialect.issuer, state))
+
+
+def texts(item: Reasoning) -> list[str]:
+    """Everything in the item that can be read."""
+    return [*_texts(item.summary), *_texts(item.content)]
+
+
+def _texts(parts: Opt[list[SummaryText] | list[ReasoningText]]) -> Iterator[str]:
+    return (part.text for part in parts) if parts else iter(())
+
+
+def text_of(item: Reasoning) -> str:
+    """What can be read in the item, as one text."""
+    return "\n\n".join(texts(item))
+
+
+# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+
+
+class Thoughts(NamedTuple):
+    """The reasoning items of a message, the fields that held their text, and the fields that mean nothing more."""
+
+    items: list[Reasoning]
+    places: list[str]
+    left: Json
+
+
+def decode_thoughts(said: Spoken, dialect: ChatDialect) -> Thoughts:
+    """The reasoning that stands in the fields of a message."""
+    items: list[Reasoning] = []
+    places: list[str] = []
+    left: Json = {}
+    details = said.reasoning_details
+    if given(details) and details:
+        items += _from_details(details, dialect)
+        places.append("reasoning_details")
+    elif details is not UNSET:
+        left["reasoning_details"] = details
+    for place in ("reasoning_content", "reasoning"):
+        text: str | None | Any = getattr(said, place)
+        if text is UNSET:
+            continue
+        shown = "\n\n".join(filter(None, map(text_of, items)))
+        if text and not shown:
+            items.append(thought(text, place, dialect))
+            places.append(place)
+        elif text and text == shown:
+            places.append(place)
+        else:
+            left[place] = text
+    return Thoughts(items, places, left)
+
+
+def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "") -> Reasoning:
+    """A reasoning item for a bare text; it is marked as the host's own where the host wants it back."""
+    item = Reasoning(summary=[], content=[ReasoningText(text=text)])
+    if dialect.replay_reasoning != "never":
+        item.encrypted_content = seal(WIRE, dialect.issuer, Thought(place=place, shown=digest(text), gap=gap))
+    return item
+
+
+def decode_thinking(part: Thinking, dialect: ChatDialect) -> Reasoning:
+    """The reasoning item for a `thinking` part."""
+    pieces = [part.thinking] if isinstance(part.thinking, str) else [_piece(piece) for piece in part.thinking]
+    item = Reasoning(summary=[], content=[ReasoningText(text=piece) for piece in pieces])
+    state = Thought(place="thinking", shown=digest(text_of(item)), bare=isinstance(part.thinking, str))
+    if given(part.signature):
+        state.signature = part.signature
+    if given(part.closed):
+        state.closed = part.closed
+    item.encrypted_content = seal(WIRE, dialect.issuer, state)
+    return item
+
+
+def _piece(piece: Text | Unknown) -> str:
+    return piece.text if isinstance(piece, Text) else ""
+
+
+def split_think(text: str) -> tuple[str, str, str] | None:
+    """The thought, the gap and the text of an answer that begins with `<think>`; `None` for any other."""
+    found = _TAGS.fullmatch(text)
+    return (found[1], found[2], found[3]) if found else None
+
+
+def _from_details(details: list[Json], dialect: ChatDialect) -> list[Reasoning]:
+    """One item for what the host itself issued, and one for each item of ours that a client hands back."""
+    items: dict[Any, Reasoning] = {}
+    hidden: list[Json] = []
+    for detail in details:
+        kind, ours = detail.get("type"), detail.get("format") == OURS
+        item = items.setdefault(detail.get("index") if ours else None, Reasoning(summary=[]))
+        name = _SHOWN.get(kind, "") if isinstance(kind, str) else ""
+        text = detail.get(name)
+        if isinstance(text, str) and text:
+            _show(item, kind, text)
+            detail = {**detail, name: True}
+        sealed = detail.get("data")
+        if ours and kind == "reasoning.encrypted" and isinstance(sealed, str):
+            item.encrypted_content = sealed
+        elif not ours:
+            hidden.append(detail)
+    if hidden:
+        own = items[None]
+        state = Thought(place="reasoning_details", shown=digest(text_of(own)), details=hidden)
+        own.encrypted_content = seal(WIRE, dialect.issuer, state)
+    return list(items.values())
+
+
+def _show(item: Reasoning, kind: Any, text: str) -> None:
+    if kind == "reasoning.summary":
+        item.summary = [*(item.summary or ()), SummaryText(text=text)]
+    else:
+        item.content = [*(item.content or ()), ReasoningText(text=text)]
+
+
+# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+
+
+def put_thought(said: Spoken, item: Reasoning, state: Thought, path: str, lost: Losses) -> None:
+    """Put what the host itself thought back where it stood in its message."""
+    text = text_of(item)
+    if digest(text) != state.shown:
+        if state.details or state.signature:
+            lost.dropped(f"{path}.encrypted_content", "signed reasoning, whose text was edited")
+        state = Thought(place=state.place, shown="", gap=state.gap)
+    match state.place:
+        case "reasoning_content" | "reasoning":
+            put_text(said, state.place, text)
+        case "reasoning_details":
+            shown = {"summary": _texts(item.summary), "text": _texts(item.content)}
+            details = [_shown_again(detail, shown) for detail in state.details] or plain_details(item)
+            said.reasoning_details = [*(said.reasoning_details or ()), *details]
+        case "thinking":
+            add_part(said, _thinking(item, state))
+        case "think":
+            put_tags(said, text, state.gap)
+
+
+def put_text(said: Spoken, place: str, text: str) -> None:
+    """Add a text to a reasoning field."""
+    before = getattr(said, place)
+    setattr(said, place, f"{before}\n\n{text}" if before else text)
+
+
+def put_tags(said: Spoken, text: str, gap: str) -> None:
+    """Put a thought in front of the text, between tags."""
+    tagged = f"<think>{text}</think>{gap}"
+    if isinstance(said.content, list):
+        said.content.insert(0, Text(text=tagged))
+    else:
+        said.content = tagged + (said.content or "")
+
+
+def add_part(said: Spoken, part: AnyPart) -> None:
+    """Add a part to the content, which becomes a list."""
+    if not isinstance(said.content, list):
+        said.content = [Text(text=said.content)] if said.content else []
+    said.content.append(part)
+
+
+def _shown_again(detail: Json, shown: dict[str, Iterator[str]]) -> Json:
+    """A detail as it came, with its text."""
+    for name, following in shown.items():
+        if detail.get(name) is True:
+            return {**detail, name: next(following, "")}
+    return detail
+
+
+def plain_details(item: Reasoning, **more: Any) -> list[Json]:
+    """What can be read in an item, as `reasoning_details`."""
+    return [
+        *({"type": "reasoning.summary", "summary": text, **more} for text in _texts(item.summary)),
+        *({"type": "reasoning.text", "text": text, **more} for text in _texts(item.content)),
+    ]
+
+
+def show_foreign(said: Spoken, item: Reasoning, sealed: str, index: int) -> None:
+    """Show a client the state of another issuer, in a form that comes back with the message."""
+    about: Json = {"format": OURS, "index": index}
+    details = [*plain_details(item, **about), {"type": "reasoning.encrypted", "data": sealed, **about}]
+    said.reasoning_details = [*(said.reasoning_details or ()), *details]
+
+
+def _thinking(item: Reasoning, state: Thought) -> Thinking:
+    part = Thinking(thinking=text_of(item) if state.bare else [Text(text=text) for text in texts(item)])
+    if state.signature is not None:
+        part.signature = state.signature
+    if state.closed is not None:
+        part.closed = state.closed
+    return part

@@ -1,0 +1,440 @@
+"""The answer, both ways: one choice with one message here, items in order in Responses.
+
+What describes this document only (fingerprints, timing, nulls) is a leftover of the response, under the names of the places
+it stood in: `choices[0]`, `choices[0].message`, `choices[1:]`. Before changing this file, know that an answer which came from
+this wire is written as it came, while any other is written as OpenAI writes its own. `finish_of`, `status_of`, `item_id` and
+`settle` serve streamed answers as well. Follows the chat completion object of the OpenAI reference (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from ...dialects import ChatDialect
+from ...losses import Loss, Losses
+from ...responses.carriers import digest
+from ...responses.echo import echo
+from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
+from ...responses.leftovers import SPELLING, own, report_foreign
+from ...responses.parts import Logprob, OutputText
+from ...responses.response import IncompleteDetails, Response, ResponseError
+from ...unknown import Opt, Unknown, extras, given
+from . import types
+from .calls import ABSENT, absent, names_sent, undo
+from .citations import as_list, decode_annotations, decode_citations, is_object
+from .content import known, put_back
+from .reasoning import CallState, MessageState, Thought, put_tags, put_text, show_foreign, state_of, text_of
+from .request import OPENAI
+from .spoken import Heard, Turn, decode_spoken
+from .types import WIRE, Json
+from .usage import decode_usage, encode_usage
+
+if TYPE_CHECKING:
+    from ...responses.request import Request
+
+CHOICE = "choices[0]"
+MESSAGE = "choices[0].message"
+CALLS = "choices[0].message.tool_calls"
+OTHERS = "choices[1:]"
+
+
+# --- why it ended ---------------------------------------------------------------------------------------------------
+
+
+class Ending(NamedTuple):
+    """How an answer ended, as Responses says it; `reason` says why it is incomplete or what failed."""
+
+    status: str
+    reason: str | None = None
+
+
+ENDINGS = {
+    "stop": Ending("completed"),
+    "tool_calls": Ending("completed"),
+    "function_call": Ending("completed"),
+    "eos": Ending("completed"),
+    "length": Ending("incomplete", "max_output_tokens"),
+    "model_length": Ending("incomplete", "max_output_tokens"),
+    "content_filter": Ending("incomplete", "content_filter"),
+    "sensitive": Ending("incomplete", "content_filter"),
+    "error": Ending("failed", "server_error"),
+    "insufficient_system_resource": Ending("failed", "server_error"),
+    "network_error": Ending("failed", "server_error"),
+}
+"""What the finish reasons mean. Where several mean the same, the way back takes OpenAI's own (`finish_of`)."""
+
+REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+
+
+def status_of(finish_reason: Opt[str], output: list[AnyItem]) -> Ending:
+    """How an answer with this finish reason ended. An unknown reason is kept, and nothing of the answer may be relied on."""
+    if not finish_reason:
+        return Ending("completed") if output else Ending("failed", "server_error")
+    return ENDINGS.get(finish_reason) or Ending("incomplete", finish_reason)
+
+
+def finish_of(status: str, reason: str | None, calls: bool) -> str:
+    """The finish reason that OpenAI would give."""
+    if status == "incomplete":
+        return REASONS.get(reason or "", "length")
+    if status == "failed":
+        return "error"
+    return "tool_calls" if calls else "stop"
+
+
+# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+
+_REST = tuple(
+    name
+    for name in types.Completion.__struct_fields__
+    if name not in ("id", "object", "created", "model", "usage", "service_tier", "moderation", "choices", "error")
+)
+_rest = attrgetter(*_REST)
+_NO_REST = (UNSET,) * len(_REST)
+_CHOICE_REST = tuple(
+    name for name in types.Choice.__struct_fields__ if name not in ("index", "finish_reason", "message")
+)
+_choice_rest = attrgetter(*_CHOICE_REST)
+_NO_CHOICE_REST = (UNSET,) * len(_CHOICE_REST)
+
+_PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
+
+
+def item_id(item: AnyItem, origin: str, position: int) -> str:
+    """The id of an item that the answer `origin` has at `position`, the same every time."""
+    return f"{_PREFIXES.get(type(item), 'item_')}{origin}_{position}"
+
+
+def settle(output: list[AnyItem], origin: str, ending: Ending) -> None:
+    """Give the items of an answer their ids and their status; of an answer that was cut, the last one was cut."""
+    for position, item in enumerate(output):
+        if not isinstance(item, Unknown):
+            item.id = item_id(item, origin, position)
+            item.status = "completed"
+    last = output[-1] if output else None
+    if ending.status != "completed" and last is not None and not isinstance(last, Unknown):
+        last.status = "incomplete"
+
+
+def decode_response(
+    body: types.Completion, *, request: Request | None = None, dialect: ChatDialect = OPENAI, now: float = 0
+) -> tuple[Response, list[Loss]]:
+    """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date."""
+    lost = Losses()
+    origin = body.id or f"resp_{digest(msgspec.json.encode(body).decode())}"
+    choice = body.choices[0] if body.choices else types.Choice()
+    message = choice.message if given(choice.message) else types.Answer()
+    heard = decode_spoken(message, dialect, origin, MESSAGE, lost, answer=True)
+    output = heard.items
+    if request is not None and (sent := names_sent(request, dialect)):
+        output = _undo(output, sent, lost)
+    ending = status_of(choice.finish_reason, output)
+    settle(output, origin, ending)
+    left = _leftovers(body, choice, message, heard)
+    if choice.finish_reason != finish_of(ending.status, ending.reason, bool(message.tool_calls)):
+        _keep_finish(choice.finish_reason, ending, left, lost)
+    if MESSAGE in left or "citations" in left:
+        _cite(output, left)
+    if choice.logprobs:
+        _add_logprobs(choice.logprobs, output, left)
+    response = Response(
+        id=origin,
+        created_at=int(body.created if given(body.created) else now),
+        status=ending.status,
+        model=body.model,
+        output=output,
+        service_tier=body.service_tier,
+        leftovers={WIRE: left},
+        **echo(request),
+    )
+    if body.usage is not UNSET:
+        response.usage = decode_usage(body.usage, dialect) if body.usage is not None else None
+    if body.moderation is not UNSET:
+        response.moderation = _unwrapped(body.moderation)
+    if ending.status == "incomplete":
+        response.incomplete_details = IncompleteDetails(reason=ending.reason)
+    elif ending.status == "failed":
+        response.error = ResponseError(code=ending.reason, message=f"the answer ended with {choice.finish_reason!r}")
+    return response, lost
+
+
+def _undo(output: list[AnyItem], sent: dict[str, Any], lost: Losses) -> list[AnyItem]:
+    return [
+        undo(item, sent, f"output[{i}]", lost) if isinstance(item, FunctionCall | CustomToolCall) else item
+        for i, item in enumerate(output)
+    ]
+
+
+def _leftovers(body: types.Completion, choice: types.Choice, message: types.Answer, heard: Heard) -> Json:
+    left: Json = {}
+    if (rest := _rest(body)) != _NO_REST:
+        left = {name: value for name, value in zip(_REST, rest, strict=True) if value is not UNSET}
+    left.update(extras(body))
+    if (rest := _choice_rest(choice)) != _NO_CHOICE_REST:
+        left[CHOICE] = {name: value for name, value in zip(_CHOICE_REST, rest, strict=True) if value is not UNSET}
+    if choice.index != 0 or extras(choice):
+        left[CHOICE] = {
+            **left.get(CHOICE, {}),
+            **extras(choice),
+            "index": ABSENT if choice.index is UNSET else choice.index,
+        }
+    if message.role != "assistant":
+        heard.left.setdefault(SPELLING, {})["role"] = ABSENT if message.role is UNSET else message.role
+    if heard.left:
+        left[MESSAGE] = heard.left
+    if any(heard.calls.values()):
+        left[CALLS] = {call_id: kept for call_id, kept in heard.calls.items() if kept}
+    if len(body.choices) != 1:
+        left[OTHERS] = msgspec.to_builtins(body.choices[1:])
+    _spell_document(body, choice, left)
+    return left
+
+
+def _spell_document(body: types.Completion, choice: types.Choice, left: Json) -> None:
+    spelling: Json = {}
+    if not body.id:
+        spelling["id"] = ABSENT if body.id is UNSET else body.id
+    if body.object != "chat.completion":
+        spelling["object"] = ABSENT if body.object is UNSET else body.object
+    if not isinstance(body.created, int):
+        spelling["created"] = ABSENT if body.created is UNSET else body.created
+    if body.error is not UNSET:
+        spelling["error"] = None
+    if not body.choices:
+        spelling["choices"] = []
+    elif not given(choice.message):
+        spelling["message"] = ABSENT if choice.message is UNSET else None
+    if spelling:
+        left[SPELLING] = spelling
+
+
+def _keep_finish(finish_reason: Opt[str], ending: Ending, left: Json, lost: Losses) -> None:
+    left.setdefault(CHOICE, {})["finish_reason"] = ABSENT if finish_reason is UNSET else finish_reason
+    if finish_reason and finish_reason not in ENDINGS:
+        lost.changed(f"{CHOICE}.finish_reason", f"the unknown reason {finish_reason!r}, taken for {ending.status}")
+    elif not finish_reason and ending.status == "failed":
+        lost.changed(f"{CHOICE}.finish_reason", "no reason and no output, taken for a failure")
+
+
+def _last_text(output: list[AnyItem]) -> OutputText | None:
+    for item in reversed(output):
+        if isinstance(item, Message) and isinstance(item.content, list):
+            for part in reversed(item.content):
+                if isinstance(part, OutputText):
+                    return part
+    return None
+
+
+def _cite(output: list[AnyItem], left: Json) -> None:
+    """Hang the sources on the text; a bare list of sources stays a leftover as well."""
+    message: Json = left.get(MESSAGE, {})
+    part = _last_text(output)
+    if part is None:
+        return
+    annotations = message.get("annotations")
+    if annotations:
+        part.annotations = decode_annotations(annotations)
+        del message["annotations"]
+    if left.get("citations"):
+        cited = decode_citations(left["citations"], left.get("search_results"))
+        part.annotations = [*(part.annotations or ()), *cited]
+
+
+def _add_logprobs(logprobs: Any, output: list[AnyItem], left: Json) -> None:
+    """Hang log probabilities of the text on it, where they have the form that OpenAI gives them."""
+    part = _last_text(output)
+    if part is None or not is_object(logprobs):
+        return
+    content = as_list(logprobs.get("content"))
+    try:
+        part.logprobs = [_filled(msgspec.convert(entry, Logprob)) for entry in content] or UNSET
+    except msgspec.ValidationError:
+        return
+    if _wrapped_logprobs(part) == logprobs:
+        del left[CHOICE]["logprobs"]
+
+
+def _filled(entry: Logprob) -> Logprob:
+    # Responses requires the bytes, which some hosts leave out.
+    for each in (entry, *(entry.top_logprobs or ())):
+        if each.bytes is None:
+            each.bytes = []
+    return entry
+
+
+def _wrapped_logprobs(part: OutputText) -> Json | None:
+    return {"content": msgspec.to_builtins(part.logprobs), "refusal": None} if part.logprobs else None
+
+
+def _unwrapped(moderation: Any) -> Any:
+    """Moderation without the level that this wire puts around the results."""
+    if not is_object(moderation):
+        return moderation
+    return {side: _results(value) for side, value in moderation.items()}
+
+
+def _results(value: Any) -> Any:
+    if is_object(value) and value.keys() == {"type", "model", "results"} and value["type"] == "moderation_results":
+        results = as_list(value["results"])
+        if results and all(is_object(result) and result.get("model") == value["model"] for result in results):
+            return results[0] if len(results) == 1 else results
+    return value
+
+
+# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+
+
+def encode_response(
+    response: Response, *, request: Request | None = None, dialect: ChatDialect = OPENAI
+) -> tuple[types.Completion, list[Loss]]:
+    """The answer as a host of this wire gives it; `request` tells which form its client expects."""
+    lost = Losses()
+    report_foreign(response.leftovers, WIRE, "", lost)
+    left = dict(own(response.leftovers, WIRE))
+    came = response.leftovers is not UNSET and WIRE in response.leftovers
+    legacy = request is not None and "functions" in own(request.leftovers, WIRE).get(SPELLING, {})
+    turn = _encode_output(response.output, left, legacy, dialect, lost)
+    said = turn.finish()
+    if not came:
+        _as_openai(said)
+    choice = types.Choice(index=0, message=said, finish_reason=_finish(response, left, bool(turn.calls), lost))
+    if not came:
+        choice.logprobs = None
+    for item in response.output:
+        if isinstance(item, Message) and (part := _last_text([item])) is not None and part.logprobs:
+            choice.logprobs = left.get(CHOICE, {}).get("logprobs", _wrapped_logprobs(part))
+    choice = put_back(choice, {k: v for k, v in left.get(CHOICE, {}).items() if k not in ("finish_reason", "index")})
+    if "index" in left.get(CHOICE, {}):
+        choice.index = absent(left[CHOICE]["index"])
+    body = types.Completion(
+        id=response.id,
+        object="chat.completion",
+        created=int(response.created_at) if given(response.created_at) else 0,
+        model=response.model,
+        choices=[choice, *(msgspec.convert(other, types.Choice) for other in as_list(left.get(OTHERS)))],
+        service_tier=response.service_tier,
+    )
+    if response.usage is not UNSET:
+        body.usage = encode_usage(response.usage, dialect, lost) if response.usage is not None else None
+    if response.moderation is not UNSET:
+        body.moderation = _wrapped(response.moderation)
+    _encode_ending(response, lost)
+    return _spelled_document(body, left), lost
+
+
+def _encode_output(
+    output: list[AnyItem], left: Json, legacy: bool, dialect: ChatDialect, lost: Losses
+) -> Turn[types.Answer]:
+    turn = Turn(types.Answer(role="assistant", content=None), dialect, lost, answer=True)
+    turn.left = dict(left.get(MESSAGE, {}))
+    turn.spelling = turn.left.pop(SPELLING, {})
+    calls: Json = left.get(CALLS, {})
+    attached: dict[str, Json] = {}
+    for i, item in enumerate(output):
+        path = f"output[{i}]"
+        if not isinstance(item, Unknown) and extras(item):
+            item = known(item, path, lost)
+        match item:
+            case Message():
+                turn.say(item, path)
+            case FunctionCall() | CustomToolCall():
+                kept = {SPELLING: {"legacy": True}} if legacy else calls.get(item.call_id, {})
+                made = turn.call(item, kept, path)
+                if item.call_id in attached:
+                    made.extra_content = attached[item.call_id]
+                elif "extra_content" in kept.get(SPELLING, {}):
+                    made.extra_content = absent(kept[SPELLING]["extra_content"])
+            case Reasoning():
+                state = state_of(item, dialect)
+                if isinstance(state, CallState):
+                    attached[state.call_id] = state.extra_content
+                elif isinstance(state, MessageState):
+                    turn.attach(state, path)
+                else:
+                    _show(turn, item, state, i, dialect, lost)
+            case _:
+                kind = item.type if isinstance(item, Unknown) else item.__struct_config__.tag
+                lost.dropped(path, f"{kind!r}, which this wire has no place for")
+        if not isinstance(item, Unknown):
+            report_foreign(item.leftovers, WIRE, path, lost)
+    return turn
+
+
+def _show(
+    turn: Turn[types.Answer], item: Reasoning, state: Thought | None, i: int, dialect: ChatDialect, lost: Losses
+) -> None:
+    """Show what the model thought, where the host's answers show it, or where most hosts' do."""
+    text, path = text_of(item), f"output[{i}]"
+    if (turn.has_text or turn.calls) and text and "parts" not in turn.spelling:
+        lost.changed(path, "reasoning between texts or calls, shown before them")
+    places: list[str] = turn.spelling.get("reasoning", {}).get("places", [])
+    if state is not None:
+        turn.think(item, state, path)
+        places = [place for place in places if place != state.place]
+    elif "think" in turn.spelling:
+        put_tags(turn.said, text, turn.spelling["think"])
+        return
+    elif not places and text:
+        turn.think(item, Thought(place=dialect.reasoning_field or "reasoning_content", shown=""), path)
+    for place in places:
+        if place != "reasoning_details" and text:
+            put_text(turn.said, place, text)
+    if state is None and given(item.encrypted_content):
+        show_foreign(turn.said, item, item.encrypted_content, i)
+
+
+def _as_openai(said: types.Answer) -> None:
+    """Write the nulls that OpenAI writes."""
+    if said.refusal is UNSET:
+        said.refusal = None
+    if said.annotations is UNSET:
+        said.annotations = []
+
+
+def _finish(response: Response, left: Json, calls: bool, lost: Losses) -> Opt[str]:
+    details = response.incomplete_details
+    reason = details.reason if given(details) and given(details.reason) else None
+    sent = left.get(CHOICE, {}).get("finish_reason", "")
+    if sent != "" or "finish_reason" in left.get(CHOICE, {}):
+        raw: Opt[str] = absent(sent)
+        if status_of(raw, response.output).status == response.status:
+            return raw
+    if response.status == "incomplete" and reason not in REASONS:
+        lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
+    return finish_of(response.status, reason, calls)
+
+
+def _encode_ending(response: Response, lost: Losses) -> None:
+    if response.status == "failed" and WIRE not in (response.leftovers or {}):
+        lost.refused("status", "a failed answer, which this wire tells as an error")
+    elif response.status not in ("completed", "incomplete", "failed"):
+        lost.refused("status", f"an answer that is {response.status}, which this wire cannot tell")
+
+
+def _wrapped(moderation: Any) -> Any:
+    if not is_object(moderation):
+        return moderation
+    return {side: _wrapped_results(value) for side, value in moderation.items()}
+
+
+def _wrapped_results(value: Any) -> Any:
+    results: list[Any] = as_list(value) or [value]
+    if all(is_object(result) and result.get("type") == "moderation_result" for result in results):
+        return {"type": "moderation_results", "model": results[0].get("model"), "results": results}
+    return value
+
+
+def _spelled_document(body: types.Completion, left: Json) -> types.Completion:
+    spelling: Json = left.pop(SPELLING, {})
+    for name in ("id", "object", "created", "error", "choices"):
+        if name in spelling:
+            setattr(body, name, absent(spelling[name]))
+    if "message" in spelling:
+        body.choices[0].message = absent(spelling["message"])
+    for place in (CHOICE, MESSAGE, CALLS, OTHERS):
+        left.pop(place, None)
+    return put_back(body, left)

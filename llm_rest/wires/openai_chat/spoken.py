@@ -1,0 +1,345 @@
+"""What the assistant said, as one message of this wire and as several items of Responses, both ways.
+
+The same message stands in a request (as history) and in an answer; both directions of both use this file. Before changing
+it, know that a message holds its thoughts, one text and its calls in this order: items in another order are joined, and the
+lost order is reported. Follows the assistant message of the Chat Completions reference (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from msgspec import UNSET
+
+from ...responses.carriers import digest
+from ...responses.items import AnyItem, Message, Reasoning
+from ...responses.leftovers import SPELLING
+from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
+from ...responses.repair import derived_call_id
+from ...unknown import Opt, Unknown, extras, given
+from . import types
+from .calls import ABSENT, Call, absent, decode_call, encode_call, spell_call
+from .citations import encode_annotations
+from .content import FOREIGN, decode_parts, encode_parts, put_back
+from .reasoning import (
+    CallState,
+    MessageState,
+    Thought,
+    carrier,
+    decode_thinking,
+    decode_thoughts,
+    put_thought,
+    split_think,
+    thought,
+)
+from .types import Json, Spoken, Text, Thinking
+
+if TYPE_CHECKING:
+    from ...dialects import ChatDialect
+    from ...losses import Losses
+
+S = TypeVar("S", bound=Spoken)
+
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
+_LEFT = ("audio", "images", "executed_tools", "channel", "annotations")
+_RARE = (*_THOUGHTS, "extra_content", "thought_signature", "function_call", *_LEFT)
+_rare = attrgetter(*_RARE)
+_NOTHING_RARE = (UNSET,) * len(_RARE)
+
+
+class Heard(NamedTuple):
+    """A message taken apart: its items, the calls' leftovers by call id, and the message's own."""
+
+    items: list[AnyItem]
+    calls: dict[str, Json]
+    left: Json
+
+
+# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+
+
+def decode_spoken(
+    said: Spoken, dialect: ChatDialect, origin: str, path: str, lost: Losses, *, answer: bool = False
+) -> Heard:
+    """The items of a message. In an `answer` text becomes a part; in a request a string stays a string."""
+    heard = Heard([], {}, {})
+    if _rare(said) != _NOTHING_RARE:
+        _decode_rare(said, dialect, heard, answer)
+    if unknown := extras(said):
+        heard.left.update(unknown)
+    refusal = said.refusal
+    if refusal is not UNSET and not refusal:
+        heard.left["refusal"] = refusal
+    _decode_content(said.content, refusal or "", dialect, heard, answer)
+    if said.extra_content is not UNSET or said.thought_signature is not UNSET:
+        _decode_state(said, dialect, heard)
+    if said.tool_calls:
+        _decode_calls(said.tool_calls, dialect, origin, path, heard, lost)
+    elif said.tool_calls is not UNSET:
+        heard.left["tool_calls"] = said.tool_calls
+    if said.function_call and said.function_call.name:
+        _decode_legacy(said.function_call, dialect, origin, path, heard, lost)
+    if said.content is UNSET:
+        _spelling(heard.left)["content"] = ABSENT
+    return heard
+
+
+def _spelling(left: Json) -> Json:
+    found: Json = left.setdefault(SPELLING, {})
+    return found
+
+
+def _decode_rare(said: Spoken, dialect: ChatDialect, heard: Heard, answer: bool) -> None:
+    thoughts = decode_thoughts(said, dialect)
+    heard.items.extend(thoughts.items)
+    heard.left.update(thoughts.left)
+    unmarked = dialect.replay_reasoning == "never" and not answer
+    if thoughts.places and (unmarked or thoughts.places != [dialect.reasoning_field]):
+        _spelling(heard.left)["reasoning"] = {"issuer": dialect.issuer, "places": thoughts.places}
+    for name in _LEFT:
+        if (value := getattr(said, name)) is not UNSET:
+            heard.left[name] = value
+    call = said.function_call
+    if call is not UNSET and not (call and call.name):
+        heard.left["function_call"] = {"name": call.name, "arguments": call.arguments} if call else None
+
+
+def _decode_content(
+    content: Opt[types.Content], refusal: str, dialect: ChatDialect, heard: Heard, answer: bool
+) -> None:
+    if isinstance(content, list):
+        _decode_list(content, dialect, heard)
+        if refusal:
+            heard.items.append(Message(role="assistant", content=[RefusalPart(refusal=refusal)]))
+        return
+    if content and dialect.think_tags and answer and (found := split_think(content)):
+        shown, gap, content = found
+        heard.items.append(thought(shown, "think", dialect, gap))
+        _spelling(heard.left)["think"] = gap
+    if refusal:
+        parts: list[ContentPart] = [OutputText(text=content, annotations=[])] if content else []
+        heard.items.append(Message(role="assistant", content=[*parts, RefusalPart(refusal=refusal)]))
+    elif content:
+        said: str | list[ContentPart] = [OutputText(text=content, annotations=[])] if answer else content
+        heard.items.append(Message(role="assistant", content=said))
+    if content == "":
+        _spelling(heard.left)["content"] = ""
+
+
+def _decode_list(content: list[types.AnyPart], dialect: ChatDialect, heard: Heard) -> None:
+    """Thinking parts become items; what stands between two of them becomes a message."""
+    kept: list[types.AnyPart] = []
+    _spelling(heard.left)["parts"] = True
+    for part in [*content, None]:
+        if part is not None and not isinstance(part, Thinking):
+            kept.append(part)
+            continue
+        if kept:
+            heard.items.append(Message(role="assistant", content=decode_parts(kept, dialect, spoken=True)))
+            kept = []
+        if part is not None:
+            heard.items.append(decode_thinking(part, dialect))
+
+
+def _decode_calls(
+    calls: list[types.ToolCall], dialect: ChatDialect, origin: str, path: str, heard: Heard, lost: Losses
+) -> None:
+    for position, call in enumerate(calls):
+        item, left = decode_call(call, dialect, origin, position, f"{path}.tool_calls[{position}]", lost)
+        if item.call_id in heard.calls:
+            lost.changed(f"{path}.tool_calls[{position}]", f"a second call of the id {item.call_id!r}")
+            left.setdefault(SPELLING, {})["id"] = call.id
+            item.call_id = derived_call_id(origin, position)
+        if call.extra_content and call.extra_content != dialect.missing_call_state:
+            heard.items.append(carrier(CallState(call_id=item.call_id, extra_content=call.extra_content), dialect))
+        elif dialect.missing_call_state:
+            left.setdefault(SPELLING, {})["extra_content"] = (
+                ABSENT if call.extra_content is UNSET else call.extra_content
+            )
+        heard.calls[item.call_id] = left
+        heard.items.append(item)
+
+
+def _decode_legacy(
+    call: types.FunctionBody, dialect: ChatDialect, origin: str, path: str, heard: Heard, lost: Losses
+) -> None:
+    modern = types.ToolCall(type="function", function=call)
+    item, left = decode_call(modern, dialect, origin, 0, f"{path}.function_call", lost)
+    left[SPELLING] = {**left.get(SPELLING, {}), "legacy": True}
+    heard.calls[item.call_id] = left
+    heard.items.append(item)
+
+
+def _decode_state(said: Spoken, dialect: ChatDialect, heard: Heard) -> None:
+    texts = [item for item in heard.items if isinstance(item, Message)]
+    state = MessageState(shown=digest(text_said(texts[-1])) if texts else "")
+    if given(said.extra_content):
+        state.extra_content = said.extra_content
+    if given(said.thought_signature):
+        state.thought_signature = said.thought_signature
+    heard.items.append(carrier(state, dialect))
+
+
+def text_said(message: Message) -> str:
+    """The text of a message, its parts joined."""
+    if isinstance(message.content, str):
+        return message.content
+    return "".join(part.text for part in message.content if isinstance(part, OutputText | PlainText))
+
+
+# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+
+
+class Turn(Generic[S]):
+    """One message of the assistant, put together item by item; `finish` gives it."""
+
+    __slots__ = ("_answer", "_dialect", "_late", "_lost", "_text", "calls", "has_text", "left", "said", "spelling")
+
+    def __init__(self, said: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False) -> None:
+        self.said = said
+        self.has_text = False
+        self.calls: list[str] = []
+        self.left: Json = {}
+        self.spelling: Json = {}
+        self._dialect = dialect
+        self._lost = lost
+        self._answer = answer
+        self._late: list[tuple[Reasoning, Thought, str]] = []
+        self._text = ""  # what was said last
+
+    def say(self, item: Message, path: str) -> None:
+        """Add the text of a message; `path` is where it stands."""
+        content, said = item.content, self.said
+        if isinstance(content, str):
+            text = content
+        else:
+            text = self._take_parts(content, path)
+        self._text = text_said(item) if isinstance(said.content, list) else text
+        if given(item.phase) and not self._answer:
+            self._lost.dropped(f"{path}.phase", f"that the text is {item.phase}")
+        if isinstance(said.content, list) or "parts" in self.spelling:
+            if text:
+                self._add(Text(text=text))
+        elif self.has_text:
+            self._joined(f"{said.content}\n\n{text}", path)
+        else:
+            # A thought between tags may stand there already.
+            said.content = f"{said.content}{text}" if said.content else text
+            if self.calls:
+                self._lost.changed(path, "a text after a call, sent before it")
+        self.has_text = True
+
+    def _joined(self, text: str, path: str) -> None:
+        self.said.content = text
+        self._lost.changed(path, "joined to the text before it, with a blank line between them")
+
+    def _take_parts(self, parts: list[ContentPart], path: str) -> str:
+        """The texts of the parts; refusals, sources and what only this wire knows go into their own places."""
+        texts: list[str] = []
+        for j, part in enumerate(parts):
+            place = f"{path}.content[{j}]"
+            match part:
+                case OutputText(text=text):
+                    if part.annotations:
+                        self._cite(part, texts, place)
+                    if part.logprobs and not self._answer:
+                        self._lost.dropped(f"{place}.logprobs", "log probabilities")
+                    if part.leftovers is not UNSET or "parts" in self.spelling:
+                        for made in encode_parts([part], self._dialect, f"{path}.content", self._lost):
+                            self._add(made)
+                    else:
+                        texts.append(text)
+                case RefusalPart(refusal=refusal):
+                    if "parts" in self.spelling:
+                        self._add(types.Refusal(refusal=refusal))
+                    elif self._dialect.refusals or self._answer:
+                        self.said.refusal = f"{self.said.refusal or ''}{refusal}"
+                    else:
+                        self._lost.changed(place, "a refusal, sent as text")
+                        texts.append(refusal)
+                case Unknown() if part.type.startswith(FOREIGN):
+                    for made in encode_parts([part], self._dialect, f"{path}.content", self._lost):
+                        self._add(made)
+                case _:
+                    for made in encode_parts([part], self._dialect, f"{path}.content", self._lost):
+                        if isinstance(made, Text):
+                            texts.append(made.text)
+                        else:
+                            self._lost.refused(place, "something other than text in a message of the assistant")
+        if len(texts) > 1:
+            self._lost.changed(f"{path}.content", "several parts, joined to one text")
+        return "".join(texts)
+
+    def _cite(self, part: OutputText, before: list[str], place: str) -> None:
+        if not self._answer:
+            self._lost.dropped(f"{place}.annotations", "the sources of an earlier text")
+            return
+        content = self.said.content
+        offset = len(content) + 2 if self.has_text and isinstance(content, str) else 0
+        offset += sum(map(len, before))
+        made = encode_annotations(part.annotations or (), offset, place, self._lost)
+        if made:
+            self.said.annotations = [*(self.said.annotations or ()), *made]
+
+    def _add(self, part: types.AnyPart) -> None:
+        said = self.said
+        if not isinstance(said.content, list):
+            said.content = [Text(text=said.content)] if said.content else []
+        said.content.append(part)
+
+    def call(self, item: Call, left: Json, path: str) -> types.ToolCall:
+        """Add a call, written as `left` says its document had it."""
+        made = encode_call(item, self._dialect, path, self._lost, answer=self._answer)
+        self.calls.append(made.id or "")
+        spelling: Json = left.get(SPELLING, {})
+        if "legacy" in spelling and given(made.function):
+            made = spell_call(made, left)
+            self.said.function_call = made.function
+            return made
+        made = spell_call(made, left) if left else made
+        if self.said.tool_calls:
+            self.said.tool_calls.append(made)
+        else:
+            self.said.tool_calls = [made]
+        return made
+
+    def think(self, item: Reasoning, state: Thought, path: str) -> None:
+        """Add a thought that the host itself issued."""
+        if self._dialect.replay_reasoning == "with_tools" and not self._answer:
+            self._late.append((item, state, path))
+        else:
+            put_thought(self.said, item, state, path, self._lost)
+
+    def attach(self, state: MessageState, path: str) -> None:
+        """Add what the host attached to the message."""
+        if state.shown and digest(self._text) != state.shown:
+            self._lost.dropped(f"{path}.encrypted_content", "a signature on a text that was edited")
+            return
+        if state.extra_content is not None:
+            self.said.extra_content = state.extra_content
+        if state.thought_signature is not None:
+            self.said.thought_signature = state.thought_signature
+
+    def finish(self) -> S:
+        """The message."""
+        said, dialect = self.said, self._dialect
+        for item, state, path in self._late:
+            if self.calls:
+                put_thought(said, item, state, path, self._lost)
+            else:
+                self._lost.withheld(path, "reasoning of a message without calls, which the host does not want back")
+        if dialect.requires_reasoning and self.calls and not self._answer:
+            field = dialect.reasoning_field
+            if getattr(said, field) is UNSET:
+                setattr(said, field, "")
+        if self.spelling:
+            self._spell()
+        return put_back(said, self.left) if self.left else said
+
+    def _spell(self) -> None:
+        said = self.said
+        if "content" in self.spelling and not said.content:
+            said.content = absent(self.spelling["content"])
+        elif "parts" in self.spelling and not said.content:
+            said.content = []

@@ -1,0 +1,509 @@
+"""The documents of Chat Completions: the request, the answer and the chunks of a streamed answer.
+
+Follows `POST /v1/chat/completions` of the OpenAI API reference and the references of the hosts that serve it (read
+2026-11-20). Nearly every field is optional, because some host leaves it out; hosts' own fields stand after OpenAI's, each
+group in the order of the host's reference. Before changing this file, know that whatever a field cannot hold makes the
+document take the slow path, and that a field of ours which maps to nothing in Responses travels as a leftover, so it has to
+be plain JSON (`Any`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Raw, UnsetType, field
+
+from ...responses.parts import AudioData, CacheBreakpoint
+from ...unknown import Decoder, Model, Open, Opt
+
+WIRE = "openai_chat"
+
+Json = dict[str, Any]
+
+
+# --- content parts --------------------------------------------------------------------------------------------------
+
+
+class Part(Model, tag_field="type"):
+    """What every content part has. `cache_control` is how hosts in front of Anthropic spell a cache mark."""
+
+    prompt_cache_breakpoint: Opt[CacheBreakpoint] = UNSET
+    cache_control: Opt[Json] = UNSET
+
+
+class Text(Part, tag="text"):
+    text: str
+    image_url: Opt[Any] = UNSET  # a client of Hugging Face writes the fields of the other kinds as null
+
+
+class ImageUrl(Model):
+    """`url` is http(s) or a data URL."""
+
+    url: str
+    detail: Opt[Literal["auto", "low", "high", "original"] | str] = UNSET
+
+
+class Image(Part, tag="image_url"):
+    """An image; a bare string is how some hosts take it."""
+
+    image_url: ImageUrl | str
+    text: Opt[Any] = UNSET
+
+
+class Audio(Part, tag="input_audio"):
+    """Sound; a bare string is Mistral's form."""
+
+    input_audio: AudioData | str
+
+
+class FileData(Model):
+    """`file_data` is a data URL; some hosts take an http(s) URL there."""
+
+    file_id: Opt[str] = UNSET
+    file_data: Opt[str] = UNSET
+    filename: Opt[str] = UNSET
+
+
+class File(Part, tag="file"):
+    file: FileData
+
+
+class Refusal(Part, tag="refusal"):
+    refusal: str
+
+
+class VideoUrl(Model):
+    url: str
+
+
+class Video(Part, tag="video_url"):
+    video_url: VideoUrl | str
+
+
+class Document(Part, tag="document_url"):
+    """Mistral: a document by URL."""
+
+    document_url: str
+    document_name: Opt[str] = UNSET
+
+
+class Thinking(Part, tag="thinking"):
+    """Mistral: what the model thought, as a part of the content."""
+
+    thinking: str | list[Open[Text]]
+    signature: Opt[str] = UNSET
+    closed: Opt[bool] = UNSET
+
+
+KnownPart = Text | Image | Audio | File | Refusal | Video | Document | Thinking
+
+AnyPart = Open[KnownPart]
+
+Content = str | list[AnyPart]
+
+
+# --- calls ----------------------------------------------------------------------------------------------------------
+
+Arguments = str | dict[str, Raw] | list[Raw]
+"""JSON text; some hosts send the value itself, which keeps its spelling here."""
+
+
+class FunctionBody(Model):
+    name: Opt[str] = UNSET
+    arguments: Opt[Arguments] = UNSET
+
+
+class CustomBody(Model):
+    name: Opt[str] = UNSET
+    input: Opt[Arguments] = UNSET
+
+
+class ToolCall(Model):
+    """A call, or a piece of one in a stream. Only OpenAI itself always sends `id` and `type`."""
+
+    id: Opt[str] = UNSET
+    type: Opt[Literal["function", "custom"] | str] = UNSET
+    function: Opt[FunctionBody] = UNSET
+    custom: Opt[CustomBody] = UNSET
+    index: Opt[int | float] = UNSET
+    extra_content: Opt[Json] = UNSET
+    """Gemini: `{"google": {"thought_signature": ...}}`, to be sent back with the call."""
+    name: Opt[str] = UNSET
+    arguments: Opt[Arguments] = UNSET
+
+
+# --- messages of a request ------------------------------------------------------------------------------------------
+
+
+class Message(Model, tag_field="role"):
+    """What every message has."""
+
+    content: Opt[Content] = UNSET
+    name: Opt[str] = UNSET
+
+
+class DeveloperMessage(Message, tag="developer"):
+    """Instructions, at OpenAI."""
+
+
+class SystemMessage(Message, tag="system"):
+    """Instructions, everywhere else."""
+
+    tool_calls: Opt[Any] = UNSET
+
+
+class UserMessage(Message, tag="user"):
+    tool_calls: Opt[Any] = UNSET
+
+
+class Spoken(Model):
+    """What the assistant said, in a request and in an answer. The fields after `function_call` are the hosts' own."""
+
+    content: Opt[Content] = UNSET
+    refusal: Opt[str] = UNSET
+    tool_calls: Opt[list[ToolCall]] = UNSET
+    annotations: Opt[list[Any]] = UNSET
+    """`{"type": "url_citation", "url_citation": {"url", "title", "start_index", "end_index"}}`: nested, flat in Responses."""
+    audio: Opt[Json] = UNSET
+    function_call: Opt[FunctionBody] = UNSET
+    reasoning_content: Opt[str] = UNSET
+    reasoning: Opt[str] = UNSET
+    reasoning_details: Opt[list[Json]] = UNSET
+    extra_content: Opt[Json] = UNSET
+    thought_signature: Opt[str] = UNSET
+    images: Opt[Any] = UNSET
+    executed_tools: Opt[Any] = UNSET
+    channel: Opt[Any] = UNSET
+
+
+class AssistantMessage(Spoken, tag_field="role", tag="assistant"):
+    """`prefix` asks Mistral and DeepSeek to continue this text, `partial` Moonshot."""
+
+    name: Opt[str] = UNSET
+    prefix: Opt[bool] = UNSET
+    partial: Opt[bool] = UNSET
+    stop_reason: Opt[str] = UNSET
+
+
+class ToolMessage(Message, tag="tool"):
+    """What a tool gave, for the call `tool_call_id`."""
+
+    tool_call_id: Opt[str] = UNSET
+
+
+class FunctionMessage(Message, tag="function"):
+    """What a function gave, in the legacy form."""
+
+
+AnyMessage = Open[DeveloperMessage | SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage]
+
+
+# --- tools and formats ----------------------------------------------------------------------------------------------
+
+
+class Function(Model):
+    name: str
+    description: Opt[str] = UNSET
+    parameters: Opt[Json] = UNSET
+    strict: Opt[bool] = UNSET
+
+
+class Grammar(Model):
+    definition: str
+    syntax: Literal["lark", "regex"] | str
+
+
+class TextFormat(Model, tag_field="type", tag="text"):
+    """Any text."""
+
+
+class GrammarFormat(Model, tag_field="type", tag="grammar"):
+    grammar: Grammar
+
+
+class Custom(Model):
+    name: str
+    description: Opt[str] = UNSET
+    format: Opt[Open[TextFormat | GrammarFormat]] = UNSET
+
+
+class Tool(Model):
+    """A function, a custom tool, or a tool of the host, whose fields then are unknown ones."""
+
+    type: Opt[Literal["function", "custom"] | str] = UNSET
+    function: Opt[Function] = UNSET
+    custom: Opt[Custom] = UNSET
+    parameters: Opt[Json] = UNSET
+    cache_control: Opt[Json] = UNSET
+    eager_input_streaming: Opt[bool] = UNSET
+
+
+class Named(Model):
+    name: str
+
+
+class ToolChoice(Model):
+    """A named tool, or a set of tools; `type` says which."""
+
+    type: Opt[Literal["function", "custom", "allowed_tools"] | str] = UNSET
+    function: Opt[Named] = UNSET
+    custom: Opt[Named] = UNSET
+    allowed_tools: Opt[Json] = UNSET
+
+
+class JsonSchema(Model):
+    name: Opt[str] = UNSET
+    schema: Opt[Json] = UNSET
+    description: Opt[str] = UNSET
+    strict: Opt[bool] = UNSET
+
+
+class ResponseFormat(Model):
+    type: Literal["text", "json_object", "json_schema"] | str
+    json_schema: Opt[JsonSchema] = UNSET
+
+
+# --- the request ----------------------------------------------------------------------------------------------------
+
+
+class StreamOptions(Model):
+    include_usage: Opt[bool] = UNSET
+    include_obfuscation: Opt[bool] = UNSET
+
+
+class Location(Model):
+    city: Opt[str] = UNSET
+    country: Opt[str] = UNSET
+    region: Opt[str] = UNSET
+    timezone: Opt[str] = UNSET
+
+
+class UserLocation(Model):
+    type: Opt[Literal["approximate"] | str] = UNSET
+    approximate: Opt[Location] = UNSET
+
+
+class WebSearchOptions(Model):
+    search_context_size: Opt[Literal["low", "medium", "high"] | str] = UNSET
+    user_location: Opt[UserLocation] = UNSET
+
+
+class CacheOptions(Model):
+    mode: Opt[str] = UNSET
+    ttl: Opt[str] = UNSET
+
+
+class Reasoning(Model):
+    """OpenRouter and Vercel: how much to think."""
+
+    effort: Opt[str] = UNSET
+    summary: Opt[str] = UNSET
+    max_tokens: Opt[int] = UNSET
+    enabled: Opt[bool] = UNSET
+    exclude: Opt[bool] = UNSET
+
+
+class Request(Model):
+    """The body of a request. `messages` comes last, so that a longer conversation begins with the same bytes."""
+
+    model: Opt[str] = UNSET
+    max_completion_tokens: Opt[int] = UNSET
+    max_tokens: Opt[int] = UNSET
+    temperature: Opt[float | int] = UNSET
+    top_p: Opt[float | int] = UNSET
+    frequency_penalty: Opt[float | int] = UNSET
+    presence_penalty: Opt[float | int] = UNSET
+    stop: Opt[str | list[str]] = UNSET
+    n: Opt[int] = UNSET
+    seed: Opt[int] = UNSET
+    logit_bias: Opt[Any] = UNSET
+    logprobs: Opt[bool | int] = UNSET
+    top_logprobs: Opt[int] = UNSET
+    stream: Opt[bool] = UNSET
+    stream_options: Opt[StreamOptions] = UNSET
+    tools: Opt[list[Tool]] = UNSET
+    tool_choice: Opt[str | ToolChoice] = UNSET
+    parallel_tool_calls: Opt[bool] = UNSET
+    functions: Opt[list[Function]] = UNSET
+    function_call: Opt[str | Named] = UNSET
+    response_format: Opt[ResponseFormat] = UNSET
+    reasoning_effort: Opt[str] = UNSET
+    verbosity: Opt[str] = UNSET
+    modalities: Opt[Any] = UNSET
+    audio: Opt[Any] = UNSET
+    prediction: Opt[Any] = UNSET
+    web_search_options: Opt[WebSearchOptions] = UNSET
+    service_tier: Opt[str] = UNSET
+    store: Opt[bool] = UNSET
+    metadata: Opt[dict[str, str]] = UNSET
+    prompt_cache_key: Opt[str] = UNSET
+    prompt_cache_retention: Opt[str] = UNSET
+    prompt_cache_options: Opt[CacheOptions] = UNSET
+    safety_identifier: Opt[str] = UNSET
+    user: Opt[str] = UNSET
+    moderation: Opt[Json] = UNSET
+
+    top_k: Opt[int] = UNSET
+    random_seed: Opt[int] = UNSET
+    """Mistral's name for `seed`."""
+    reasoning: Opt[Reasoning] = UNSET
+    thinking: Opt[Any] = UNSET
+    enable_thinking: Opt[Any] = UNSET
+    clear_thinking: Opt[Any] = UNSET
+    disable_reasoning: Opt[Any] = UNSET
+    reasoning_format: Opt[Any] = UNSET
+    include_reasoning: Opt[Any] = UNSET
+    chat_template_kwargs: Opt[Any] = UNSET
+    search_settings: Opt[Any] = UNSET
+    models: Opt[Any] = UNSET
+    preset: Opt[Any] = UNSET
+    provider: Opt[Any] = UNSET
+    plugins: Opt[Any] = UNSET
+    transforms: Opt[Any] = UNSET
+    usage: Opt[Any] = UNSET
+    safe_prompt: Opt[Any] = UNSET
+    prompt_mode: Opt[Any] = UNSET
+    min_p: Opt[Any] = UNSET
+    repetition_penalty: Opt[Any] = UNSET
+    search_parameters: Opt[Any] = UNSET
+
+    messages: list[AnyMessage] = field(default_factory=list[AnyMessage])
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+class PromptDetails(Model):
+    cached_tokens: Opt[int | float] = UNSET
+    cache_write_tokens: Opt[int | float] = UNSET
+    audio_tokens: Opt[Any] = UNSET
+    image_tokens: Opt[Any] = UNSET
+    text_tokens: Opt[Any] = UNSET
+    video_tokens: Opt[Any] = UNSET
+    multimodal_tokens: Opt[Any] = UNSET
+
+
+class CompletionDetails(Model):
+    reasoning_tokens: Opt[int | float] = UNSET
+    audio_tokens: Opt[Any] = UNSET
+    accepted_prediction_tokens: Opt[Any] = UNSET
+    rejected_prediction_tokens: Opt[Any] = UNSET
+    text_tokens: Opt[Any] = UNSET
+    image_tokens: Opt[Any] = UNSET
+
+
+class Usage(Model):
+    """Token counts. Whether `completion_tokens` includes reasoning is a fact of the host."""
+
+    prompt_tokens: Opt[int | float] = UNSET
+    completion_tokens: Opt[int | float] = UNSET
+    total_tokens: Opt[int | float] = UNSET
+    prompt_tokens_details: Opt[PromptDetails] = UNSET
+    completion_tokens_details: Opt[CompletionDetails] = UNSET
+
+    cached_tokens: Opt[Any] = UNSET
+    num_cached_tokens: Opt[Any] = UNSET
+    prompt_cache_hit_tokens: Opt[Any] = UNSET
+    prompt_cache_miss_tokens: Opt[Any] = UNSET
+    queue_time: Opt[Any] = UNSET
+    prompt_time: Opt[Any] = UNSET
+    completion_time: Opt[Any] = UNSET
+    total_time: Opt[Any] = UNSET
+    cost: Opt[Any] = UNSET
+    cost_details: Opt[Any] = UNSET
+    is_byok: Opt[Any] = UNSET
+    server_tool_use_details: Opt[Any] = UNSET
+    num_sources_used: Opt[Any] = UNSET
+    cost_in_usd_ticks: Opt[Any] = UNSET
+    pydantic_ai_gateway: Opt[Any] = UNSET
+
+
+class Answer(Spoken):
+    """The message of a choice."""
+
+    role: Opt[str] = UNSET
+
+
+class _ChoiceFields(Model):
+    index: Opt[int] = UNSET
+    finish_reason: Opt[Literal["stop", "length", "tool_calls", "content_filter", "function_call"] | str] = UNSET
+    logprobs: Opt[Any] = UNSET
+
+    content_filter_results: Opt[Any] = UNSET
+    native_finish_reason: Opt[Any] = UNSET
+    seed: Opt[Any] = UNSET
+    stop_reason: Opt[Any] = UNSET
+    token_ids: Opt[Any] = UNSET
+    routed_experts: Opt[Any] = UNSET
+    text: Opt[Any] = UNSET
+
+
+class Choice(_ChoiceFields):
+    message: Opt[Answer] = UNSET
+
+
+class _Document(Model):
+    """What an answer and a chunk have in common."""
+
+    id: Opt[str] = UNSET
+    object: Opt[Literal["chat.completion", "chat.completion.chunk"] | str] = UNSET
+    created: Opt[int | float] = UNSET
+    model: Opt[str] = UNSET
+    usage: Opt[Usage] = UNSET
+    service_tier: Opt[str] = UNSET
+    system_fingerprint: Opt[Any] = UNSET
+    metadata: Opt[Any] = UNSET
+    moderation: Opt[Any] = UNSET
+
+    provider: Opt[Any] = UNSET
+    openrouter_metadata: Opt[Any] = UNSET
+    x_groq: Opt[Any] = UNSET
+    usage_breakdown: Opt[Any] = UNSET
+    time_info: Opt[Any] = UNSET
+    timings: Opt[Any] = UNSET
+    citations: Opt[Any] = UNSET
+    search_results: Opt[Any] = UNSET
+    prompt_filter_results: Opt[Any] = UNSET
+    request_id: Opt[Any] = UNSET
+    kv_transfer_params: Opt[Any] = UNSET
+    metrics: Opt[Any] = UNSET
+    prompt: Opt[Any] = UNSET
+    prompt_logprobs: Opt[Any] = UNSET
+    prompt_text: Opt[Any] = UNSET
+    prompt_token_ids: Opt[Any] = UNSET
+
+
+class Completion(_Document):
+    """The whole answer. A document without `choices`, or with an error beside them, is an error and no answer."""
+
+    choices: list[Choice]
+    error: None | UnsetType = UNSET
+
+
+# --- the stream -----------------------------------------------------------------------------------------------------
+
+
+class Delta(Answer):
+    """What is new in the message of a choice."""
+
+    token_id: Opt[Any] = UNSET
+
+
+class ChunkChoice(_ChoiceFields):
+    delta: Opt[Delta] = UNSET
+    usage: Opt[Usage] = UNSET
+
+
+class Chunk(_Document):
+    """One piece of a streamed answer. `choices` may be empty, null or absent, and an error may stand beside it."""
+
+    choices: Opt[list[ChunkChoice]] = UNSET
+    error: Opt[Any] = UNSET
+    obfuscation: Opt[Any] = UNSET
+    sla_metrics: Opt[Any] = UNSET
+    status_code: Opt[Any] = UNSET
+
+
+REQUEST: Decoder[Request] = Decoder(Request)
+RESPONSE: Decoder[Completion] = Decoder(Completion)
+EVENT: Decoder[Chunk] = Decoder(Chunk)

@@ -1,0 +1,152 @@
+"""Token counts, both ways.
+
+Responses counts reasoning as output and cached tokens as input. Before changing this file, know that hosts disagree about
+what `completion_tokens` includes (a fact of the dialect), that counts may not add up, and that a count nobody gave stays
+unset: zeros are not invented. Follows the usage objects of the OpenAI, DeepSeek, xAI and Moonshot references (read
+2026-11-20).
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from ...responses.leftovers import SPELLING, own, report_foreign
+from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
+from ...unknown import extras, given
+from . import types
+from .calls import ABSENT, absent
+from .content import put_back
+from .types import WIRE, Json
+
+if TYPE_CHECKING:
+    from ...dialects import ChatDialect
+    from ...losses import Losses
+
+Count = int | float
+
+CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
+"""Where hosts count cached tokens beside the details."""
+
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_MORE = tuple(name for name in types.Usage.__struct_fields__ if name not in _COUNTS)
+_more = attrgetter(*_MORE)
+_NO_MORE = (UNSET,) * len(_MORE)
+
+
+# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+
+
+def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
+    """The counts as Responses means them."""
+    prompt, completion, total = counted.prompt_tokens, counted.completion_tokens, counted.total_tokens
+    usage = Usage(input_tokens=prompt or 0, output_tokens=completion or 0, total_tokens=total)
+    more = _more(counted)
+    if not (prompt and completion and total) or more != _NO_MORE or dialect.output_tokens != "completion":
+        _decode_more(counted, usage, dialect)
+    elif unknown := extras(counted):
+        usage.leftovers = {WIRE: unknown}
+    return usage
+
+
+def _decode_more(counted: types.Usage, usage: Usage, dialect: ChatDialect) -> None:
+    left: Json = {name: value for name, value in zip(_MORE, _more(counted), strict=True) if value is not UNSET}
+    left.update(extras(counted))
+    spelling: Json = {name: _sent(counted, name) for name in _COUNTS if not given(getattr(counted, name))}
+    details = left.pop("prompt_tokens_details", UNSET)
+    if given(details):
+        usage.input_tokens_details = InputTokensDetails(
+            cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
+        )
+        _keep_rest(left, "prompt_tokens_details", details, ("cached_tokens", "cache_write_tokens"))
+    elif details is None:
+        left["prompt_tokens_details"] = None
+    if not given(usage.input_tokens_details) or not given(usage.input_tokens_details.cached_tokens):
+        _decode_cached(left, usage, spelling)
+    details = left.pop("completion_tokens_details", UNSET)
+    if given(details):
+        usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=details.reasoning_tokens)
+        _keep_rest(left, "completion_tokens_details", details, ("reasoning_tokens",))
+    elif details is None:
+        left["completion_tokens_details"] = None
+    _count_output(usage, dialect, spelling)
+    if usage.total_tokens is UNSET or usage.total_tokens is None:
+        usage.total_tokens = usage.input_tokens + usage.output_tokens
+    if spelling:
+        left[SPELLING] = spelling
+    if left:
+        usage.leftovers = {WIRE: left}
+
+
+def _sent(counted: types.Usage, name: str) -> Any:
+    value = getattr(counted, name)
+    return ABSENT if value is UNSET else value
+
+
+def _keep_rest(left: Json, name: str, details: Any, taken: tuple[str, ...]) -> None:
+    rest: Json = {field: value for field, value in msgspec.to_builtins(details).items() if field not in taken}
+    rest.update(extras(details))
+    if rest:
+        left[name] = rest
+
+
+def _decode_cached(left: Json, usage: Usage, spelling: Json) -> None:
+    for name in CACHED:
+        count = left.get(name)
+        if isinstance(count, int | float):
+            usage.input_tokens_details = InputTokensDetails(cached_tokens=count)
+            spelling["cached"] = name
+            return
+
+
+def _reasoning(usage: Usage) -> Count:
+    details = usage.output_tokens_details
+    return details.reasoning_tokens or 0 if given(details) else 0
+
+
+def _count_output(usage: Usage, dialect: ChatDialect, spelling: Json) -> None:
+    completion = usage.output_tokens
+    match dialect.output_tokens:
+        case "completion_and_reasoning":
+            usage.output_tokens += _reasoning(usage)
+        case "total_minus_prompt" if given(usage.total_tokens):
+            usage.output_tokens = max(completion, usage.total_tokens - usage.input_tokens)
+        case _:
+            return
+    if usage.output_tokens != completion:
+        spelling.setdefault("completion_tokens", completion)
+
+
+# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+
+
+def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usage:
+    """The counts as the host behind `dialect` would give them."""
+    completion = usage.output_tokens
+    if dialect.output_tokens == "completion_and_reasoning":
+        completion = max(0, completion - _reasoning(usage))
+    counted = types.Usage(
+        prompt_tokens=usage.input_tokens, completion_tokens=completion, total_tokens=usage.total_tokens
+    )
+    left = own(usage.leftovers, WIRE)
+    spelling: Json = left.get(SPELLING, {})
+    details = usage.input_tokens_details
+    if given(details) and "cached" not in spelling:
+        counted.prompt_tokens_details = types.PromptDetails(
+            cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
+        )
+        if details.cache_write_tokens_details:
+            lost.dropped("usage.input_tokens_details.cache_write_tokens_details", "cache writes by their lifetime")
+    if given(usage.output_tokens_details):
+        reasoning = usage.output_tokens_details.reasoning_tokens
+        counted.completion_tokens_details = types.CompletionDetails(reasoning_tokens=reasoning)
+    if usage.leftovers is not UNSET:
+        report_foreign(usage.leftovers, WIRE, "usage", lost)
+        for name in _COUNTS:
+            if name in spelling:
+                setattr(counted, name, absent(spelling[name]))
+        counted = put_back(counted, {name: value for name, value in left.items() if name != SPELLING})
+    return counted

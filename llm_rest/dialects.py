@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 OPENAI = "openai"
@@ -35,6 +35,8 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     """The kinds of input parts the host takes beyond text, images and files: `input_audio`, `input_video`."""
     efforts: dict[str, str] = {}
     """Reasoning efforts the host does not know, and the nearest it does."""
+    cache_ttls: dict[str, str] = field(default_factory=lambda: {"5m": "30m", "1h": "30m"})
+    """Lifetimes of a cached stretch of the prompt that the host does not know, and the nearest it does."""
     checks_ids: bool = True
     """Refuses an item whose id lacks the prefix of its kind (`msg_`, `rs_`, `fc_`)."""
     longest_call_id: int = 64

@@ -281,13 +281,33 @@ def _fitting_content(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losse
         allowed = _SAID if item.role == "assistant" else _TOLD
     elif isinstance(item, OUTPUTS):
         field, parts = "output", item.output
-    if not isinstance(parts, list) or allowed.issuperset(map(type, parts)):
+    if not isinstance(parts, list):
         return item
-    fitting = _fitting(parts, allowed is _SAID, f"input[{i}].{field}", dialect, lost)
+    path = f"input[{i}].{field}"
+    fitting = _with_lifetimes(parts, path, dialect, lost)
+    if not allowed.issuperset(map(type, fitting)):
+        fitting = _fitting(fitting, allowed is _SAID, path, dialect, lost)
+    if fitting is parts:
+        return item
     if not fitting and isinstance(item, Message):
         lost.dropped(f"input[{i}]", "a message of which nothing is left")
         return None
     return replace(item, **{field: fitting})
+
+
+def _with_lifetimes(parts: list[Any], path: str, dialect: ResponsesDialect, lost: Losses) -> list[Any]:
+    """The parts with cache lifetimes the host knows; the same list where there are no others."""
+    fitting = parts
+    for j, part in enumerate(parts):
+        mark = getattr(part, "prompt_cache_breakpoint", UNSET)
+        if given(mark) and mark.ttl in dialect.cache_ttls:
+            nearest = dialect.cache_ttls[mark.ttl]
+            lost.changed(
+                f"{path}[{j}].prompt_cache_breakpoint.ttl", f"{mark.ttl} is not known here; {nearest} was asked for"
+            )
+            fitting = list(parts) if fitting is parts else fitting
+            fitting[j] = replace(part, prompt_cache_breakpoint=replace(mark, ttl=nearest))
+    return fitting
 
 
 def _fitting(parts: list[Any], said: bool, path: str, dialect: ResponsesDialect, lost: Losses) -> list[Any]:

@@ -11,6 +11,7 @@ from llm_rest.dialects import NOT_IN_RESPONSES, ResponsesDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import (
     AudioData,
+    CacheBreakpoint,
     CodeInterpreterTool,
     CustomToolCall,
     FunctionCall,
@@ -294,6 +295,15 @@ def test_a_message_of_which_nothing_is_left_is_not_sent() -> None:
     found, lost = items(Message(role="user", content=[InputVideo(video_url="u")]))
     assert found == []
     assert lost == ["input[0].content[0] (dropped)", "input[0] (dropped)"]
+
+
+def test_a_stretch_of_the_prompt_is_cached_for_the_nearest_time_the_host_knows() -> None:
+    """responses.request.38"""
+    parts: list[Any] = [InputText(text=ttl, prompt_cache_breakpoint=CacheBreakpoint(ttl=ttl)) for ttl in ("12h", "5m")]
+    (item,), lost = items(Message(role="user", content=parts))
+    assert [part["prompt_cache_breakpoint"]["ttl"] for part in item["content"]] == ["12h", "30m"]
+    assert lost == ["input[0].content[1].prompt_cache_breakpoint.ttl (changed)"]
+    assert parts[1].prompt_cache_breakpoint.ttl == "5m"
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ what a server wrote is shown on errors: it is cut, made printable, and freed of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -53,6 +54,7 @@ class _Peek(Struct):
 
 
 _peek = msgspec.json.Decoder(_Peek)
+_STATUS = re.compile("[45][0-9]{2}")
 _NO_ERROR = (b"null", b"false", b'""', b"{}", b"[]", b"0")
 
 
@@ -60,7 +62,7 @@ def refusal(target: Target, answer: HttpAnswer, sent: Mapping[str, str | Secret]
     """The error that an answer with an error in it is."""
     facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
     facts = without_secrets(facts, sent)
-    if answer.status < 400 and facts.code is not None and facts.code.isdigit() and 400 <= int(facts.code) < 600:
+    if answer.status < 400 and facts.code is not None and _STATUS.fullmatch(facts.code):
         # Routers answer 200 and put the status of the vendor behind them into the body.
         facts = replace(facts, status=int(facts.code))
     return api_error(facts, vendor=target.provider, model=target.model, rules=target.endpoint.vendor.errors)

@@ -14,6 +14,7 @@ from .call import body_of, settings_of
 from .errors import ConfigError, NotFound, TimeoutError_
 from .on_loss import Site, settle
 from .reply import Reply
+from .transport import is_duration
 from .wires import Route
 
 if TYPE_CHECKING:
@@ -124,6 +125,9 @@ async def poll(
     caller: Caller, response: Reply | str, options: dict[str, Any], site: Site, every: float, within: float | None
 ) -> Reply:
     """The response once it is finished. Raises what the vendor says where it failed."""
+    for name, seconds in (("every", every), ("within", within)):
+        if seconds is not None and not is_duration(seconds):
+            raise ConfigError(f"{name} is a positive number of seconds, not {seconds!r}")
     until = None if within is None else time.monotonic() + within
     found = await retrieve(caller, response, {**options}, site) if isinstance(response, str) else response
     while found.status in UNFINISHED:

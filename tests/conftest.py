@@ -1,4 +1,4 @@
-"""What every test shares: how hard Hypothesis tries, and clients of every kind (`support/callers.py`).
+"""What every test shares: how hard Hypothesis tries, and clients of every kind (`callers.py`).
 
 By default each run tries the same examples, so that a change is judged by the change. `LLM_REST_EXAMPLES=1000` tries that
 many new ones per law; a failing one is kept in `.hypothesis` and tried first from then on.
@@ -10,7 +10,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-from tests.support.callers import anyio_backend, new_client, new_transport, way
+from tests.callers import anyio_backend, new_client, new_transport, way
 
 __all__ = ["anyio_backend", "new_client", "new_transport", "way"]
 

@@ -29,7 +29,7 @@ from llm_rest.reply import Reply
 from llm_rest.responses import FunctionTool, InputText, Message, OutputText, Request, Response
 from llm_rest.transport import Timeouts
 from llm_rest.vendors import Bearer, Vendor
-from tests.support.callers import NewClient, answer
+from tests.callers import NewClient, answer
 
 pytestmark = pytest.mark.anyio
 

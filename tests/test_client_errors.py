@@ -32,7 +32,7 @@ from llm_rest.errors import (
     TimeoutError_,
 )
 from llm_rest.responses import FunctionCall
-from tests.support.callers import NewClient, answer
+from tests.callers import NewClient, answer
 
 pytestmark = pytest.mark.anyio
 
@@ -233,12 +233,13 @@ async def test_a_failure_on_the_way_is_ours_and_knows_the_call(
     assert (raised.code, raised.vendor, raised.model, len(raised.attempts)) == ("network_error", "openai", "gpt-4o", 1)
 
 
-async def test_an_interrupt_passes_through(new_client: NewClient, httpx_mock: HTTPXMock, way: str) -> None:
-    if way != "sync":
-        pytest.skip("event loops have their own word for it")
+def test_an_interrupt_passes_through(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_exception(KeyboardInterrupt())  # type: ignore[arg-type]
-    with Client("openai/gpt-4o", api_key=KEY) as llm, pytest.raises(KeyboardInterrupt):
-        llm.generate("Hi")
+    httpx_mock.add_response(json=answer())
+    with Client("openai/gpt-4o", api_key=KEY) as llm:
+        with pytest.raises(KeyboardInterrupt):
+            llm.generate("Hi")
+        assert llm.generate_text("Hi") == "Hello"
 
 
 # --- secrets --------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from llm_rest.transport.addresses import is_public
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from llm_rest.transport.bodies import MAX_ERROR_BODY
-from tests.support.loopback import drip, http, loopback, reset, send, send_and_close, send_and_stall
+from tests.loopback import drip, http, loopback, reset, send, send_and_close, send_and_stall
 
 pytestmark = pytest.mark.anyio
 

@@ -1,7 +1,7 @@
 """One test, three ways to call: the sync client, and the async one on asyncio and on trio.
 
-A test module imports the fixtures and writes `async def` tests; a sync client is wrapped so that it can be awaited. It then
-runs inside a running event loop, which it must not mind.
+A test with one of these fixtures is an `async def`; a sync client is wrapped so that it can be awaited. It then runs inside
+a running event loop, which it must not mind. Every test loads this file, so it imports what it needs where it needs it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from llm_rest.client import AsyncClient, Client
-from llm_rest.transport.asynchronous import AsyncTransport
-from llm_rest.transport.blocking import SyncTransport
 
 
 @pytest.fixture(params=["sync", "asyncio", "trio"])
@@ -60,6 +56,7 @@ NewClient = Callable[..., Any]
 @pytest.fixture
 def new_client(way: str) -> NewClient:
     """Makes a client of this way. Use it with `async with`."""
+    from llm_rest.client import AsyncClient, Client
 
     def make(model: str | None = "openai/gpt-4o", **options: Any) -> Any:
         options.setdefault("api_key", "sk-test-0123456789")
@@ -71,6 +68,9 @@ def new_client(way: str) -> NewClient:
 @pytest.fixture
 def new_transport(way: str) -> Callable[..., Any]:
     """Makes a transport of this way."""
+    from llm_rest.transport.asynchronous import AsyncTransport
+    from llm_rest.transport.blocking import SyncTransport
+
     return SyncTransport if way == "sync" else AsyncTransport
 
 

@@ -1,0 +1,194 @@
+"""What a vendor offers beside answering: counting, compaction, kept responses, and whether a key is good."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pytest_httpx import HTTPXMock
+
+from llm_rest.errors import AuthError, ConfigError, NotFound, ServerError, TimeoutError_
+from llm_rest.responses import Compaction, Message
+from tests.callers import NewClient, answer
+
+pytestmark = pytest.mark.anyio
+
+V1 = "https://api.openai.com/v1"
+
+
+def asked(httpx_mock: HTTPXMock) -> list[tuple[str, str]]:
+    return [(request.method, str(request.url).removeprefix(V1)) for request in httpx_mock.get_requests()]
+
+
+# --- counting and compaction ----------------------------------------------------------------------------------------
+
+
+async def test_tokens_are_counted_by_the_vendor(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json={"object": "response.input_tokens", "input_tokens": 11})
+    async with new_client() as llm:
+        assert await llm.count_tokens("Hi", instructions="Be brief", temperature=0.5) == 11
+    assert asked(httpx_mock) == [("POST", "/responses/input_tokens")]
+    body = json.loads(httpx_mock.get_requests()[0].content)
+    assert body == {"model": "gpt-4o", "input": "Hi", "instructions": "Be brief"}
+
+
+async def test_a_conversation_is_compacted(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    output = [
+        {"type": "message", "role": "user", "content": "Hi"},
+        {"type": "compaction", "encrypted_content": "opaque"},
+    ]
+    httpx_mock.add_response(json={"id": "c_1", "object": "response.compaction", "output": output})
+    async with new_client() as llm:
+        compacted = await llm.compact([Message(role="user", content="Hi")], instructions="Be brief")
+    assert asked(httpx_mock) == [("POST", "/responses/compact")]
+    assert compacted.output == [Message(role="user", content="Hi"), Compaction(encrypted_content="opaque")]
+
+
+async def test_what_a_wire_has_no_endpoint_for_is_refused(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    async with new_client("openai/gpt-4o", wire="openai_chat") as llm:
+        with pytest.raises(ConfigError, match="openai_chat"):
+            await llm.compact("Hi")
+        with pytest.raises(ConfigError, match="openai_chat"):
+            await llm.retrieve("resp_1")
+    assert httpx_mock.get_requests() == []
+
+
+# --- what a vendor kept ---------------------------------------------------------------------------------------------
+
+
+async def test_a_kept_response_comes_back_as_a_reply(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer("kept"))
+    async with new_client() as llm:
+        reply = await llm.retrieve("resp_1", include=["message.output_text.logprobs"])
+    assert asked(httpx_mock) == [("GET", "/responses/resp_1?include%5B%5D=message.output_text.logprobs")]
+    assert reply.output_text == "kept"
+    assert httpx_mock.get_requests()[0].content == b""
+
+
+@pytest.mark.parametrize("response_id", ["", "..", "."])
+async def test_an_id_that_is_none_is_refused(new_client: NewClient, httpx_mock: HTTPXMock, response_id: str) -> None:
+    async with new_client() as llm:
+        with pytest.raises(ConfigError, match="id"):
+            await llm.retrieve(response_id)
+    assert httpx_mock.get_requests() == []
+
+
+async def test_a_response_in_the_background_is_cancelled(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer(status="cancelled"))
+    async with new_client() as llm:
+        assert (await llm.cancel_response("resp_1")).status == "cancelled"
+    assert asked(httpx_mock) == [("POST", "/responses/resp_1/cancel")]
+
+
+async def test_all_input_items_are_listed(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    def page(text: str, **rest: Any) -> dict[str, Any]:
+        item = {"type": "message", "role": "user", "content": text, "id": f"msg_{text}"}
+        return {"object": "list", "data": [item], "last_id": f"msg_{text}", **rest}
+
+    httpx_mock.add_response(json=page("1", has_more=True))
+    httpx_mock.add_response(json=page("2", has_more=False))
+    async with new_client() as llm:
+        items = await llm.input_items("resp_1")
+    assert [item.content for item in items] == ["1", "2"]
+    assert asked(httpx_mock) == [
+        ("GET", "/responses/resp_1/input_items?limit=100&order=asc"),
+        ("GET", "/responses/resp_1/input_items?after=msg_1&limit=100&order=asc"),
+    ]
+
+
+async def test_a_list_that_does_not_move_on_ends(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    page = {"object": "list", "data": [], "last_id": "msg_1", "has_more": True}
+    httpx_mock.add_response(json=page, is_reusable=True)
+    async with new_client() as llm:
+        assert await llm.input_items("resp_1") == []
+    assert len(httpx_mock.get_requests()) == 2
+
+
+async def test_a_background_response_is_asked_for_until_it_is_finished(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    for status in ("queued", "in_progress", "completed"):
+        httpx_mock.add_response(json=answer("done", status=status))
+    async with new_client() as llm:
+        started = await llm.generate("Hi", background=True)
+        assert started.status == "queued"
+        reply = await llm.poll(started, every=0.001)
+    assert (reply.status, reply.output_text) == ("completed", "done")
+    assert asked(httpx_mock) == [("POST", "/responses"), ("GET", "/responses/resp_1"), ("GET", "/responses/resp_1")]
+    assert "store" not in json.loads(httpx_mock.get_requests()[0].content)
+
+
+async def test_polling_takes_an_id(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer("done"))
+    async with new_client() as llm:
+        assert (await llm.poll("resp_1")).output_text == "done"
+
+
+async def test_a_background_response_that_failed_is_an_error(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer(status="failed", error={"code": "server_error", "message": "broken"}))
+    async with new_client() as llm:
+        with pytest.raises(ServerError, match="broken") as caught:
+            await llm.poll("resp_1")
+    assert caught.value.partial.id == "resp_1"
+
+
+async def test_polling_ends_in_time(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer(status="in_progress"), is_reusable=True)
+    async with new_client() as llm:
+        with pytest.raises(TimeoutError_, match="in_progress") as caught:
+            await llm.poll("resp_1", every=0.01, within=0.03)
+    assert caught.value.partial.id == "resp_1"
+
+
+@pytest.mark.parametrize("options", [{"every": 0}, {"every": -1}, {"within": float("nan")}])
+async def test_polling_without_a_pause_is_refused(new_client: NewClient, options: dict[str, float]) -> None:
+    async with new_client() as llm:
+        with pytest.raises(ConfigError, match=next(iter(options))):
+            await llm.poll("resp_1", **options)
+
+
+async def test_generate_text_does_not_wait_in_the_background(new_client: NewClient) -> None:
+    async with new_client() as llm:
+        with pytest.raises(ConfigError, match="background"):
+            await llm.generate_text("Hi", background=True)
+
+
+async def test_settings_hold_for_every_endpoint(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer(), is_reusable=True)
+    async with new_client() as llm:
+        await llm.retrieve("resp_1", user_token="own-token-0123456789", extra_headers={"X-One": "1"})
+        with pytest.raises(ConfigError, match="no option"):
+            await llm.retrieve("resp_1", zzz=1)
+    headers = httpx_mock.get_requests()[0].headers
+    assert (headers["authorization"], headers["x-one"]) == ("Bearer own-token-0123456789", "1")
+
+
+# --- is the key good? -----------------------------------------------------------------------------------------------
+
+
+async def test_a_key_is_tried_by_listing_models(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json={"object": "list", "data": []})
+    async with new_client() as llm:
+        assert await llm.validate_access() is None
+    assert asked(httpx_mock) == [("GET", "/models")]
+
+
+async def test_a_key_that_is_refused_raises(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(status_code=401, json={"error": {"message": "wrong key"}})
+    async with new_client() as llm:
+        with pytest.raises(AuthError, match="wrong key"):
+            await llm.validate_access()
+
+
+async def test_where_models_are_not_listed_the_smallest_request_tells(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(status_code=404)
+    httpx_mock.add_response(json=answer())
+    httpx_mock.add_response(status_code=404, is_reusable=True)
+    async with new_client() as llm:
+        await llm.validate_access()
+        with pytest.raises(NotFound):
+            await llm.validate_access()
+    assert asked(httpx_mock)[1] == ("POST", "/responses")

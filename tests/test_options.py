@@ -1,0 +1,160 @@
+"""The one door that options come in by: checked whole against the structs, refused by name."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest.errors import ConfigError
+from llm_rest.mcp import Mcp
+from llm_rest.options import FIELDS, SETTINGS, Options, checked_names, to_request
+from llm_rest.responses import FunctionCall, FunctionTool, McpTool, Message, Request
+from llm_rest.unknown import Unknown
+
+
+def test_the_keywords_are_the_fields_of_a_request() -> None:
+    assert set(Options.__annotations__) == FIELDS
+    assert set() == FIELDS & SETTINGS
+
+
+def test_older_spellings_are_read() -> None:
+    parts = [{"type": "input_image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}}, "and?"]
+    request = to_request(
+        [{"role": "user", "content": parts}], {"tools": [{"type": "function", "function": {"name": "f"}}]}
+    )
+    assert msgspec.to_builtins(request) == {
+        "input": [
+            {
+                "type": "message",
+                "role": "user",
+                "content": [
+                    {"type": "input_image", "image_url": "https://x/y.png", "detail": "low"},
+                    {"type": "input_text", "text": "and?"},
+                ],
+            }
+        ],
+        "tools": [{"type": "function", "name": "f"}],
+    }
+
+
+def test_structs_and_plain_values_may_be_mixed() -> None:
+    call = FunctionCall(call_id="c", name="f", arguments="{}")
+    request = to_request(
+        [{"role": "user", "content": "Hi"}, call], {"tools": [FunctionTool(name="f"), {"type": "new"}]}
+    )
+    assert request.input == [Message(role="user", content="Hi"), call]
+    assert request.tools == [FunctionTool(name="f"), Unknown(type="new")]
+
+
+def test_the_request_shares_nothing_with_what_was_given() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    message = Message(role="user", content="Hi")
+    request = to_request([message], {"tools": [FunctionTool(name="f", parameters=schema)]})
+    schema["type"], message.content = "array", "Bye"
+    assert request.tools == [FunctionTool(name="f", parameters={"type": "object"})]
+    assert request.input == [Message(role="user", content="Hi")]
+
+
+def test_an_mcp_server_is_a_tool() -> None:
+    request = to_request("Hi", {"tools": [Mcp("wiki", "https://host/mcp", headers={"Authorization": "Bearer t"})]})
+    assert isinstance(request.tools, list)
+    (tool,) = request.tools
+    assert isinstance(tool, McpTool)
+    assert (tool.server_label, tool.authorization) == ("wiki", "t")
+
+
+def test_none_is_the_same_as_leaving_out() -> None:
+    assert to_request("Hi", {"temperature": None, "tools": None}) == Request(input="Hi")
+
+
+def test_null_in_a_whole_request_stays() -> None:
+    assert to_request(Request(input="Hi", temperature=None), {}).temperature is None
+
+
+def test_a_stored_prompt_needs_no_input() -> None:
+    request = to_request(None, {"prompt": {"id": "pmpt_1"}})
+    assert not request.input
+
+
+class Odd:
+    pass
+
+
+def deep(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("input", "options", "message"),
+    [
+        ("Hi", {"moderation": {"a": [1, Odd()]}}, r"moderation\.a\[1\]: a Odd cannot be written as JSON"),
+        ("Hi", {"moderation": deep(5000)}, "nested too deeply"),
+        ("Hi", {"moderation": {1: float("nan")}}, r"moderation\.1"),
+        ("Hi", {"tools": "f"}, "tools"),
+        ("Hi", {"tools": [5]}, r"tools\[0\]"),
+        ("Hi", {"tools": [{"name": "f"}]}, r"tools\[0\]: expected an object with a type"),
+        ("Hi", {"metadata": {"a": 1}}, r"metadata\.a: .*str.*int"),
+        ([{"content": "Hi"}], {}, r"input\[0\]: expected an object with a type"),
+        ([b"Hi"], {}, r"input\[0\]"),
+        (b"Hi", {}, "bytes"),
+        (
+            [{"role": "user", "content": [{"type": "input_text", "text": "\ud83d"}]}],
+            {},
+            r"input\[0\].content\[0\].text",
+        ),
+        (Request(input="Hi", temperature=float("nan")), {}, "temperature"),
+        (Request(input="Hi", temperature="hot"), {}, "temperature"),  # type: ignore[arg-type]
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.isascii() and value.isprintable() else "",
+)
+def test_what_json_cannot_carry_is_named(input: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        to_request(input, options)
+
+
+def test_a_cycle_is_refused() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        to_request("Hi", {"moderation": {"a": cycle}})
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("temprature", "temperature"),
+        ("max_tokens", "max_output_tokens|extra"),
+        ("stream", "whole answer"),
+        ("zzz", "extra="),
+        ("time_out", "timeout"),
+        ("input", "extra="),
+    ],
+)
+def test_an_unknown_option_is_refused_with_what_was_meant(name: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match=f"no option {name}.*({hint})"):
+        checked_names({name: 1})
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(), max_size=5), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(plain, st.dictionaries(st.sampled_from(sorted(FIELDS)), plain, max_size=3))
+def test_anything_makes_a_request_that_can_be_sent_or_a_configuration_error(
+    input: Any, options: dict[str, Any]
+) -> None:
+    with contextlib.suppress(ConfigError):
+        assert b"NaN" not in msgspec.json.encode(to_request(input, options))

@@ -1,0 +1,160 @@
+"""A reply is a response with readers, and a generation that travels with it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from llm_rest.errors import Attempt
+from llm_rest.losses import Loss
+from llm_rest.reply import Generation, Reply, metadata, reply
+from llm_rest.responses import (
+    FunctionCall,
+    IncompleteDetails,
+    Message,
+    OutputText,
+    Reasoning,
+    ReasoningText,
+    RefusalPart,
+    Response,
+    SummaryText,
+    Usage,
+)
+from llm_rest.responses.response import RESPONSE
+from llm_rest.unknown import Unknown, extras, with_extras
+
+GENERATION = Generation(
+    losses=[Loss("seed", "gone", "dropped")],
+    attempts=(Attempt(1.0, 2.0, "200"),),
+    raw=b"{}",
+    metadata={"provider": "openai"},
+)
+
+
+def made(*output: Any, **fields: Any) -> Reply:
+    response = Response(**{"id": "r", "status": "completed", "output": list(output), **fields})
+    return reply(response, GENERATION)
+
+
+def said(*parts: Any, role: str = "assistant") -> Message:
+    return Message(role=role, content=list(parts))
+
+
+# --- readers --------------------------------------------------------------------------------------------------------
+
+
+def test_the_text_is_that_of_all_messages_of_the_assistant() -> None:
+    found = made(
+        Reasoning(summary=[SummaryText(text="hm")]),
+        said(OutputText(text="Hel"), RefusalPart(refusal="no"), Unknown(type="new")),
+        Unknown(type="new"),
+        Message(role="assistant", content="lo"),
+        said(OutputText(text="never"), role="user"),
+    )
+    assert found.output_text == "Hello"
+    assert made().output_text == ""
+
+
+def test_a_refusal_is_read() -> None:
+    assert made(said(RefusalPart(refusal="I will "), RefusalPart(refusal="not"))).refusal == "I will not"
+    assert made(said(OutputText(text="Yes"))).refusal is None
+
+
+def test_the_calls_are_read_in_order() -> None:
+    one, two = (FunctionCall(call_id=c, name="f", arguments="{}") for c in "12")
+    assert made(one, said(OutputText(text="x")), two).function_calls == [one, two]
+
+
+def test_the_reasoning_is_the_text_itself_else_its_summary() -> None:
+    """BUGS 7."""
+    found = made(
+        Reasoning(summary=[SummaryText(text="short")], content=[ReasoningText(text="long")]),
+        Reasoning(summary=[SummaryText(text="a"), SummaryText(text="b")]),
+        Reasoning(encrypted_content="x"),
+    )
+    assert found.reasoning_text == "long\n\na\n\nb"
+    assert made().reasoning_text == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (made(said(OutputText(text="x"))), "stop"),
+        (made(FunctionCall(call_id="c", name="f", arguments="")), "tool_calls"),
+        (made(said(RefusalPart(refusal="no"))), "refusal"),
+        (
+            made(status="incomplete", incomplete_details=IncompleteDetails(reason="max_output_tokens")),
+            "max_output_tokens",
+        ),
+        (made(status="incomplete"), "incomplete"),
+        (made(status="queued"), "queued"),
+    ],
+)
+def test_why_it_ends_is_one_word(found: Reply, reason: str) -> None:
+    assert found.stop_reason == reason
+
+
+# --- a response like any other --------------------------------------------------------------------------------------
+
+
+def test_the_generation_is_never_encoded() -> None:
+    found = made(said(OutputText(text="x")))
+    assert RESPONSE.decode(msgspec.json.encode(found)) == found
+    assert b"generation" not in msgspec.json.encode(found)
+    assert "generation" not in msgspec.to_builtins(found)
+    assert "losses" not in repr(found)
+
+
+def test_equality_looks_at_the_response_only() -> None:
+    found = made(said(OutputText(text="x")))
+    plain = Response(id="r", status="completed", output=[said(OutputText(text="x"))])
+    assert found == plain
+    assert plain == found
+    assert found == reply(plain, Generation())
+    assert found != made()
+    assert not found != plain  # noqa: SIM202 - it is the operator that is tested
+    assert found != "r"
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+@pytest.mark.parametrize("unknown", [{}, {"brand_new": [1]}])
+def test_copies_and_pickles_keep_the_generation(again: Callable[[Reply], Reply], unknown: dict[str, Any]) -> None:
+    found = reply(with_extras(Response(id="r", status="completed", output=[]), unknown), GENERATION)
+    twin = again(found)
+    assert isinstance(twin, Reply)
+    assert twin == found
+    assert twin.generation == GENERATION
+    assert extras(twin) == extras(found) == unknown
+
+
+def test_a_deep_copy_shares_nothing() -> None:
+    found = made(said(OutputText(text="x")))
+    twin = copy.deepcopy(found)
+    twin.output.clear()
+    twin.generation.losses.clear()
+    assert found.output
+    assert found.generation.losses
+
+
+def test_a_replaced_reply_has_an_empty_generation() -> None:
+    changed = msgspec.structs.replace(made(), id="other")
+    assert (changed.id, changed.generation) == ("other", Generation())
+
+
+# --- metadata -------------------------------------------------------------------------------------------------------
+
+
+def test_a_count_nobody_gave_is_zero() -> None:
+    found = metadata(made(usage=None), provider="p", model="m", seconds=0.0126)
+    assert found["latency_ms"] == "13"
+    assert found["total_tokens"] == "0"
+
+
+def test_a_missing_total_is_the_sum() -> None:
+    found = metadata(made(usage=Usage(input_tokens=7, output_tokens=3.0)), provider="p", model="m", seconds=0)
+    assert (found["total_tokens"], found["output_tokens"]) == ("10", "3")

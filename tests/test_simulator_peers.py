@@ -19,6 +19,8 @@ from tests.corpus import exchanges
 VERSION = {"anthropic-version": "2026-10-21"}
 TOOL = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
 CALL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+TIFF = {"type": "base64", "media_type": "image/tiff", "data": ""}
+THOUGHT = {"type": "thinking", "thinking": "x", "signature": "c2ln"}
 RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "1"}
 
 
@@ -107,7 +109,7 @@ def messages(*said: Any, **fields: Any) -> dict[str, Any]:
         (messages("hi", [RESULT], "ho"), "`tool_result` blocks can only be in `user` messages"),
         (messages("hi", {"role": "system", "content": "be"}, {"role": "user", "content": "ho"}), "followed by an `assistant`"),
         (messages("hi", "ho", {"role": "system", "content": "be"}), "must follow a `user` message"),
-        (messages([{"type": "image", "source": {"type": "base64", "media_type": "image/tiff", "data": ""}}]), "media_type: Input should be"),
+        (messages([{"type": "image", "source": TIFF}]), "media_type: Input should be"),
         (messages("hi", tools=[TOOL, TOOL]), "Tool names must be unique"),
         (messages("hi", tools=[{**TOOL, "name": "a b"}]), "tools.0.custom.name: String should match pattern"),
         (messages("hi", tools=[{"name": "f"}]), "tools.0.custom.input_schema: Field required"),
@@ -139,7 +141,7 @@ def messages(*said: Any, **fields: Any) -> dict[str, Any]:
             messages("hi", output_config={"format": {"type": "json_schema", "schema": {"type": "integer", "minimum": 1}}}),
             "For 'integer' type, property 'minimum' is not supported",
         ),
-        (messages("hi", [{"type": "thinking", "thinking": "x", "signature": "c2ln"}], "ho"), "Invalid `signature` in `thinking` block"),
+        (messages("hi", [THOUGHT], "ho"), "Invalid `signature` in `thinking` block"),
         (messages("hi", [{"type": "redacted_thinking", "data": "?"}], "ho"), "Invalid `data` in `redacted_thinking` block"),
     ],
 )  # fmt: skip
@@ -223,7 +225,7 @@ def responses(input: Any = "hi", **fields: Any) -> dict[str, Any]:
         (responses([OUTPUT]), "No tool call found for function call output with call_id a.", None),
         (responses([OUTPUT, FUNCTION_CALL]), "No tool call found for function call output with call_id a.", None),
         (responses([{**FUNCTION_CALL, "id": "toolu_1"}, OUTPUT]), "Expected an ID that begins with 'fc'", "invalid_value"),
-        (responses([FUNCTION_CALL, {**OUTPUT, "is_error": True}]), "Unknown parameter: 'input[1].is_error'.", "unknown_parameter"),
+        (responses([FUNCTION_CALL, {**OUTPUT, "is_error": True}]), "'input[1].is_error'", "unknown_parameter"),
         (responses([{"role": "user", "content": "hi", "leftovers": {}}]), "'input[0].leftovers'", "unknown_parameter"),
         (responses([{"type": "nonsense"}]), "Invalid value: 'nonsense'.", "invalid_value"),
         (responses([{"role": "tool", "content": "hi"}]), "Invalid value: 'tool'.", "invalid_value"),
@@ -238,7 +240,7 @@ def responses(input: Any = "hi", **fields: Any) -> dict[str, Any]:
             "Unknown parameter: 'input[0].content[0].leftovers'.",
             "unknown_parameter",
         ),
-        (responses(previous_response_id="resp_1"), "Previous response with id 'resp_1' not found.", "previous_response_not_found"),
+        (responses(previous_response_id="resp_1"), "id 'resp_1' not found.", "previous_response_not_found"),
         (responses(conversation="conv_1"), "Conversation not found.", None),
         (responses([{"type": "item_reference", "id": "msg_1"}]), "Item with id 'msg_1' not found.", None),
         (responses([{"type": "reasoning", "id": "rs_1", "summary": []}]), "Item with id 'rs_1' not found.", None),
@@ -308,7 +310,7 @@ def chat(*said: Any, **fields: Any) -> dict[str, Any]:
         (chat(USER, tools=[CHAT_TOOL], tool_choice={"type": "function", "function": {"name": "g"}}), "no tool named 'g'"),
         (chat({"role": "user", "content": None}), "expected a string, got null"),
         (chat({"role": "nobody", "content": "hi"}), "Invalid value: 'nobody'."),
-        (chat(USER, CALLING, {**ANSWER, "content": [{"type": "image_url"}]}), "Invalid value: 'image_url'. Supported values are: 'text'."),
+        (chat(USER, CALLING, {**ANSWER, "content": [{"type": "image_url"}]}), "'image_url'. Supported values are: 'text'."),
         (chat({"role": "user", "content": [{"type": "image_url", "image_url": "https://x"}]}), "expected an object"),
         (chat(USER, CALLING), "did not have response messages: a"),
         (chat(USER, CALLING, USER, ANSWER), "did not have response messages: a"),

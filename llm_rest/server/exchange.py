@@ -203,6 +203,7 @@ def _answered(place: _Place, context: Context, handler: Handler) -> tuple[Any, l
         # Only the Responses wire has words for a failed answer; elsewhere it is an error of the server.
         raise Refused(_failure(response))
     document, unsaid = wires.load(place.wire).encode_response(response, request=request, dialect=place.dialect)
+    _stop_at_refusal(unsaid, 500)
     return document, [*lost, *unsaid]
 
 
@@ -226,14 +227,15 @@ def _read(place: _Place, context: Context, missing: dict[str, Any]) -> tuple[Req
                 param="stream",
             )
         )
+    _stop_at_refusal(lost, 400)
+    return request, lost
+
+
+def _stop_at_refusal(lost: list[Loss], status: int) -> None:
+    """Raise `Refused` where something cannot be said on this wire at all."""
     for loss in lost:
         if loss.kind == "refused":
-            raise Refused(
-                ErrorFacts(
-                    status=400, message=f"{loss.path}: {loss.what}", type="invalid_request_error", param=loss.path
-                )
-            )
-    return request, lost
+            raise Refused(ErrorFacts(status=status, message=f"{loss.path}: {loss.what}", param=loss.path))
 
 
 def _failure(response: Response) -> ErrorFacts:

@@ -63,15 +63,22 @@ def forged(document: Plain) -> Iterator[str]:
                     yield f"{path}: {MODIFIED}"
 
 
+def _sealed(*fields: str) -> str:
+    return wrap(":".join((*fields, mac("seal", *fields))))
+
+
 def _opened(seal: str, text: str | None) -> tuple[str, str, str] | None:
-    """What a seal covers and its marks for the turn and the prefix; `None` where it is not ours or not of this text."""
-    inner = unwrap(seal)
-    marks = inner.split(":") if inner else []
-    if len(marks) == 5:
-        text = marks[4]
-    if len(marks) not in (4, 5) or marks[0] != "sim" or text is None or marks[1] != mac("text", text):
+    """What a seal covers and its marks for the turn and the prefix; `None` where it is not ours or not of this text.
+
+    A redacted thought holds what it covers.
+    """
+    *fields, whole = (unwrap(seal) or "").split(":")
+    if whole != mac("seal", *fields):
         return None
-    return text, marks[2], marks[3]
+    covered = fields[3] if len(fields) == 4 else text
+    if covered is None or fields[0] != mac("text", covered):
+        return None
+    return covered, fields[1], fields[2]
 
 
 def _turn(groups: list[Group]) -> Any:
@@ -125,8 +132,8 @@ def _block(text: str | None, hidden: str, groups: list[Group], document: Plain) 
     covered = hidden if text is None else text
     marks = mac("text", covered), mac("turn", covered, _turn(groups)), mac("prefix", covered, _prefix(document, groups))
     if text is None:
-        return {"type": "redacted_thinking", "data": wrap(":".join(("sim", *marks, hidden)))}
-    return {"type": "thinking", "thinking": text, "signature": wrap(":".join(("sim", *marks)))}
+        return {"type": "redacted_thinking", "data": _sealed(*marks, hidden)}
+    return {"type": "thinking", "thinking": text, "signature": _sealed(*marks)}
 
 
 def _message(block: Plain) -> Plain:

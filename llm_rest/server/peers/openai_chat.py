@@ -8,7 +8,7 @@ Follows the Chat Completions reference (read 2026-11-20) and the facts of the di
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from ...dialects import OPENAI
@@ -67,7 +67,16 @@ def wrong_key(key: str) -> ErrorFacts:
 
 def refusal(document: Plain, context: Context) -> ErrorFacts | None:
     """Why the API would refuse this request."""
-    return next(problems(document, context), None) or next(map(_invalid, altered(document, context.dialect)), None)
+    judged = (problems(document, context), map(_invalid, altered(document, context.dialect)), _unsimulated(document))
+    return next(chain(*judged), None)
+
+
+def _unsimulated(document: Plain) -> Iterator[ErrorFacts]:
+    """What the API has and the simulated model has not."""
+    if document.get("n") not in (None, 1):
+        yield _invalid("The simulator gives one choice, not more: leave out `n`.", "n", "unsupported_value")
+    if "audio" in (document.get("modalities") or ()):
+        yield _invalid("The simulator does not speak: ask for text only.", "modalities", "unsupported_value")
 
 
 def problems(document: Plain, context: Context) -> Iterator[ErrorFacts]:

@@ -1,0 +1,57 @@
+"""`ask`: one question to a model; the answer on stdout, what happened to it on stderr."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..client import Client
+from ..unknown import given
+from . import FAILED, complain, note
+from .question import input_of, model_of, options_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..reply import Reply
+
+
+def run(arguments: Namespace) -> int:
+    """Ask and print."""
+    model, asked, options = model_of(arguments), input_of(arguments), options_of(arguments)
+    with Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore") as llm:
+        reply = llm.generate(asked, **options)
+    for loss in reply.generation.losses:
+        note(str(loss))
+    if reply.refusal is not None:
+        complain(f"the model refused: {reply.refusal}")
+        return FAILED
+    text = reply.output_text
+    if arguments.schema:
+        text = _pretty(text)
+    if text:
+        sys.stdout.write(text + "\n")
+    return _ended(reply, text)
+
+
+def _pretty(text: str) -> str:
+    """JSON indented; other text as it is."""
+    try:
+        return msgspec.json.format(text)
+    except msgspec.DecodeError:
+        note("the answer is not JSON")
+        return text
+
+
+def _ended(reply: Reply, text: str) -> int:
+    """Say how the answer ended where it did not end well; the exit code."""
+    if reply.status != "completed":
+        details = reply.incomplete_details
+        reason = details.reason if given(details) and given(details.reason) else reply.status
+        note(f"the answer is incomplete: {reason}")
+    if text:
+        return 0
+    complain("the answer holds no text")
+    return FAILED

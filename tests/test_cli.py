@@ -1,0 +1,421 @@
+"""The command line: what each command prints where, and with which exit code it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from llm_rest import wires
+from llm_rest.cli import BROKEN_PIPE, FAILED, INTERRUPTED, LOST, USAGE, main
+from llm_rest.vendors import VENDORS, NoAuth
+
+SAMPLE = '{"model":"claude-haiku-4-5","max_tokens":50,"messages":[{"role":"user","content":"hi"}]}'
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have keys; these tests have none."""
+    for vendor in VENDORS.values():
+        for surface in vendor.surfaces:
+            for way in vendor.ways(surface.wire):
+                names = () if isinstance(way, NoAuth) else (way.env,) if isinstance(way.env, str) else way.env
+                for name in names:
+                    monkeypatch.delenv(name, raising=False)
+        for entry in vendor.base_url_env:
+            monkeypatch.delenv(entry if isinstance(entry, str) else entry.name, raising=False)
+
+
+class Console:
+    """Runs the command line in this process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        """The exit code, and what went to stdout and stderr."""
+        source = SimpleNamespace(buffer=io.BytesIO(stdin.encode()), isatty=lambda: False, read=lambda: stdin)
+        self._monkeypatch.setattr(sys, "stdin", source)
+        try:
+            code = main(arguments)
+        except SystemExit as exit:
+            code = int(exit.code or 0)
+        out, err = self._capsys.readouterr()
+        return code, out, err
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Console:
+    return Console(monkeypatch, capsys)
+
+
+def shell(command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """The command in a shell, with `llm-rest` standing for this installation."""
+    command = command.replace("llm-rest", f"{sys.executable} -m llm_rest.cli")
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **env}
+    )
+
+
+# --- help -----------------------------------------------------------------------------------------------------------
+
+
+def test_help_names_every_command(run: Console) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    for command in ("ask", "demo", "serve", "convert", "explain", "vendors", "models"):
+        assert command in out
+
+
+def test_the_version_is_printed(run: Console) -> None:
+    from llm_rest import __version__
+
+    assert run("--version")[:2] == (0, f"llm-rest {__version__}\n")
+
+
+@pytest.mark.parametrize("arguments", [(), ("sing",), ("convert", "--from", "morse"), ("serve",)])
+def test_wrong_usage_is_said_in_one_line_below_the_usage(run: Console, arguments: tuple[str, ...]) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (USAGE, "")
+    assert "error:" in err.splitlines()[-1]
+
+
+def test_help_and_conversion_load_neither_rich_nor_the_server() -> None:
+    code = (
+        "import sys; from llm_rest.cli import main; from llm_rest.cli.parser import parser; parser().format_help(); "
+        "main(['vendors', '--json']); "
+        "print([m for m in ('rich', 'starlette', 'uvicorn', 'httpx') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+# --- convert --------------------------------------------------------------------------------------------------------
+
+
+def test_the_sample_of_the_documentation_works() -> None:
+    done = shell(f"echo '{SAMPLE}' | llm-rest convert --from anthropic_messages --to openai_chat --kind request")
+    assert (done.returncode, done.stderr) == (0, "")
+    converted = json.loads(done.stdout)
+    assert converted["model"] == "claude-haiku-4-5"
+    assert converted["messages"] == [{"role": "user", "content": "hi"}]
+    assert converted["max_completion_tokens"] == 50
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_request_converted_to_its_own_wire_stays_as_it_was(run: Console, wire: str) -> None:
+    bodies: dict[str, Any] = {
+        "openai_responses": {"model": "m", "input": "hi", "temperature": 0.5},
+        "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stop": ["a"]},
+        "anthropic_messages": {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]},
+    }
+    code, out, err = run("convert", "--from", wire, "--to", wire, "--strict", stdin=json.dumps(bodies[wire]))
+    assert (code, err) == (0, "")
+    assert json.loads(out) == bodies[wire]
+
+
+def test_an_answer_is_converted(run: Console) -> None:
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-haiku-4-5",
+        "content": [{"type": "text", "text": "hi", "citations": None}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 3, "output_tokens": 1},
+    }
+    wire = ("--from", "anthropic_messages", "--to", "openai_chat", "--kind", "response")
+    code, out, _ = run("convert", *wire, stdin=json.dumps(message))
+    assert code == 0
+    assert json.loads(out)["choices"][0]["message"]["content"] == "hi"
+
+
+def test_json_lines_come_out_as_json_lines(run: Console) -> None:
+    arguments = ("convert", "--from", "anthropic_messages", "--to", "openai_responses", "--lines")
+    code, out, _ = run(*arguments, stdin=f"{SAMPLE}\n\n{SAMPLE}\n")
+    assert code == 0
+    assert len(out.splitlines()) == 2
+    assert all(json.loads(line)["model"] == "claude-haiku-4-5" for line in out.splitlines())
+
+
+def test_losses_go_to_stderr_and_fail_only_under_strict(run: Console) -> None:
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}], "logit_bias": {"1": 5}})
+    arguments = ("convert", "--from", "openai_chat", "--to", "openai_responses", "--lines")
+    code, out, err = run(*arguments, stdin=body)
+    assert code == 0
+    assert err.startswith("note: line 1: ")
+    assert "logit_bias" in err
+    assert run(*arguments, "--strict", stdin=body) == (LOST, out, err)
+
+
+@pytest.mark.parametrize(
+    ("stdin", "arguments", "where"),
+    [
+        ("", (), "$"),
+        ("{", (), "$"),
+        ("[]", (), "$"),
+        ('{"model": 5}', (), "$.model"),
+        (f"{SAMPLE}\n{{", ("--lines",), "line 2"),
+        (SAMPLE.replace('"hi"', "5"), (), "$.messages[0].content"),
+    ],
+)
+def test_bad_json_is_an_error_that_says_where(run: Console, stdin: str, arguments: tuple[str, ...], where: str) -> None:
+    code, _, err = run("convert", "--from", "anthropic_messages", "--to", "openai_chat", *arguments, stdin=stdin)
+    assert code == USAGE
+    assert err.startswith("llm-rest: ")
+    assert where in err
+    assert len(err.splitlines()) == 1
+
+
+# --- vendors and models ---------------------------------------------------------------------------------------------
+
+
+def test_vendors_are_listed_with_the_variables_of_their_keys(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_secret_value")
+    code, out, _ = run("vendors")
+    assert code == 0
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert set(VENDORS) <= set(lines)
+    assert "GROQ_API_KEY" in lines["groq"]
+    assert " yes " in lines["groq"]
+    assert " yes " not in lines["openai"]
+    assert "secret" not in out
+
+
+def test_vendors_as_json(run: Console) -> None:
+    rows = json.loads(run("vendors", "--json")[1])
+    assert [row["name"] for row in rows] == list(VENDORS)
+    assert rows[0]["wires"][0] == "openai_responses"
+
+
+def test_models_are_listed_by_the_beginning_of_their_names(run: Console) -> None:
+    out = run("models", "claude-")[1]
+    assert out.splitlines()[0].startswith("model")
+    assert all(line.startswith("claude-") for line in out.splitlines()[1:])
+    rows = json.loads(run("models", "--json")[1])
+    assert {"prefix", "at", "tools", "source"} <= set(rows[0])
+
+
+# --- explain --------------------------------------------------------------------------------------------------------
+
+
+def test_explain_shows_a_command_that_runs_and_no_key(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret-value")
+    code, out, err = run("explain", 'It\'s "hi"', "-m", "anthropic/claude-haiku-4-5", "--system", "Be brief.")
+    assert (code, err) == (0, "")
+    assert "secret" not in out
+    assert '"x-api-key: $ANTHROPIC_API_KEY"' in out
+    command = out.replace("curl", "printf '%s\\n'", 1)
+    printed = shell(command, ANTHROPIC_API_KEY="found").stdout.splitlines()
+    assert "https://api.anthropic.com/v1/messages" in printed
+    assert "x-api-key: found" in printed
+    body = json.loads(printed[-1])
+    assert body["messages"][0]["content"] == 'It\'s "hi"'
+    assert body["system"] == "Be brief."
+
+
+def test_explain_needs_no_key_and_reports_losses_and_checks(run: Console) -> None:
+    code, out, err = run("explain", "hi", "-m", "openai/gpt-4o", "--wire", "openai_chat", "--json")
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    assert facts["url"] == "https://api.openai.com/v1/chat/completions"
+    assert facts["headers"]["Authorization"] == "Bearer $OPENAI_API_KEY"
+    assert facts["body"]["messages"] == [{"role": "user", "content": "hi"}]
+    assert facts["problems"] == []
+
+
+def test_explain_checks_images_against_the_model(run: Console, tmp_path: Path) -> None:
+    picture = tmp_path / "a.png"
+    picture.write_bytes(PNG)
+    code, out, err = run("explain", "hi", "-m", "deepseek/deepseek-chat", "--image", str(picture))
+    assert code == 0
+    assert "curl" in out
+    assert "note: " in err
+
+
+def test_explain_shows_the_simulator_as_the_server_that_stands_for_it(run: Console) -> None:
+    code, out, err = run("explain", "hi", "-m", "simulator/x")
+    assert code == 0
+    assert "http://127.0.0.1:8000/responses" in out
+    assert "llm-rest serve --simulate" in err
+
+
+# --- ask ------------------------------------------------------------------------------------------------------------
+
+
+def test_ask_without_a_model_and_without_keys_asks_the_simulator_and_says_so(run: Console) -> None:
+    code, out, err = run("ask", "hi")
+    assert (code, out) == (0, "hi\n")
+    assert "the simulator answers" in err
+
+
+def test_ask_with_a_key_but_no_model_names_who_could_be_asked(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_secret_value")
+    code, out, err = run("ask", "hi")
+    assert (code, out) == (USAGE, "")
+    assert "groq" in err
+    assert "-m groq/<model>" in err
+    assert "secret" not in err
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_ask_speaks_every_wire(run: Console, wire: str) -> None:
+    assert run("ask", "say Hello.", "-m", "simulator/x", "--wire", wire) == (0, "Hello.\n", "")
+
+
+def test_ask_reads_the_question_from_stdin(run: Console) -> None:
+    assert run("ask", "-", "-m", "simulator/x", stdin="say Hello.\n")[:2] == (0, "Hello.\n")
+
+
+def test_ask_shows_images(run: Console, tmp_path: Path) -> None:
+    picture = tmp_path / "a.png"
+    picture.write_bytes(PNG)
+    assert run("ask", "Look", "-m", "simulator/x", "--image", str(picture))[:2] == (0, "Look\n[image]\n")
+
+
+def test_ask_for_a_shape(run: Console, tmp_path: Path) -> None:
+    schema = tmp_path / "when it was.json"
+    schema.write_text(
+        '{"type": "object", "properties": {"year": {"const": 1815}}, "required": ["year"], "additionalProperties": false}'
+    )
+    code, out, _ = run("ask", "When?", "-m", "simulator/x", "--schema", str(schema))
+    assert (code, json.loads(out)) == (0, {"year": 1815})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "No such file"), ("{", "is not JSON"), ("[]", "holds no JSON Schema")]
+)
+def test_a_bad_schema_file_is_named(run: Console, tmp_path: Path, content: str | None, message: str) -> None:
+    path = tmp_path / "s.json"
+    if content is not None:
+        path.write_text(content)
+    code, _, err = run("ask", "hi", "-m", "simulator/x", "--schema", str(path))
+    assert code == USAGE
+    assert str(path) in err
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("-m", "openai/gpt-5.2"), USAGE, "OPENAI_API_KEY"),
+        (("-m", "gpt-5.2"), USAGE, "names no vendor"),
+        (("-m", "oppenai/gpt-5.2"), USAGE, "openai"),
+        (("-m", "simulator/missing"), FAILED, "does not exist"),
+        (("-m", "simulator/x", "--image", "nowhere.png"), USAGE, "nowhere.png"),
+        (("-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1"), FAILED, "cannot connect"),
+    ],
+)
+def test_a_call_that_fails_says_why_in_one_line(
+    run: Console, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    found, out, err = run("ask", "hi", *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_refusal_and_an_answer_without_text_are_failures(run: Console) -> None:
+    assert run("ask", "refuse No.", "-m", "simulator/x") == (FAILED, "", "llm-rest: the model refused: No.\n")
+    code, out, err = run("ask", "length", "-m", "simulator/x")
+    assert (code, out) == (FAILED, "")
+    assert err.splitlines() == [
+        "note: the answer is incomplete: max_output_tokens",
+        "llm-rest: the answer holds no text",
+    ]
+
+
+def test_a_cut_answer_is_printed_with_a_note(run: Console) -> None:
+    code, out, err = run("ask", "say " + "x" * 99, "-m", "simulator/x", "--max-output-tokens", "16")
+    assert (code, out) == (0, "x" * 64 + "\n")
+    assert err == "note: the answer is incomplete: max_output_tokens\n"
+
+
+# --- demo, serve and the ends of a process --------------------------------------------------------------------------
+
+
+def test_the_demo_talks_through_every_wire(run: Console) -> None:
+    code, out, _ = run("demo")
+    assert code == 0, out
+    rows = {line.split()[1]: line for line in out.splitlines() if line.startswith("simulator")}
+    assert list(rows) == list(wires.NAMES)
+    for row in rows.values():
+        assert " completed " in row
+        assert "get_weather said: 4 °C and light rain in Oslo" in row
+
+
+def test_the_demo_fails_where_a_conversation_fails(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    from llm_rest.cli import demo
+
+    monkeypatch.setattr(demo, "QUESTION", "fail 400 Not today.")
+    code, out, _ = run("demo")
+    assert code == FAILED
+    assert "Not today." in out
+
+
+@pytest.mark.parametrize("missing", ["starlette.applications", "uvicorn"])
+@pytest.mark.parametrize("command", [("demo",), ("serve", "--simulate", "--port", "0")])
+def test_a_missing_extra_is_named(
+    run: Console, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    code, out, err = run(*command)
+    assert (code, out) == (USAGE, "")
+    assert 'pip install "llm-rest[server]"' in err
+
+
+def test_a_taken_port_is_named(run: Console) -> None:
+    from llm_rest.server.app import running
+
+    with running() as url:
+        code, _, err = run("serve", "--simulate", "--port", url.rpartition(":")[2])
+    assert code == USAGE
+    assert "cannot listen on 127.0.0.1" in err
+
+
+def test_an_interrupt_is_no_traceback(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    from llm_rest.cli import convert
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(convert, "convert", interrupted)
+    code, _, err = run("convert", "--from", "openai_chat", "--to", "openai_chat", stdin="{}")
+    assert (code, err) == (INTERRUPTED, "llm-rest: interrupted\n")
+
+
+def test_a_reader_that_goes_away_is_no_traceback() -> None:
+    done = shell(f"for i in $(seq 3000); do echo '{SAMPLE}'; done | {{ llm-rest convert --from anthropic_messages "
+                 "--to openai_chat --lines; echo code $? >&2; } | head -n 1")  # fmt: skip
+    assert done.stderr.strip() == f"code {BROKEN_PIPE}"
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_tables_are_plain_in_a_pipe_and_pretty_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from llm_rest.cli import tables
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def shown(stream: io.StringIO) -> str:
+        monkeypatch.setattr(sys, "stdout", stream)
+        tables.show(("a", "b"), [("1", "[red]2"), ("333", "4")])
+        return stream.getvalue()
+
+    plain = "a    b\n1    [red]2\n333  4\n"
+    assert shown(io.StringIO()) == plain
+    assert "[red]2" in shown(Terminal())
+    assert shown(Terminal()) != plain
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert shown(Terminal()) == plain

@@ -1,0 +1,284 @@
+"""The server: one exchange for every wire, what it says when something is wrong, and the application around it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from llm_rest import RateLimitError, wires
+from llm_rest.errors import ErrorFacts
+from llm_rest.responses import Message, OutputText, Request, Response, ResponseError
+from llm_rest.server import app
+from llm_rest.server.app import running
+from llm_rest.server.exchange import Answer, exchange
+from llm_rest.server.handler import Context, Refused
+
+Plain = dict[str, Any]
+
+BODIES: dict[str, Plain] = {
+    "openai_responses": {"model": "m", "input": "hi"},
+    "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
+    "anthropic_messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
+}
+PATHS = {
+    "openai_responses": "/v1/responses",
+    "openai_chat": "/v1/chat/completions",
+    "anthropic_messages": "/v1/messages",
+}
+VERSION = {"anthropic-version": "2026-10-21"}
+
+
+class Scripted:
+    """A handler that does what it is told and remembers what it was asked."""
+
+    def __init__(self, does: Exception | Response | None = None) -> None:
+        self.does = does
+        self.asked: list[tuple[Request, Context]] = []
+
+    def answer(self, request: Request, context: Context) -> Response:
+        self.asked.append((request, context))
+        if isinstance(self.does, Exception):
+            raise self.does
+        said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])])
+        return self.does or Response(id="resp_1", status="completed", model=request.model, output=[said])
+
+    def count(self, request: Request, context: Context) -> int:
+        return 42
+
+    def models(self) -> list[str]:
+        return ["one", "two"]
+
+    def has_model(self, name: str) -> bool:
+        return name in self.models()
+
+
+def ask(
+    path: str,
+    document: Any,
+    handler: Scripted | None = None,
+    *,
+    method: str = "POST",
+    headers: Mapping[str, str] = VERSION,
+) -> tuple[Answer, Plain]:
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    answer = exchange(method, path, headers, body, handler or Scripted())
+    return answer, json.loads(answer.body)
+
+
+def message_of(body: Plain) -> str:
+    return str(body["error"]["message"])
+
+
+# --- where a request goes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", PATHS)
+@pytest.mark.parametrize("form", ["{}", "{}/", "{}?beta=true"])
+def test_a_path_leads_to_its_wire_with_and_without_the_version(wire: str, form: str) -> None:
+    for path in (PATHS[wire], PATHS[wire].removeprefix("/v1")):
+        handler = Scripted()
+        answer, body = ask(form.format(path), BODIES[wire], handler)
+        assert answer.status == 200
+        assert "ho" in json.dumps(body)
+        (request, context) = handler.asked[0]
+        assert request.model == "m"
+        assert (context.wire, context.vendor) == (wire, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "wire", "vendor"),
+    [
+        ("/groq/chat/completions", "openai_chat", "groq"),
+        ("/openrouter/v1/chat/completions", "openai_chat", "openrouter"),
+        ("/anthropic/v1/messages", "anthropic_messages", "anthropic"),
+        ("/deepseek/anthropic/v1/messages", "anthropic_messages", "deepseek"),
+        ("/xai/responses", "openai_responses", "xai"),
+    ],
+)
+def test_a_vendor_in_front_of_the_path_is_spoken_to_in_its_dialect(path: str, wire: str, vendor: str) -> None:
+    handler = Scripted()
+    assert ask(path, BODIES[wire], handler)[0].status == 200
+    context = handler.asked[0][1]
+    assert (context.wire, context.vendor) == (wire, vendor)
+
+
+def test_a_vendor_is_not_spoken_to_on_a_wire_it_does_not_speak() -> None:
+    answer, body = ask("/anthropic/v1/responses", BODIES["openai_responses"])
+    assert answer.status == 404
+    assert "/anthropic/v1/messages" in message_of(body)
+
+
+def test_an_unknown_path_is_answered_as_the_caller_spells_errors() -> None:
+    openai, body = ask("/v1/nonsense", {}, headers={"authorization": "Bearer x"})
+    assert (openai.status, body["error"]["type"]) == (404, "invalid_request_error")
+    assert "/v1/chat/completions" in message_of(body)
+    anthropic, body = ask("/v1/nonsense", {}, headers={"x-api-key": "x"})
+    assert (anthropic.status, body["type"], body["error"]["type"]) == (404, "error", "not_found_error")
+    assert "request-id" in anthropic.headers
+
+
+def test_the_wrong_method_is_named() -> None:
+    for method, path in (("GET", "/v1/responses"), ("POST", "/v1/models")):
+        answer, body = ask(path, {}, method=method, headers={})
+        assert answer.status == 405
+        assert method in message_of(body)
+
+
+# --- what comes out -------------------------------------------------------------------------------------------------
+
+
+def test_each_wire_answers_in_its_own_document() -> None:
+    chat = ask(PATHS["openai_chat"], BODIES["openai_chat"])[1]
+    assert chat["choices"][0]["message"]["content"] == "ho"
+    messages = ask(PATHS["anthropic_messages"], BODIES["anthropic_messages"])[1]
+    assert messages["content"][0]["text"] == "ho"
+    responses = ask(PATHS["openai_responses"], BODIES["openai_responses"])[1]
+    assert responses["output"][0]["content"][0]["text"] == "ho"
+
+
+def test_an_answer_names_its_request() -> None:
+    assert ask("/v1/responses", BODIES["openai_responses"])[0].headers["x-request-id"].startswith("req_")
+    assert ask("/v1/messages", BODIES["anthropic_messages"])[0].headers["request-id"].startswith("req_")
+
+
+def test_what_could_not_be_carried_stands_in_a_header() -> None:
+    answer, _ = ask("/v1/chat/completions", {**BODIES["openai_chat"], "logit_bias": {"1": 5}})
+    assert answer.headers.get("llm-rest-losses") is None, "the wire's own options come back to it"
+    said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])], phase="commentary")
+    found = Response(id="r", status="completed", output=[said], model="m")
+    answer, _ = ask("/v1/messages", BODIES["anthropic_messages"], Scripted(found))
+    losses = json.loads(answer.headers["llm-rest-losses"])
+    assert any("phase" in loss for loss in losses)
+
+
+@pytest.mark.parametrize("headers", [{"authorization": "Bearer x"}, {"anthropic-version": "2023-06-01"}])
+def test_models_are_listed_in_the_callers_words(headers: dict[str, str]) -> None:
+    _, body = ask("/v1/models", b"", method="GET", headers=headers)
+    assert [model["id"] for model in body["data"]] == ["one", "two"]
+    kinds = {model.get("object") or model.get("type") for model in body["data"]}
+    assert kinds == {"model"}
+    assert ("has_more" in body) == ("anthropic-version" in headers)
+    assert ask("/models/one", b"", method="GET", headers=headers)[1]["id"] == "one"
+    answer, body = ask("/v1/models/three", b"", method="GET", headers=headers)
+    assert answer.status == 404
+    assert "three" in message_of(body)
+
+
+def test_tokens_are_counted_where_a_wire_has_a_path_for_it() -> None:
+    document = {name: value for name, value in BODIES["anthropic_messages"].items() if name != "max_tokens"}
+    assert ask("/v1/messages/count_tokens", document)[1] == {"input_tokens": 42}
+    counted = ask("/v1/responses/input_tokens", BODIES["openai_responses"])[1]
+    assert counted == {"object": "response.input_tokens", "input_tokens": 42}
+
+
+# --- what goes wrong ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", PATHS)
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"model": 5}'])
+def test_a_body_that_is_no_request_is_a_bad_request(wire: str, body: bytes) -> None:
+    answer, document = ask(PATHS[wire], body)
+    assert answer.status == 400
+    assert document["error"]["type"] == "invalid_request_error"
+    if wire == "anthropic_messages":
+        assert ask("/v1/messages/count_tokens", body)[0].status == 400
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_streaming_is_refused_in_the_words_of_the_wire(wire: str) -> None:
+    answer, body = ask(PATHS[wire], {**BODIES[wire], "stream": True})
+    assert answer.status == 400
+    assert "Streaming is not available here" in message_of(body)
+    assert ask(PATHS[wire], {**BODIES[wire], "stream": False})[0].status == 200
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_refusal_of_the_handler_keeps_its_facts(wire: str) -> None:
+    facts = ErrorFacts(status=429, message="Slow down.", code="rate_limit_exceeded", retry_after=2.5)
+    answer, body = ask(PATHS[wire], BODIES[wire], Scripted(Refused(facts)))
+    assert (answer.status, answer.headers["retry-after"]) == (429, "2.5")
+    assert message_of(body) == "Slow down."
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_an_error_of_somebody_behind_the_handler_keeps_its_status(wire: str) -> None:
+    answer, body = ask(PATHS[wire], BODIES[wire], Scripted(RateLimitError("Slow down.", status=429, retry_after=3)))
+    assert (answer.status, answer.headers["retry-after"]) == (429, "3")
+    assert message_of(body) == "Slow down."
+    assert ask(PATHS[wire], BODIES[wire], Scripted(RateLimitError("Slow down.")))[0].status == 429
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_failed_answer_is_an_error_where_the_wire_has_no_word_for_it(wire: str) -> None:
+    error = ResponseError(code="server_error", message="The model broke.")
+    failed = Response(id="resp_1", status="failed", model="m", output=[], error=error)
+    answer, body = ask(PATHS[wire], BODIES[wire], Scripted(failed))
+    assert answer.status == (200 if wire == "openai_responses" else 500)
+    assert body["error"]["message"] == "The model broke."
+
+
+def test_an_answer_that_a_wire_cannot_tell_is_an_error() -> None:
+    queued = Response(id="resp_1", status="queued", model="m", output=[])
+    answer, body = ask("/v1/chat/completions", BODIES["openai_chat"], Scripted(queued))
+    assert answer.status == 500
+    assert "queued" in message_of(body)
+
+
+# --- over a socket --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_the_application_answers_over_http(wire: str) -> None:
+    with running() as url, httpx.Client(base_url=url, headers=VERSION) as http:
+        answer = http.post(PATHS[wire], json=BODIES[wire])
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "application/json"
+        assert "hi" in answer.text
+        assert http.post(PATHS[wire], content=b"{").status_code == 400
+        assert http.get("/").status_code == 404
+        assert http.delete(PATHS[wire]).status_code == 405
+
+
+def test_a_body_that_is_too_large_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "LARGEST", 1000)
+    with running() as url:
+        answer = httpx.post(f"{url}/v1/messages", content=b"x" * 1001, headers=VERSION)
+    assert answer.status_code == 413
+    assert answer.json()["error"]["type"] == "request_too_large"
+
+
+def test_a_fault_in_the_handler_is_a_server_error_without_details(caplog: pytest.LogCaptureFixture) -> None:
+    with running(Scripted(RuntimeError("a secret"))) as url:
+        answer = httpx.post(f"{url}/v1/responses", json=BODIES["openai_responses"])
+    assert answer.status_code == 500
+    assert answer.json()["error"]["message"] == "The server failed."
+    assert "a secret" in caplog.text
+
+
+def test_connections_are_kept_between_requests() -> None:
+    with running() as url:
+        connection = http.client.HTTPConnection(urlsplit(url).netloc)
+        sockets = set()
+        for _ in range(3):
+            connection.request("GET", "/v1/models")
+            assert connection.getresponse().read()
+            sockets.add(connection.sock)
+        assert len(sockets) == 1
+        assert None not in sockets
+        connection.close()
+
+
+def test_two_servers_run_side_by_side() -> None:
+    with running() as one, running() as two:
+        assert one != two
+        assert httpx.get(f"{one}/v1/models").json() == httpx.get(f"{two}/v1/models").json()
+
+
+def test_every_wire_is_served() -> None:
+    assert set(PATHS) == set(wires.NAMES)

@@ -1,0 +1,427 @@
+"""The simulator over the real wires: it answers as each vendor does, signs what it thinks and notices what became of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from llm_rest import AsyncClient, Client, InvalidRequest, OverloadedError, wires
+from llm_rest.reply import Reply
+from llm_rest.responses import FunctionCallOutput, Message, Reasoning
+from llm_rest.server.simulator import handle
+
+Plain = dict[str, Any]
+
+SCRIPT = (
+    'reason The user asks for the weather.\ncall get_weather {"city": "Oslo"}\nreason It is cold.\nsay Four degrees.'
+)
+PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def post(path: str, document: Plain, **headers: str) -> tuple[int, Plain]:
+    """The simulator's answer to a vendor's own JSON."""
+    sent = [("anthropic-version", "2026-10-21"), *((name.replace("_", "-"), value) for name, value in headers.items())]
+    status, _, body = handle("POST", path, sent, json.dumps(document).encode())
+    return status, json.loads(body)
+
+
+def accepted(path: str, document: Plain) -> Plain:
+    status, body = post(path, document)
+    assert status == 200, body
+    return body
+
+
+def refused(path: str, document: Plain, status: int = 400) -> str:
+    found, body = post(path, document)
+    assert found == status, body
+    return str(body["error"]["message"])
+
+
+# --- Messages -------------------------------------------------------------------------------------------------------
+
+
+def asked(*messages: Plain, model: str = "claude-sonnet-5", **fields: Any) -> Plain:
+    return {"model": model, "max_tokens": 2000, "messages": list(messages), **fields}
+
+
+def user(content: Any) -> Plain:
+    return {"role": "user", "content": content}
+
+
+def assistant(content: Any) -> Plain:
+    return {"role": "assistant", "content": content}
+
+
+def result(call: Plain) -> Plain:
+    return user([{"type": "tool_result", "tool_use_id": call["id"], "content": "4"}])
+
+
+def thinking_turn(script: str = SCRIPT, **fields: Any) -> tuple[Plain, Plain]:
+    """A request whose answer thinks and calls a tool, and the request that sends the result back."""
+    first = asked(user(script), **fields)
+    answer = accepted("/v1/messages", first)
+    call = answer["content"][-1]
+    return answer, asked(user(script), assistant(answer["content"]), result(call), **fields)
+
+
+def test_messages_answers_as_anthropic_does() -> None:
+    answer, follow_up = thinking_turn()
+    thought, call = answer["content"]
+    assert answer["type"] == "message"
+    assert answer["id"].startswith("msg_")
+    assert answer["stop_reason"] == "tool_use"
+    assert thought["thinking"] == "The user asks for the weather."
+    assert call["type"] == "tool_use"
+    assert (call["name"], call["input"]) == ("get_weather", {"city": "Oslo"})
+    assert call["id"].startswith("toolu_")
+    final = accepted("/v1/messages", follow_up)
+    assert [block["type"] for block in final["content"]] == ["thinking", "text"]
+    assert final["content"][1]["text"] == "Four degrees."
+    assert final["stop_reason"] == "end_turn"
+    assert final["usage"]["output_tokens"] > 0
+
+
+def test_a_whole_conversation_with_thoughts_comes_back_accepted() -> None:
+    _, follow_up = thinking_turn()
+    final = accepted("/v1/messages", follow_up)
+    accepted(
+        "/v1/messages", {**follow_up, "messages": [*follow_up["messages"], assistant(final["content"]), user("Thanks")]}
+    )
+
+
+def edit_text(content: list[Plain]) -> None:
+    content[0]["thinking"] += "!"
+
+
+def edit_signature(content: list[Plain]) -> None:
+    content[0]["signature"] = content[0]["signature"][:-8] + "AAAAAAA="
+
+
+def swap(content: list[Plain]) -> None:
+    content[0], content[1] = content[1], content[0]
+
+
+def leave_out(content: list[Plain]) -> None:
+    del content[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (edit_text, "Invalid `signature` in `thinking` block"),
+        (edit_signature, "Invalid `signature` in `thinking` block"),
+        (swap, "blocks in the latest assistant message cannot be modified"),
+        (leave_out, "blocks in the latest assistant message cannot be modified"),
+    ],
+)
+def test_messages_notices_what_became_of_a_thought(change: Callable[[list[Plain]], None], message: str) -> None:
+    """BUGS 1"""
+    _, follow_up = thinking_turn("reason One.\nreason Two.\ncall f")
+    content = follow_up["messages"][1]["content"]
+    change(content)
+    assert message in refused("/v1/messages", follow_up)
+
+
+def test_a_thought_in_another_turn_is_noticed() -> None:
+    answer, _ = thinking_turn()
+    moved = asked(user("hi"), assistant([answer["content"][0], {"type": "text", "text": "ho"}]), user("and?"))
+    assert "cannot be modified" in refused("/v1/messages", moved)
+
+
+def test_a_thought_of_a_finished_turn_may_be_left_out() -> None:
+    answer, follow_up = thinking_turn()
+    said = [
+        user(SCRIPT),
+        assistant(answer["content"][1:]),
+        *follow_up["messages"][2:],
+        assistant("Four degrees."),
+        user("Thanks"),
+    ]
+    accepted("/v1/messages", asked(*said))
+
+
+def test_a_hidden_thought_is_redacted_and_comes_back_untouched() -> None:
+    """BUGS 8"""
+    answer, follow_up = thinking_turn("reason\ncall f")
+    assert answer["content"][0]["type"] == "redacted_thinking"
+    accepted("/v1/messages", follow_up)
+    follow_up["messages"][1]["content"][0]["data"] += "A"
+    assert "Invalid `data` in `redacted_thinking` block" in refused("/v1/messages", follow_up)
+
+
+def test_a_thought_whose_text_is_omitted_is_signed_all_the_same() -> None:
+    answer, follow_up = thinking_turn(thinking={"type": "adaptive", "display": "omitted"})
+    assert answer["content"][0]["thinking"] == ""
+    accepted("/v1/messages", follow_up)
+
+
+def test_marks_for_the_cache_and_spelling_do_not_count_as_changes() -> None:
+    _, follow_up = thinking_turn(model="claude-opus-5-5", system="Be brief.")
+    mark = {"cache_control": {"type": "ephemeral"}}
+    follow_up["messages"][0]["content"] = [{"type": "text", "text": SCRIPT, **mark}]
+    follow_up["system"] = [{"type": "text", "text": "Be brief.", **mark}]
+    accepted("/v1/messages", follow_up)
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-5"])
+def test_only_newer_models_bind_a_thought_to_everything_before_it(model: str) -> None:
+    _, follow_up = thinking_turn(model=model, system="Be brief.")
+    follow_up["system"] = "Be long."
+    if model == "claude-opus-5-5":
+        assert "bound to a different conversation" in refused("/v1/messages", follow_up)
+    else:
+        accepted("/v1/messages", follow_up)
+
+
+# --- Responses ------------------------------------------------------------------------------------------------------
+
+
+def reasoned() -> tuple[list[Plain], Plain]:
+    """The output of an answer that reasons and calls a tool, and the request that sends the result back."""
+    answer = accepted("/v1/responses", {"model": "m", "input": SCRIPT})
+    output = answer["output"]
+    result = {"type": "function_call_output", "call_id": output[1]["call_id"], "output": "4"}
+    return output, {"model": "m", "input": [{"role": "user", "content": SCRIPT}, *output, result]}
+
+
+def test_responses_answers_as_openai_does() -> None:
+    """BUGS 7"""
+    (thought, call), follow_up = reasoned()
+    assert thought["summary"] == [{"type": "summary_text", "text": "The user asks for the weather."}]
+    assert thought["encrypted_content"].startswith("gAAAA")
+    assert call["arguments"] == '{"city": "Oslo"}'
+    final = accepted("/v1/responses", follow_up)
+    assert [item["type"] for item in final["output"]] == ["reasoning", "message"]
+    said = [*follow_up["input"], *final["output"], {"role": "user", "content": "Thanks"}]
+    accepted("/v1/responses", {"model": "m", "input": said})
+
+
+def test_responses_notices_altered_reasoning() -> None:
+    _, follow_up = reasoned()
+    thought = follow_up["input"][1]
+    thought["encrypted_content"] = thought["encrypted_content"][:-8] + "AAAAAAA="
+    assert "could not be verified" in refused("/v1/responses", follow_up)
+
+
+def test_responses_notices_reasoning_without_the_item_it_produced() -> None:
+    _, follow_up = reasoned()
+    del follow_up["input"][2:]
+    follow_up["input"].append({"role": "user", "content": "hi"})
+    assert "was provided without its required following item" in refused("/v1/responses", follow_up)
+
+
+def test_responses_notices_an_item_without_its_reasoning_unless_it_lost_its_id() -> None:
+    _, follow_up = reasoned()
+    del follow_up["input"][1]
+    assert "without its required 'reasoning' item: 'rs_" in refused("/v1/responses", follow_up)
+    del follow_up["input"][1]["id"]
+    accepted("/v1/responses", follow_up)
+
+
+def test_responses_has_not_stored_what_is_only_named() -> None:
+    _, follow_up = reasoned()
+    del follow_up["input"][1]["encrypted_content"]
+    assert "not found. Items are not persisted" in refused("/v1/responses", follow_up, 404)
+
+
+# --- Chat -----------------------------------------------------------------------------------------------------------
+
+
+def chatted(vendor: str, script: str = SCRIPT) -> tuple[Plain, Plain]:
+    """The message of an answer that thinks and calls a tool, and the request that sends the result back."""
+    said = [{"role": "user", "content": script}]
+    message = accepted(f"{vendor}/chat/completions", {"model": "m", "messages": said})["choices"][0]["message"]
+    result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "4"}
+    return message, {"model": "m", "messages": [*said, deepcopy(message), result]}
+
+
+def test_openai_shows_nothing_of_its_reasoning_over_chat() -> None:
+    message, follow_up = chatted("/v1")
+    assert message["content"] is None
+    assert not any("reasoning" in name for name in message)
+    assert accepted("/v1/chat/completions", follow_up)["choices"][0]["message"]["content"] == "Four degrees."
+
+
+def test_a_host_that_wants_its_reasoning_text_back_gets_it_or_refuses() -> None:
+    """BUGS 5"""
+    message, follow_up = chatted("/deepseek")
+    assert message["reasoning_content"] == "The user asks for the weather."
+    accepted("/deepseek/chat/completions", follow_up)
+    del follow_up["messages"][1]["reasoning_content"]
+    assert "must be passed back" in refused("/deepseek/chat/completions", follow_up)
+
+
+def test_a_host_that_signs_details_takes_them_back_unchanged_only() -> None:
+    message, follow_up = chatted("/openrouter", "reason One.\nreason\ncall f")
+    shown, hidden = message["reasoning_details"]
+    assert (shown["type"], hidden["type"]) == ("reasoning.text", "reasoning.encrypted")
+    path = "/openrouter/chat/completions"
+    accepted(path, follow_up)
+
+    def changed(change: Callable[[list[Plain]], Any]) -> Plain:
+        other = deepcopy(follow_up)
+        change(other["messages"][1]["reasoning_details"])
+        return other
+
+    assert "Invalid `signature`" in refused(path, changed(lambda details: details[0].update(text="Two.")))
+    assert "Invalid `signature`" in refused(path, changed(lambda details: details[1].update(data="c2lt")))
+    assert "must be passed back unchanged" in refused(path, changed(lambda details: details.pop()))
+    assert "must be passed back unchanged" in refused(path, changed(lambda details: details.reverse()))
+    moved = deepcopy(follow_up)
+    moved["messages"][0]["content"] = "Something else"
+    assert "cannot be modified or moved" in refused(path, moved)
+
+
+def test_a_host_with_short_call_ids_makes_and_takes_them() -> None:
+    message, follow_up = chatted("/mistral", "call f {}")
+    assert len(message["tool_calls"][0]["id"]) == 9
+    accepted("/mistral/chat/completions", follow_up)
+
+
+# --- what all have in common ----------------------------------------------------------------------------------------
+
+PATHS = {
+    "openai_responses": "/v1/responses",
+    "openai_chat": "/v1/chat/completions",
+    "anthropic_messages": "/v1/messages",
+}
+
+
+def plainly(wire: str, text: str, **fields: Any) -> Plain:
+    said = {"input": text} if wire == "openai_responses" else {"messages": [{"role": "user", "content": text}]}
+    limit = {"max_tokens": 999} if wire == "anthropic_messages" else {}
+    return {"model": "m", **said, **limit, **fields}
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_errors_are_spelled_as_the_vendor_spells_them(wire: str) -> None:
+    """BUGS 48"""
+    expected = {
+        "openai_responses": ("server_error", None),
+        "openai_chat": ("server_error", None),
+        "anthropic_messages": ("overloaded_error", None),
+    }
+    status, body = post(PATHS[wire], plainly(wire, "fail 529 Too much."))
+    assert (status, body["error"]["message"]) == (529, "Too much.")
+    if wire == "anthropic_messages":
+        assert (body["type"], body["error"]["type"]) == ("error", expected[wire][0])
+        assert body["request_id"].startswith("req_")
+
+
+def test_what_is_not_simulated_is_said() -> None:
+    for fields, message in (({"n": 2}, "one choice"), ({"modalities": ["text", "audio"]}, "text only")):
+        assert message in refused("/v1/chat/completions", plainly("openai_chat", "hi", **fields))
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_reserved_words_stand_for_a_wrong_key_and_an_unknown_model(wire: str) -> None:
+    assert post(PATHS[wire], plainly(wire, "hi"), authorization="Bearer invalid")[0] == 401
+    assert post(PATHS[wire], plainly(wire, "hi"), x_api_key="invalid")[0] == 401
+    assert post(PATHS[wire], plainly(wire, "hi"), x_api_key="anything")[0] == 200
+    status, body = post(PATHS[wire], plainly(wire, "hi", model="missing"))
+    assert status in (400, 404)
+    assert "missing" in body["error"]["message"]
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_the_same_request_gets_the_same_bytes(wire: str) -> None:
+    """BUGS 81"""
+    sent = json.dumps(plainly(wire, SCRIPT)).encode()
+    headers = [("anthropic-version", "2026-10-21")]
+    assert handle("POST", PATHS[wire], headers, sent) == handle("POST", PATHS[wire], headers, sent)
+
+
+# --- through the client ---------------------------------------------------------------------------------------------
+
+TOOLS = [{"type": "function", "name": "get_weather", "description": "The weather.", "parameters": PARAMETERS}]
+
+
+def continued(said: list[Any], reply: Reply) -> list[Any]:
+    """The conversation with the answer and what its calls gave."""
+    outputs = [FunctionCallOutput(call_id=call.call_id, output="4") for call in reply.function_calls]
+    return [*said, *reply.output, *outputs]
+
+
+def check(first: Reply, second: Reply) -> None:
+    (call,) = first.function_calls
+    assert (call.name, msgspec.json.decode(call.arguments)) == ("get_weather", {"city": "Oslo"})
+    assert second.output_text == "Four degrees."
+    assert first.status == second.status == "completed"
+    assert int(second.generation.metadata["total_tokens"]) > 0
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_the_client_has_a_tool_conversation_in_process(wire: str) -> None:
+    said: list[Any] = [Message(role="user", content=SCRIPT)]
+    with Client("simulator/x", wire=wire, on_loss="raise") as llm:
+        first = llm.generate(said, tools=TOOLS)
+        check(first, llm.generate(continued(said, first), tools=TOOLS))
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("wire", PATHS)
+def test_the_async_client_has_a_tool_conversation_in_process(wire: str, backend: str) -> None:
+    async def talk() -> None:
+        said: list[Any] = [Message(role="user", content=SCRIPT)]
+        async with AsyncClient("simulator/x", wire=wire, on_loss="raise") as llm:
+            first = await llm.generate(said, tools=TOOLS)
+            check(first, await llm.generate(continued(said, first), tools=TOOLS))
+
+    anyio.run(talk, backend=backend)
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_every_wire_counts_the_same(wire: str) -> None:
+    with Client("simulator/x", wire=wire) as llm:
+        usage = llm.generate("say Hello, world.", tools=TOOLS).usage
+    assert usage
+    assert (usage.input_tokens, usage.output_tokens) == (5 + 3 + 3 + 20, 4)
+
+
+def test_errors_arrive_as_the_classes_of_their_kind() -> None:
+    with Client("simulator/x", wire="anthropic_messages") as llm:
+        with pytest.raises(OverloadedError, match="Busy"):
+            llm.generate("fail 529 Busy.")
+        with pytest.raises(InvalidRequest, match="Not like this"):
+            llm.generate("fail 400 Not like this.")
+
+
+def test_a_thought_that_was_edited_is_an_invalid_reasoning_state() -> None:
+    """BUGS 14"""
+    said: list[Any] = [Message(role="user", content=SCRIPT)]
+    with Client("simulator/x", wire="openai_responses") as llm:
+        first = llm.generate(said, tools=TOOLS)
+        history = continued(said, first)
+        # The same thought in another conversation: its envelope is whole, and what followed it is not there.
+        thought = next(item for item in history if isinstance(item, Reasoning))
+        with pytest.raises(InvalidRequest):
+            llm.generate([Message(role="user", content="hi"), thought, Message(role="user", content="ho")])
+
+
+@pytest.mark.parametrize("other", ["openai_chat", "openai_responses"])
+def test_thoughts_survive_a_walk_through_another_wire_and_a_file(other: str) -> None:
+    """BUGS 11"""
+    said: list[Any] = [Message(role="user", content=SCRIPT)]
+    with Client("simulator/x", wire="anthropic_messages") as llm:
+        first = llm.generate(said, tools=TOOLS)
+        history = continued(said, first)
+        last = llm.generate(history, tools=TOOLS)
+        history += [*last.output, Message(role="user", content="say Noted.")]
+    history = msgspec.json.decode(msgspec.json.encode(history))
+    with Client("simulator/x", wire=other, on_loss="ignore") as llm:
+        history += llm.generate(history, tools=TOOLS).output
+    history.append(Message(role="user", content="say Welcome back."))
+    with Client("simulator/x", wire="anthropic_messages", on_loss="raise") as llm:
+        reply = llm.generate(history, tools=TOOLS)
+    assert reply.output_text == "Welcome back."
+    assert [loss for loss in reply.generation.losses if loss.kind != "withheld"] == []
+
+
+def test_every_wire_can_be_spoken_to() -> None:
+    assert set(PATHS) == set(wires.NAMES)

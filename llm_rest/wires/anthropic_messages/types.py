@@ -492,7 +492,7 @@ class McpToolConfig(Model):
 
 
 class Tool(Model):
-    """A tool of the caller, or one of the vendor's where `type` names it. Tools have no common tag, so one struct has all fields."""
+    """A tool of the caller, or of the vendor where `type` says so. A caller's tool needs no tag, so one struct has all fields."""
 
     type: Opt[str] = UNSET
     name: Opt[str] = UNSET
@@ -829,14 +829,7 @@ class Ping(Event, tag="ping"):
 
 
 AnyEvent = Open[
-    MessageStart
-    | ContentBlockStart
-    | ContentBlockDelta
-    | ContentBlockStop
-    | MessageDelta
-    | MessageStop
-    | Ping
-    | Error
+    MessageStart | ContentBlockStart | ContentBlockDelta | ContentBlockStop | MessageDelta | MessageStop | Ping | Error
 ]
 
 EVENT: Decoder[AnyEvent] = Decoder(AnyEvent)

@@ -1,0 +1,29 @@
+"""The Anthropic Messages API: `POST /v1/messages`, version 2026-10-21 (the older 2023-06-01 where sampling needs it)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .betas import route
+from .errors import decode_error, encode_error
+from .request import decode_request, encode_request
+from .response import decode_response, encode_response
+from .types import EVENT, REQUEST, RESPONSE
+
+FRAMING: Literal["sse"] = "sse"
+END: bytes | None = None
+
+__all__ = [
+    "END",
+    "EVENT",
+    "FRAMING",
+    "REQUEST",
+    "RESPONSE",
+    "decode_error",
+    "decode_request",
+    "decode_response",
+    "encode_error",
+    "encode_request",
+    "encode_response",
+    "route",
+]

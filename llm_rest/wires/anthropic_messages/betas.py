@@ -1,0 +1,162 @@
+"""Where a request goes, in which version of the API, and with which betas.
+
+Before changing this file, know that a beta a request does not need may be refused, and one it needs and lacks is refused
+always: the tables say what in a request asks for which. Follows Anthropic's pages on versions and beta headers (read
+2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from msgspec import UnsetType
+
+from ...dialects import MessagesDialect, messages_model
+from ...responses.items import (
+    AdditionalTools,
+    Compaction,
+    CompactionTrigger,
+    FunctionCall,
+    FunctionCallOutput,
+    Message,
+)
+from ...responses.leftovers import SPELLING, own
+from ...responses.tools import FunctionTool, McpTool
+from ...unknown import Unknown
+from .. import Route
+from .carried import WIRE
+from .options import SPEEDS
+from .thinking import samples
+from .tools import servers_alone
+
+if TYPE_CHECKING:
+    from ...responses.items import AnyItem
+    from ...responses.request import Request
+
+NEWEST = "2026-10-21"
+OLDER = "2023-06-01"
+"""The version that still takes sampling options."""
+
+MCP = "mcp-client-2025-11-20"
+FIRST_MCP = "mcp-client-2025-04-04"
+"""For servers that choose their tools themselves, without a toolset."""
+EDITS = "context-management-2025-06-27"
+COMPACT_EDIT = "compact-2026-01-12"
+COMPACT = "compact-2026-09-04"
+FAST = "fast-mode-2026-02-01"
+TOOL_CHANGES = "mid-conversation-tool-changes-2026-07-01"
+INLINE_TOOLS = "inline-tools-2026-09-15"
+
+FIELDS = {
+    "compaction": COMPACT,
+    "fallbacks": "server-side-fallback-2026-07-01",
+    "fallback_credit_token": "fallback-credit-2026-07-01",
+    "mcp_servers": MCP,
+    "thread": "message-threads-2026-08-12",
+    "task_budget": "task-budgets-2026-03-13",
+    "block_binding": "thinking-binding-controls-2026-08-01",
+    "clear_at": "mid-conversation-system-clear-at-2026-08-21",
+    "skills": "skills-2025-10-02",
+}
+"""Fields of this wire that need a beta, wherever they stand."""
+
+VALUES = {
+    "advisor_20260301": "advisor-tool-2026-03-01",
+    "clear_tool_uses_20250919": EDITS,
+    "clear_thinking_20251015": EDITS,
+    "compact_20260112": COMPACT_EDIT,
+    "mcp_toolset": MCP,
+    "tool_addition": TOOL_CHANGES,
+    "tool_removal": TOOL_CHANGES,
+    "tool_definition": INLINE_TOOLS,
+    "updates": "thinking-display-updates-2026-08-18",
+    "fast": FAST,
+}
+"""Values of `type`, `display` and `speed` that need one."""
+
+_FREE = frozenset({"input_schema", "input_examples", "schema", "metadata"})
+"""Fields that hold the caller's own JSON."""
+
+
+def route(request: Request, *, dialect: MessagesDialect | None = None, stream: bool = False) -> Route:
+    """Where the request goes, and the headers it asks for itself."""
+    facts = dialect or MessagesDialect()
+    path = (facts.stream_path if stream and facts.stream_path is not None else facts.path).replace(
+        "{model}", quote(request.model or "", safe="")
+    )
+    headers: dict[str, str] = {}
+    if facts.body_version is None:
+        older = samples(request) and messages_model(request.model or "").sampling != "no"
+        headers["anthropic-version"] = OLDER if older or _samples_itself(request) else NEWEST
+    found = betas(request)
+    if found and not facts.betas_in_body:
+        headers["anthropic-beta"] = ",".join(found)
+    return Route(path, headers=headers)
+
+
+def _samples_itself(request: Request) -> bool:
+    """Whether the caller adds sampling options to the body."""
+    return any(name in own(request.extra, WIRE) for name in ("temperature", "top_p", "top_k"))
+
+
+def betas(request: Request) -> list[str]:
+    """The betas that a request needs on this wire, and those the caller names; sorted."""
+    found: set[str] = set()
+    kept = own(request.leftovers, WIRE)
+    if request.context_management:
+        found.add(COMPACT_EDIT)
+    if request.service_tier in SPEEDS:
+        found.add(FAST)
+    for tool in request.tools or ():
+        if isinstance(tool, McpTool):
+            found.add(FIRST_MCP if tool.server_label in servers_alone(kept) else MCP)
+        elif isinstance(tool, Unknown):
+            _search(dict(tool), found)
+    if isinstance(request.input, list):
+        for item in request.input:
+            _item(item, request, found)
+    _search({name: value for name, value in kept.items() if name not in (SPELLING, "mcp_servers")}, found)
+    more = own(request.extra, WIRE)
+    _search(more, found)
+    named: Any = more.get("betas", ())
+    found.update(name for name in named if isinstance(name, str))
+    return sorted(found)
+
+
+def _item(item: AnyItem, request: Request, found: set[str]) -> None:
+    match item:
+        case Message(content=str(), leftovers=UnsetType()) | FunctionCall() | FunctionCallOutput() | Unknown():
+            pass
+        case Message():
+            _search(own(item.leftovers, WIRE), found)
+            for part in item.content if isinstance(item.content, list) else ():
+                if not isinstance(part, Unknown) and part.leftovers:
+                    _search(own(part.leftovers, WIRE), found)
+        case Compaction():
+            found.add(COMPACT_EDIT)
+        case CompactionTrigger():
+            found.add(COMPACT)
+        case AdditionalTools():
+            found.add(TOOL_CHANGES)
+            offered = {tool.name for tool in request.tools or () if isinstance(tool, FunctionTool)}
+            if any(not isinstance(tool, FunctionTool) or tool.name not in offered for tool in item.tools):
+                found.add(INLINE_TOOLS)
+        case _:
+            pass
+
+
+def _search(value: Any, found: set[str]) -> None:
+    """Add what plain values of this wire need."""
+    if isinstance(value, list | tuple):
+        for one in cast("list[Any]", value):
+            _search(one, found)
+    if not isinstance(value, dict):
+        return
+    for name, one in cast("dict[str, Any]", value).items():
+        if name in FIELDS and one:
+            found.add(FIELDS[name])
+        if name in ("type", "display", "speed") and one in VALUES:
+            found.add(VALUES[one])
+        if name not in _FREE:
+            _search(one, found)

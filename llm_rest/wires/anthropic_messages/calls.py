@@ -1,0 +1,153 @@
+"""Calls of the caller's tools: `tool_use` blocks and the items they are, arguments kept as the model wrote them.
+
+Before changing this file, know that arguments are JSON text on one side and raw JSON on the other: they are checked, never
+taken apart, so that key order and the spelling of numbers survive. Follows Anthropic's page on handling tool calls (read
+2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from ...responses.items import ByProgram, CustomToolCall, Direct, FunctionCall
+from ...responses.leftovers import own as own_leftovers
+from ...unknown import Unknown, extras, given
+from . import types
+from .carried import WIRE, document_fields, encode, left, merged, own_fields, plain, report_extras, rest
+from .names import Named, call_id, wire_name
+
+if TYPE_CHECKING:
+    from ...unknown import Opt
+    from .content import Context
+
+TOOLSETS = ("computer", "browser")
+"""Groups of tools of the vendor; ours are namespaces."""
+
+_json = msgspec.json.Decoder(Raw)
+
+
+# --- items to blocks ------------------------------------------------------------------------------------------------
+
+
+def encode_call(item: FunctionCall | CustomToolCall, id: str, place: int | str, context: Context) -> types.ToolUse:
+    """The block of a call, under the id it has on this wire; `place` is its position in the input, or its path."""
+    if type(item) is not FunctionCall:
+        return _rare_call(item, id, place, context)
+    data = item.arguments.encode("utf-8", "replace")
+    try:
+        input = _json.decode(data) if data[:1] == b"{" else _mended(data, place, context)
+    except msgspec.MsgspecError:
+        input = _mended(data, place, context)
+    block = types.ToolUse(id=id, name=wire_name(item.name), input=input)
+    if item.caller is item.namespace is item.leftovers is item.async_ is UNSET:
+        return block
+    return _dressed(block, item, _path(place), context)
+
+
+def _rare_call(item: FunctionCall | CustomToolCall, id: str, place: int | str, context: Context) -> types.ToolUse:
+    path = _path(place)
+    report_extras(item, path, context.lost)
+    if isinstance(item, FunctionCall):
+        input = _mended(item.arguments.encode("utf-8", "replace"), place, context)
+    else:
+        input = Raw(encode({"input": item.input}))
+        context.lost.emulated(path, "a custom tool's call is sent as a function's")
+    return _dressed(types.ToolUse(id=id, name=wire_name(item.name), input=input), item, path, context)
+
+
+def _dressed(block: types.ToolUse, item: FunctionCall | CustomToolCall, path: str, context: Context) -> types.ToolUse:
+    """The block with what only some calls have."""
+    lost = context.lost
+    if item.namespace in TOOLSETS:
+        block.toolset_name = item.namespace
+    elif given(item.namespace):
+        block.name = wire_name(item.name, item.namespace)
+    if item.async_:
+        lost.dropped(f"{path}.async", "calls are waited for on this wire")
+    match item.caller:
+        case Direct():
+            block.caller = types.Caller(type="direct")
+        case ByProgram(caller_id=caller) if caller.startswith("srvtoolu_"):
+            block.caller = types.Caller(type=context.model.code_execution, tool_id=caller)
+        case ByProgram() | Unknown():
+            lost.dropped(f"{path}.caller", "a caller this vendor does not know")
+        case _:
+            pass
+    fields = document_fields(own_fields(item.leftovers, path, lost))
+    block = merged(block, fields, path, lost) if fields else block
+    if given(block.cache_control):
+        context.marks.append((path, block))
+    return block
+
+
+def _mended(data: bytes, place: int | str, context: Context) -> Raw:
+    """Arguments that do not begin as an object, or are none: nothing, or something the model got wrong."""
+    text = data.strip()
+    if not text:
+        return Raw(b"{}")
+    try:
+        if text[:1] == b"{":
+            return _json.decode(data)
+    except msgspec.MsgspecError:
+        pass
+    context.lost.changed(f"{_path(place)}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
+    return Raw(encode({"INVALID_JSON": data.decode()}))
+
+
+def _path(place: int | str) -> str:
+    return f"input[{place}]" if isinstance(place, int) else place
+
+
+# --- blocks to items ------------------------------------------------------------------------------------------------
+
+
+def decode_call(
+    block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named]
+) -> FunctionCall | CustomToolCall:
+    """The item of a call; `renamed` says which tools have another name or kind in the request."""
+    call = FunctionCall(
+        id=id, call_id=call_id(block.id), name=block.name, arguments=bytes(block.input).decode(), status=status
+    )
+    caller = block.caller
+    if given(caller) and caller.type == "direct" and not extras(caller):
+        call.caller = Direct()
+    elif caller is not UNSET:
+        call.leftovers = left({"caller": plain(caller)})
+        if given(caller) and given(caller.tool_id):
+            call.caller = ByProgram(caller_id=caller.tool_id)
+    call.namespace = block.toolset_name
+    if block.cache_control is not UNSET or type(block) is not types.ToolUse:
+        call.leftovers = left({**own_leftovers(call.leftovers, WIRE), **rest(block, ("cache_control",))})
+    named = renamed.get(block.name)
+    if named is None:
+        return call
+    call.name = named.name
+    call.namespace = named.namespace or call.namespace
+    if not named.custom:
+        return call
+    return CustomToolCall(
+        id=id,
+        call_id=call.call_id,
+        name=call.name,
+        namespace=call.namespace,
+        input=_free_text(call.arguments),
+        status=status,
+        caller=call.caller,
+        leftovers=call.leftovers,
+    )
+
+
+def _free_text(arguments: str) -> str:
+    """The text of a custom tool's call, which went out as `{"input": "..."}`."""
+    try:
+        found: Any = msgspec.json.decode(arguments)
+    except msgspec.MsgspecError:
+        return arguments
+    match found:
+        case {"input": str(text), **others} if not others:
+            return text
+        case _:
+            return arguments

@@ -1,0 +1,235 @@
+"""What this wire hides in a conversation: envelopes for what must return, leftovers for what describes one document.
+
+An envelope holds the residue of a block that Responses items cannot show, and a digest of what they do show, so that an edit
+is noticed. Before changing this file, know that envelopes may be forged: their payloads are the tagged structs below, and
+whole blocks come out only if they are of the listed kinds, or of kinds nobody knows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from ...errors import DecodeError
+from ...responses.carriers import digest, seal, sender, unseal
+from ...responses.items import Reasoning
+from ...responses.leftovers import SPELLING, report_foreign
+from ...responses.parts import SummaryText
+from ...unknown import Decoder, Model, Open, Unknown, base, extras, given
+from . import types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ...losses import Losses
+    from ...responses.parts import Leftovers
+    from ...unknown import Opt
+
+T = TypeVar("T", bound=Struct)
+
+WIRE = "anthropic_messages"
+
+encode = msgspec.json.Encoder().encode
+
+# --- payloads -------------------------------------------------------------------------------------------------------
+
+
+class Payload(Struct, tag_field="kind", omit_defaults=True, kw_only=True):
+    """What an envelope of this wire may hold."""
+
+
+class Signed(Payload, tag="thinking"):
+    """A thinking block without its text."""
+
+    signature: str
+    digest: str
+    rest: dict[str, Any] = {}
+
+
+class Redacted(Payload, tag="redacted_thinking"):
+    """A redacted thinking block."""
+
+    data: str
+    rest: dict[str, Any] = {}
+
+
+class Cited(Payload, tag="citations"):
+    """The citations of a message's texts, one list (or null) for each."""
+
+    digest: str
+    citations: Raw
+
+
+class Sealed(Payload, tag="blocks"):
+    """Whole blocks; `digest` names the visible items before them that show what they did."""
+
+    digest: str
+    blocks: Raw
+
+
+AnyPayload = Signed | Redacted | Cited | Sealed
+
+ReturningBlock = Open[
+    types.ServerToolUse
+    | types.WebSearchToolResult
+    | types.WebFetchToolResult
+    | types.CodeExecutionToolResult
+    | types.BashCodeExecutionToolResult
+    | types.TextEditorCodeExecutionToolResult
+    | types.ToolSearchToolResult
+    | types.AdvisorToolResult
+    | types.McpToolUse
+    | types.McpToolResult
+    | types.McpToolListing
+    | types.ContainerUpload
+    | types.Compaction
+    | types.Fallback
+]
+"""The blocks that travel whole: the model's side of tools its vendor runs, and kinds nobody knows."""
+
+_SPOKEN = frozenset({"text", "tool_use", "tool_result", "thinking", "redacted_thinking"})
+_returning: Decoder[list[ReturningBlock]] = Decoder(list[ReturningBlock])
+_citations: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[types.AnyCitation] | None])
+
+
+def opened(item: Reasoning, issuer: str) -> AnyPayload | None:
+    """What `issuer` sealed in a reasoning item on this wire."""
+    text = item.encrypted_content
+    return unseal(text, WIRE, issuer, AnyPayload) if given(text) else None
+
+
+def unopened(item: Reasoning, issuer: str, path: str, lost: Losses) -> None:
+    """Report a reasoning item that holds nothing this issuer could use."""
+    text = item.encrypted_content
+    if not given(text):
+        if item.summary or item.content:
+            lost.dropped(path, "reasoning without a signature, which this wire does not take back")
+    elif sender(text) == (WIRE, issuer):
+        lost.dropped(path, "opaque state that was damaged on the way")
+    else:
+        lost.withheld(path, "opaque state of another vendor")
+
+
+def returning_blocks(raw: Raw) -> list[ReturningBlock] | None:
+    """The blocks in an envelope, or `None` where something else was put there."""
+    try:
+        blocks = _returning.decode(bytes(raw))
+    except DecodeError:
+        return None
+    return None if any(isinstance(b, Unknown) and b.type in _SPOKEN for b in blocks) else blocks
+
+
+def returning_citations(raw: Raw) -> list[list[types.AnyCitation] | None] | None:
+    """The citations in an envelope."""
+    try:
+        return _citations.decode(bytes(raw))
+    except DecodeError:
+        return None
+
+
+# --- thinking -------------------------------------------------------------------------------------------------------
+
+
+def reasoning_of(block: types.Thinking | types.RedactedThinking, issuer: str, id: Opt[str]) -> Reasoning:
+    """A thinking block as a reasoning item: its text as the summary, the rest in an envelope."""
+    if isinstance(block, types.RedactedThinking):
+        sealed = seal(WIRE, issuer, Redacted(data=block.data, rest=extras(block)))
+        return Reasoning(id=id, summary=[], encrypted_content=sealed)
+    text = block.thinking
+    sealed = seal(WIRE, issuer, Signed(signature=block.signature, digest=digest(text), rest=extras(block)))
+    return Reasoning(id=id, summary=[SummaryText(text=text)] if text else [], encrypted_content=sealed)
+
+
+def thinking_of(item: Reasoning, payload: Signed | Redacted, path: str, lost: Losses) -> types.AnyBlock | None:
+    """The block that `reasoning_of` made the item from; nothing where its text was edited, which breaks the signature."""
+    if isinstance(payload, Redacted):
+        block = types.RedactedThinking(data=payload.data)
+        return merged(block, payload.rest, path, lost) if payload.rest else block
+    text = "".join(part.text for part in item.summary or ())
+    if digest(text) != payload.digest:
+        lost.dropped(path, "thinking whose text was changed, so that its signature no longer holds")
+        return None
+    signed = types.Thinking(thinking=text, signature=payload.signature)
+    return merged(signed, payload.rest, path, lost) if payload.rest else signed
+
+
+def carrier(payload: Payload, issuer: str, id: Opt[str]) -> Reasoning:
+    """A reasoning item that shows nothing and carries `payload`."""
+    return Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
+
+
+# --- leftovers ------------------------------------------------------------------------------------------------------
+
+_objects = msgspec.json.Decoder(dict[str, Raw])
+_block: Decoder[types.AnyBlock] = Decoder(types.AnyBlock)
+_decoders: dict[type, Decoder[Any]] = {}
+
+
+def decode_block(plain: Any) -> types.AnyBlock:
+    """A block from plain values. Raises `DecodeError` where it is none."""
+    try:
+        return _block.decode(encode(plain))
+    except (TypeError, ValueError) as problem:
+        raise DecodeError(f"not JSON: {problem}", path="$") from None
+
+
+def merged(struct: T, fields: Mapping[str, Any], path: str, lost: Losses) -> T:
+    """`struct` with plain `fields` set or added; unchanged, and reported, where they do not fit it."""
+    kind = type(base(struct)) if isinstance(struct, Model) else type(struct)
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = Decoder(kind)
+    try:
+        whole = _objects.decode(encode(struct))
+        whole.update({name: Raw(encode(value)) for name, value in fields.items()})
+        return cast("T", decoder.decode(encode(whole)))
+    except (DecodeError, TypeError, ValueError):
+        lost.dropped(path, f"fields that do not fit: {', '.join(fields)}")
+        return struct
+
+
+def plain(value: Any) -> Any:
+    """A struct as plain values, as leftovers hold it."""
+    return msgspec.json.decode(encode(value))
+
+
+def kinds(form: Any) -> frozenset[type]:
+    """The structs of an open union: a value of another type is `Unknown`, or has fields its struct does not declare."""
+    return frozenset(get_args(get_args(form)[0]))
+
+
+def kind_of(struct: Model | Unknown) -> str:
+    """The `type` of an item, a part or a tool."""
+    return struct.type if isinstance(struct, Unknown) else str(struct.__struct_config__.tag)
+
+
+def report_extras(struct: Model, path: str, lost: Losses) -> None:
+    """Report the fields of `struct` that it does not declare."""
+    for name in extras(struct):
+        lost.dropped(f"{path}.{name}", "a field this wire does not know")
+
+
+def left(fields: dict[str, Any]) -> Leftovers | UnsetType:
+    """`fields` as leftovers of this wire."""
+    return {WIRE: fields} if fields else UNSET
+
+
+def own_fields(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> dict[str, Any]:
+    """What this wire left, with what others left reported."""
+    if leftovers is UNSET:
+        return {}
+    report_foreign(leftovers, WIRE, path, lost)
+    return leftovers.get(WIRE, {})
+
+
+def document_fields(own: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a block among its leftovers: without notes about spelling and about the message around it."""
+    return {name: value for name, value in own.items() if name not in (SPELLING, "message")}
+
+
+def rest(struct: Struct, names: Iterable[str] = ()) -> dict[str, Any]:
+    """The fields of `struct` named, where they are present, and those it does not declare; as plain values."""
+    values = ((name, getattr(struct, name)) for name in names)
+    return {name: plain(value) for name, value in values if value is not UNSET} | extras(struct)

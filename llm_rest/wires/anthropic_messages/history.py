@@ -1,0 +1,122 @@
+"""The messages of a recorded request as items of Responses: the way back of `turns`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from ...responses.items import AdditionalTools, FunctionCallOutput, Message
+from ...responses.leftovers import SPELLING, own
+from ...responses.tools import FunctionTool
+from ...unknown import Unknown, given
+from . import types
+from .assistant import BlockReader
+from .carried import WIRE, left, rest
+from .content import part_of, parts_of
+from .names import call_id
+from .turns import SEPARATE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...responses.items import AnyItem
+    from ...responses.parts import ContentPart
+    from ...responses.tools import AnyTool
+
+ROLES = {"system": "developer"}
+
+
+def decode_messages(messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[AnyTool]) -> list[AnyItem]:
+    """The items that `messages` are in Responses."""
+    named = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
+    items: list[AnyItem] = []
+    before = ""
+    for message in messages:
+        content = message.content
+        if isinstance(content, str):
+            found: list[AnyItem] = [Message(role=ROLES.get(message.role, message.role), content=content)]
+        elif message.role == "assistant":
+            found = _said(content or [], issuer)
+        elif message.role == "system":
+            found = _instructed(content or [], named)
+        else:
+            found = _heard(content or [], message.role)
+        if not found:
+            continue
+        fields = rest(message, ("clear_at", "output_config"))
+        if fields:
+            _note(found[0], {"message": fields})
+        if message.role == before != "system" and _would_join(items[-1], found[0]):
+            _note(found[0], {SPELLING: {SEPARATE: True}})
+        items += found
+        before = message.role
+    return items
+
+
+def _would_join(last: AnyItem, first: AnyItem) -> bool:
+    """Whether the item after the last one would be sent in the same message, within turns of one role."""
+    if isinstance(first, Message) and first.role != "assistant":
+        return isinstance(last, FunctionCallOutput)
+    return True
+
+
+def _note(item: AnyItem, fields: dict[str, Any]) -> None:
+    if not isinstance(item, Unknown):
+        item.leftovers = {WIRE: {**own(item.leftovers, WIRE), **fields}}
+
+
+def _said(blocks: Sequence[types.AnyBlock], issuer: str) -> list[AnyItem]:
+    reader = BlockReader(issuer)
+    for i, block in enumerate(blocks):
+        reader.add(i, block)
+    return reader.close()
+
+
+def _heard(blocks: Sequence[types.AnyBlock], role: str) -> list[AnyItem]:
+    items: list[AnyItem] = []
+    parts: list[ContentPart] = []
+    for block in blocks:
+        if not isinstance(block, types.ToolResult):
+            parts.append(part_of(block))
+            continue
+        if parts:
+            items.append(Message(role=role, content=parts))
+            parts = []
+        items.append(_output(block))
+    if parts:
+        items.append(Message(role=role, content=parts))
+    return items
+
+
+def _output(block: types.ToolResult) -> FunctionCallOutput:
+    fields = rest(block, ("cache_control",))
+    content = block.content
+    if isinstance(content, list):
+        output: str | list[ContentPart] = parts_of(content)
+    else:
+        output = content or ""
+        if content is None or content == "":
+            fields["content"] = content
+    item = FunctionCallOutput(call_id=call_id(block.tool_use_id), output=output)
+    if block.is_error is None:
+        fields["is_error"] = None
+    else:
+        item.is_error = block.is_error
+    if block.toolset_name is not UNSET:
+        item.namespace = block.toolset_name
+    item.leftovers = left(fields)
+    return item
+
+
+def _instructed(blocks: Sequence[types.AnyBlock], named: dict[str, FunctionTool]) -> list[AnyItem]:
+    """A system message: tools that become callable are an item of their own, where the request describes them."""
+    added: list[AnyTool] = []
+    for block in blocks:
+        if type(block) is types.ToolAddition and block.cache_control is UNSET and given(block.tool.name):
+            tool = named.get(block.tool.name)
+            if tool is not None and block.tool == types.ChangedTool(type="tool_reference", name=tool.name):
+                added.append(tool)
+    if added and len(added) == len(blocks):
+        return [AdditionalTools(role="developer", tools=added)]
+    return [Message(role="developer", content=parts_of(blocks))] if blocks else []

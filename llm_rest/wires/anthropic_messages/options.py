@@ -1,0 +1,278 @@
+"""The other options of a request: structured output, caching, tiers, context management, and those this wire lacks.
+
+Each option has its way there and back side by side. Before changing this file, know that a request field without a
+counterpart is reported, never silently left out. Follows the Messages reference of Anthropic and its guides to structured
+outputs, prompt caching and context editing (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from ...errors import DecodeError
+from ...losses import Losses
+from ...responses.request import (
+    CacheOptions,
+    ContextManagement,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    Request,
+    TextFormat,
+    TextOptions,
+)
+from ...unknown import Decoder, Unknown, extras, given
+from . import types
+from .carried import encode, plain
+from .content import TTL, TTL_BACK, Context
+from .schema import fitted
+
+if TYPE_CHECKING:
+    from ...unknown import Opt
+
+JSON_INSTRUCTION = "Answer with one JSON object and nothing else."
+
+TIERS = {"auto": "auto", "default": "standard_only", "priority": "auto"}
+"""Service tiers of requests, ours on the left. The way back prefers the first: `auto` may use the priority tier."""
+TIERS_BACK = {"auto": "auto", "standard_only": "default"}
+SPEEDS = {"fast": "fast", "ultrafast": "fast"}
+"""Tiers of ours that are a speed on this wire."""
+
+COMPACT = "compact_20260112"
+LEAST_COMPACTED = 50_000
+
+REFUSED = {
+    "previous_response_id": "this wire keeps nothing between calls; send the conversation itself",
+    "conversation": "this wire keeps nothing between calls; send the conversation itself",
+    "prompt": "this wire has no stored prompts",
+    "background": "this wire answers while one waits",
+    "moderation": "this wire does not moderate",
+}
+DROPPED = (
+    "presence_penalty frequency_penalty top_logprobs metadata prompt_cache_key prompt_cache_retention store image "
+    "access_programs"
+).split()
+"""Options without a counterpart; one that is false, zero or empty asks for nothing."""
+INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sources", "code_interpreter_call.outputs"})
+"""What can be asked to be included and always is."""
+
+_format: Decoder[types.OutputFormat] = Decoder(types.OutputFormat)
+
+
+def encode_options(request: Request, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
+    """Set every option that depends on nothing else."""
+    if given(request.stop):
+        stops = [request.stop] if isinstance(request.stop, str) else request.stop
+        body.stop_sequences = [stop for stop in stops if stop and not stop.isspace()]
+        if len(body.stop_sequences) < len(stops):
+            lost.dropped("stop", "blank stop sequences, which this wire refuses")
+    user = request.safety_identifier if given(request.safety_identifier) else request.user
+    if given(user):
+        body.metadata = types.Metadata(user_id=user)
+        if given(request.user) and request.user != user:
+            lost.dropped("user", "this wire has one identifier of a user, and `safety_identifier` is it")
+    if given(request.prompt_cache_options):
+        _encode_cache(request.prompt_cache_options, body, spelled, lost)
+    if given(request.service_tier):
+        _encode_tier(request.service_tier, body, lost)
+    if given(request.context_management):
+        body.context_management = _encode_context(request.context_management, lost)
+    if given(request.truncation) and request.truncation != "disabled":
+        lost.dropped("truncation", "this wire cuts nothing off by itself")
+    if request.stream_options and request.stream_options.include_obfuscation:
+        lost.dropped("stream_options.include_obfuscation", "this wire has no such option")
+    for wanted in request.include or ():
+        if wanted not in INCLUDED:
+            lost.dropped("include", f"{wanted}, which this wire does not have")
+    for name, why in REFUSED.items():
+        if getattr(request, name):
+            lost.refused(name, why)
+    if given(request.seed):
+        lost.dropped("seed", "this wire has no such option")
+    for name in DROPPED:
+        if getattr(request, name):
+            lost.dropped(name, "this wire has no such option")
+
+
+def decode_options(body: types.Request, request: Request, kept: dict[str, Any], spelled: dict[str, Any]) -> None:
+    """Set what the options of `body` are in Responses; what has no word there goes to `kept`."""
+    request.stop = body.stop_sequences if given(body.stop_sequences) else UNSET
+    if given(body.metadata):
+        if given(body.metadata.user_id) and not extras(body.metadata):
+            request.safety_identifier = body.metadata.user_id
+        else:
+            kept["metadata"] = plain(body.metadata)
+    request.prompt_cache_options = _decode_cache(body, kept, spelled)
+    if given(body.service_tier):
+        if body.service_tier in TIERS_BACK:
+            request.service_tier = TIERS_BACK[body.service_tier]
+        else:
+            kept["service_tier"] = body.service_tier
+    if body.speed == "fast" and request.service_tier is UNSET:
+        request.service_tier = "fast"
+    elif given(body.speed):
+        kept["speed"] = body.speed
+    if given(body.context_management):
+        edits = _decode_context(body.context_management)
+        if edits is None:
+            kept["context_management"] = plain(body.context_management)
+        else:
+            request.context_management = edits
+
+
+# --- structured output ----------------------------------------------------------------------------------------------
+
+
+def encode_text(text: TextOptions, body: types.Request, spelled: dict[str, Any], context: Context) -> None:
+    """Set `output_config.format`; without a schema, a JSON object is asked for in words."""
+    lost = context.lost
+    if given(text.verbosity):
+        lost.dropped("text.verbosity", "this wire has no such option")
+    match text.format:
+        case JsonSchemaFormat() as asked:
+            format = _encode_format(asked, spelled.get("format"), lost)
+            if format is not None:
+                body.output_config = body.output_config or types.OutputConfig()
+                body.output_config.format = format
+        case JsonObjectFormat():
+            lost.emulated("text.format", "a JSON object is asked for in words")
+            if isinstance(body.system, list):
+                body.system.append(types.Text(text=JSON_INSTRUCTION))
+            else:
+                body.system = f"{body.system}\n\n{JSON_INSTRUCTION}" if body.system else JSON_INSTRUCTION
+        case Unknown() as asked:
+            lost.refused("text.format", f"the format {asked.type!r}, which this wire does not know")
+        case TextFormat() | _:
+            pass
+
+
+def _encode_format(asked: JsonSchemaFormat, spelled: Any, lost: Losses) -> types.OutputFormat | None:
+    if spelled is not None:
+        try:
+            format = _format.decode(encode(spelled))
+        except DecodeError:
+            format = types.OutputFormat(type="")
+        if decode_format(format) == asked:
+            return format
+    if not given(asked.schema):
+        lost.refused("text.format", "a format without a schema")
+        return None
+    if given(asked.description):
+        lost.dropped("text.format.description", "a schema is not described on this wire")
+    if asked.strict is False:
+        lost.changed("text.format.strict", "a schema is always enforced on this wire")
+    return types.OutputFormat(type="json_schema", schema=fitted(asked.schema, lost, "text.format.schema"))
+
+
+def decode_format(format: types.OutputFormat) -> JsonSchemaFormat | None:
+    """The format in Responses, which wants a name; `None` where it has no such format."""
+    if format.type != "json_schema" or not given(format.schema) or extras(format):
+        return None
+    title = format.schema.get("title")
+    named = isinstance(title, str) and title.isidentifier() and title.isascii() and len(title) <= 64
+    return JsonSchemaFormat(name=title if named else "answer", schema=format.schema)
+
+
+def decode_text(body: types.Request, request: Request, spelled: dict[str, Any], more: dict[str, Any]) -> None:
+    """Set the format of the answer, from where it is now or from where it was in older requests."""
+    config = body.output_config
+    asked = config.format if given(config) else UNSET
+    if asked is None:
+        more["format"] = None
+    if not given(asked):
+        asked = body.output_format
+    if not given(asked):
+        return
+    format = decode_format(asked)
+    if format is None:
+        more["format"] = plain(asked)
+        return
+    request.text = TextOptions(format=format)
+    if _encode_format(format, None, Losses()) != asked:
+        spelled["format"] = plain(asked)
+
+
+# --- caching --------------------------------------------------------------------------------------------------------
+
+
+def _encode_cache(options: CacheOptions, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
+    if options.mode == "implicit":
+        body.cache_control = types.CacheControl()
+        if given(options.ttl):
+            body.cache_control.ttl = TTL.get(options.ttl, "1h")
+            if options.ttl != TTL_BACK["1h"]:
+                lost.changed("prompt_cache_options.ttl", f"{options.ttl} became one hour, the longest there is")
+        said = spelled.get("cache_control", {})
+        if said and TTL_BACK.get(said.get("ttl", ""), UNSET) == options.ttl:
+            body.cache_control.ttl = said.get("ttl", UNSET)
+    elif given(options.ttl):
+        lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own on this wire")
+    if options.prewarm:
+        body.max_tokens = 0
+    if given(options.comparison_response_id):
+        body.diagnostics = types.Diagnostics(previous_message_id=options.comparison_response_id)
+
+
+def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> Opt[CacheOptions]:
+    options = CacheOptions()
+    mark = body.cache_control
+    if given(mark):
+        options.mode = "implicit"
+        options.ttl = TTL_BACK.get(mark.ttl, UNSET) if given(mark.ttl) else UNSET
+        if extras(mark):
+            kept["cache_control"] = plain(mark)
+        elif mark.ttl is not UNSET and options.ttl is UNSET:
+            spelled["cache_control"] = {"ttl": mark.ttl}
+    if body.max_tokens == 0:
+        options.prewarm = True
+    asked = body.diagnostics
+    if given(asked):
+        if given(asked.previous_message_id) and not extras(asked):
+            options.comparison_response_id = asked.previous_message_id
+        else:
+            kept["diagnostics"] = plain(asked)
+    return UNSET if options == CacheOptions() else options
+
+
+# --- tiers and context management -----------------------------------------------------------------------------------
+
+
+def _encode_tier(tier: str, body: types.Request, lost: Losses) -> None:
+    if tier in SPEEDS:
+        body.speed = SPEEDS[tier]
+    elif tier in TIERS:
+        body.service_tier = TIERS[tier]
+    else:
+        lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+        return
+    if tier in ("priority", "ultrafast"):
+        lost.changed("service_tier", f"this wire has no tier {tier!r}; the nearest is asked for")
+
+
+def _encode_context(edits: list[ContextManagement], lost: Losses) -> Opt[types.ContextManagement]:
+    found: list[types.ContextEdit] = []
+    for i, asked in enumerate(edits):
+        if asked.type != "compaction":
+            lost.dropped(f"context_management[{i}]", f"{asked.type!r}, which this wire does not know")
+            continue
+        edit = types.ContextEdit(type=COMPACT)
+        if given(asked.compact_threshold):
+            if asked.compact_threshold < LEAST_COMPACTED:
+                lost.changed(f"context_management[{i}].compact_threshold", f"at least {LEAST_COMPACTED} on this wire")
+            value = max(asked.compact_threshold, LEAST_COMPACTED)
+            edit.trigger = types.Threshold(type="input_tokens", value=value)
+        found.append(edit)
+    return types.ContextManagement(edits=found) if found else UNSET
+
+
+def _decode_context(management: types.ContextManagement) -> list[ContextManagement] | None:
+    """The edits in Responses; `None` where one of them has no word there."""
+    found: list[ContextManagement] = []
+    for edit in management.edits or ():
+        asked = ContextManagement()
+        if given(edit.trigger):
+            asked.compact_threshold = edit.trigger.value
+        found.append(asked)
+    same = _encode_context(found, Losses())
+    return found if found and same == management else None

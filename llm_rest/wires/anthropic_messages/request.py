@@ -1,0 +1,210 @@
+"""A request of Responses on this wire, and back.
+
+Messages are in `turns` and `history`, tools in `tools`, thinking in `thinking`, the other options in `options`; here they
+become one body. Before changing this file, know the order: tools, system, messages is what the vendor caches and binds
+thinking to, and thinking is settled after the messages, because it depends on them. Follows the Messages reference of
+Anthropic, API version 2026-10-21 (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from ...dialects import MessagesDialect, messages_model
+from ...losses import Losses
+from ...responses.items import AnyItem, CompactionTrigger, Message
+from ...responses.leftovers import SPELLING
+from ...responses.request import Request
+from ...unknown import given
+from . import types
+from .betas import betas
+from .carried import WIRE, left, merged, own_fields, plain, report_extras, rest
+from .content import Context, parts_of
+from .history import decode_messages
+from .options import decode_options, decode_text, encode_options, encode_text
+from .thinking import decode_thinking, encode_sampling, encode_thinking, samples, settle_thinking, spelling_of
+from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools
+from .turns import Turns
+
+if TYPE_CHECKING:
+    from ...losses import Loss
+
+DEFAULT = MessagesDialect()
+
+MAX_TOKENS = 32_000
+"""The longest answer where a request does not say and the model gives that many; the vendor wants a number."""
+
+KEPT = ("anthropic_version anthropic_beta inference_geo fallbacks fallback_credit_token thread billing_policy").split()
+"""Fields of the body that Responses has no word for."""
+ELSEWHERE = frozenset({"tools", "other_tools", "mcp_servers", "output_config", SPELLING})
+"""Leftovers that are put back in their own places; every other is a field of the body."""
+
+
+# --- Responses to this wire -----------------------------------------------------------------------------------------
+
+
+def encode_request(request: Request, *, dialect: MessagesDialect = DEFAULT) -> tuple[types.Request, list[Loss]]:
+    """The body of `POST /v1/messages` for a request, and what could not be carried."""
+    lost = Losses()
+    model = messages_model(request.model or "")
+    context = Context(lost, dialect, model, replay=True)
+    kept = own_fields(request.leftovers, "", lost)
+    spelled: dict[str, Any] = kept.get(SPELLING, {})
+    if type(request) is not Request:
+        report_extras(request, "", lost)
+    max_tokens = request.max_output_tokens
+    if not given(max_tokens):
+        max_tokens = min(MAX_TOKENS, model.max_tokens)
+    body = types.Request(model=request.model, max_tokens=max_tokens, messages=[], stream=request.stream)
+    offer = encode_tools(request.tools or (), kept, context)
+    _encode_tools(request, body, offer, spelled, context)
+    _encode_input(request, body, offer, context)
+    if given(request.reasoning):
+        body.thinking, effort = encode_thinking(request.reasoning, max_tokens, spelled, context)
+        if effort is not UNSET:
+            body.output_config = types.OutputConfig(effort=effort)
+    if given(request.text):
+        encode_text(request.text, body, spelled, context)
+    settle_thinking(body, context)
+    if samples(request):
+        encode_sampling(request, body, context)
+    encode_options(request, body, spelled, lost)
+    if context.marks:
+        context.thin_marks(automatic=given(body.cache_control))
+    if kept:
+        body = _restored(body, kept, lost)
+    return _addressed(request, body, dialect, lost), lost
+
+
+def _encode_tools(
+    request: Request, body: types.Request, offer: Offer, spelled: dict[str, Any], context: Context
+) -> None:
+    if offer.tools or request.tools == []:
+        body.tools = offer.tools
+    if offer.servers:
+        body.mcp_servers = offer.servers
+    body.container = offer.container
+    if offer.tools:
+        body.tool_choice = encode_choice(request, spelled, context)
+    elif given(request.tool_choice) and request.tool_choice not in ("auto", "none"):
+        context.lost.refused("tool_choice", "a choice among no tools")
+    if given(request.max_tool_calls):
+        searches = [tool for tool in offer.tools if tool.name in ("web_search", "web_fetch")]
+        for tool in searches:
+            tool.max_uses = request.max_tool_calls
+        if searches:
+            context.lost.changed("max_tool_calls", "a limit for each kind of search on this wire")
+        else:
+            context.lost.dropped("max_tool_calls", "this wire has no such option")
+
+
+def _encode_input(request: Request, body: types.Request, offer: Offer, context: Context) -> None:
+    source = request.input
+    turns = Turns(context, frozenset(tool.name for tool in offer.tools if given(tool.name)))
+    turns.write([Message(role="user", content=source)] if isinstance(source, str) else source or [])
+    body.messages = turns.messages
+    if not turns.messages:
+        context.lost.refused("input", "nothing to answer")
+    instructions = request.instructions
+    if instructions and not instructions.isspace():
+        body.system = [types.Text(text=instructions), *turns.system] if turns.system else instructions
+    elif turns.system:
+        body.system = turns.system
+    if turns.compacts:
+        body.compaction = types.CompactionConfig(type="summarize")
+
+
+def _restored(body: types.Request, kept: dict[str, Any], lost: Losses) -> types.Request:
+    """The body with the fields it had on this wire."""
+    more: dict[str, Any] | None = kept.get("output_config", {})
+    if more:
+        body.output_config = merged(body.output_config or types.OutputConfig(), more, "leftovers", lost)
+    fields = {name: value for name, value in kept.items() if name not in ELSEWHERE}
+    return merged(body, fields, "leftovers", lost) if fields else body
+
+
+def _addressed(request: Request, body: types.Request, dialect: MessagesDialect, lost: Losses) -> types.Request:
+    """The body as its host takes it, with the caller's own additions last."""
+    if given(request.extra) and request.extra.get(WIRE):
+        more = {name: value for name, value in request.extra[WIRE].items() if name != "betas"}
+        body = merged(body, more, f"extra.{WIRE}", lost) if more else body
+    if "{model}" in dialect.path:
+        body.model = UNSET
+    if dialect.body_version is not None:
+        body.anthropic_version = dialect.body_version
+    if dialect.betas_in_body:
+        body.anthropic_beta = betas(request) or UNSET
+    if not dialect.stream_in_body:
+        body.stream = UNSET
+    return body
+
+
+# --- this wire to Responses -----------------------------------------------------------------------------------------
+
+
+def decode_request(
+    body: types.Request, *, dialect: MessagesDialect = DEFAULT, model: str | None = None
+) -> tuple[Request, list[Loss]]:
+    """The request that `body` is in Responses. Nothing is lost: what has no word there is in `leftovers`.
+
+    `model` is the model of the URL, for hosts that take it from there.
+    """
+    name = body.model if given(body.model) else model
+    facts = messages_model(name or "")
+    kept: dict[str, Any] = {field: None for field in body.__struct_fields__ if getattr(body, field) is None}
+    kept |= rest(body, (field for field in KEPT if field not in kept))
+    spelled: dict[str, Any] = {}
+    request = Request(model=UNSET if name is None else name, stream=UNSET if body.stream is None else body.stream)
+    if given(body.tools) or given(body.mcp_servers):
+        request.tools = decode_tools(body, facts, kept, spelled)
+    if given(body.container) and not (isinstance(body.container, str) and _runs_code(body)):
+        kept["container"] = plain(body.container)
+    if given(body.tool_choice):
+        decode_choice(body.tool_choice, request, kept, spelled)
+    request.input = _decode_input(body, request, dialect, kept)
+    request.max_output_tokens = body.max_tokens or UNSET
+    request.temperature = body.temperature if given(body.temperature) else UNSET
+    request.top_p = body.top_p if given(body.top_p) else UNSET
+    request.top_k = body.top_k if given(body.top_k) else UNSET
+    config = body.output_config if given(body.output_config) else types.OutputConfig()
+    thinking = body.thinking if given(body.thinking) else UNSET
+    reasoning = decode_thinking(thinking, config.effort, body.max_tokens, facts)
+    request.reasoning = reasoning
+    said = spelling_of(thinking, config.effort, body.max_tokens, facts)
+    if said is not None:
+        spelled["reasoning"] = said
+    elif reasoning is UNSET and given(thinking):
+        kept["thinking"] = plain(thinking)
+    more = rest(config, ("task_budget",) if given(config.effort) else ("task_budget", "effort"))
+    decode_text(body, request, spelled, more)
+    if more:
+        kept["output_config"] = more
+    elif given(body.output_config) and config == types.OutputConfig():
+        kept["output_config"] = {}
+    decode_options(body, request, kept, spelled)
+    if spelled:
+        kept[SPELLING] = spelled
+    request.leftovers = left(kept)
+    return request, []
+
+
+def _runs_code(body: types.Request) -> bool:
+    return any((tool.type or "").startswith("code_execution_20") for tool in body.tools or ())
+
+
+def _decode_input(
+    body: types.Request, request: Request, dialect: MessagesDialect, kept: dict[str, Any]
+) -> list[AnyItem]:
+    items: list[AnyItem] = []
+    if isinstance(body.system, str):
+        request.instructions = body.system
+    elif body.system:
+        items.append(Message(role="developer", content=parts_of(body.system)))
+    items += decode_messages(body.messages, dialect.issuer, request.tools or ())
+    if body.compaction == types.CompactionConfig(type="summarize"):
+        items.append(CompactionTrigger())
+    elif given(body.compaction):
+        kept["compaction"] = plain(body.compaction)
+    return items

@@ -1,0 +1,329 @@
+"""An answer of this wire as a Response, and back.
+
+Blocks and items are in `assistant`; here is what stands around them: how the answer ended, what it cost, and what describes
+this one answer only and stays in leftovers. Before changing this file, know that a streamed answer must come out the same:
+everything after the blocks is settled from the fields of the message alone. Follows the Messages reference and the guide to
+stop reasons of Anthropic (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, UnsetType
+
+from ...dialects import MessagesDialect, messages_model
+from ...losses import Losses
+from ...responses.echo import echo
+from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
+from ...responses.leftovers import SPELLING
+from ...responses.parts import RefusalPart
+from ...responses.response import (
+    IncompleteDetails,
+    InputTokensDetails,
+    OutputTokensDetails,
+    Response,
+    ResponseStatus,
+    Usage,
+)
+from ...unknown import Unknown, extras, given
+from . import types
+from .assistant import BlockReader, BlockWriter
+from .carried import WIRE, merged, own_fields, report_extras, rest
+from .content import Context
+from .errors import decode_failure, encode_failure
+from .names import renamed
+from .request import DEFAULT
+
+if TYPE_CHECKING:
+    from ...losses import Loss
+    from ...responses.items import AnyItem
+    from ...responses.request import Request
+    from ...unknown import Opt
+
+STOPS: dict[str, tuple[ResponseStatus, str | None]] = {
+    "end_turn": ("completed", None),
+    "stop_sequence": ("completed", None),
+    "tool_use": ("completed", None),
+    "compaction": ("completed", None),
+    "max_tokens": ("incomplete", "max_output_tokens"),
+    "model_context_window_exceeded": ("incomplete", "max_output_tokens"),
+    "pause_turn": ("incomplete", "pause_turn"),
+    "refusal": ("incomplete", "content_filter"),
+}
+"""How an answer ended, theirs on the left. An unknown reason is incomplete, for that reason."""
+REASONS = {
+    "max_output_tokens": "max_tokens",
+    "content_filter": "refusal",
+    "max_messages": "max_tokens",
+    "steered": "end_turn",
+}
+"""Reasons of an incomplete answer, ours on the left, the likelier of several; any other is a stop reason of this wire."""
+INEXACT = ("max_messages", "steered")
+
+TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
+"""The tier an answer was given in, theirs on the left; the way back prefers the first."""
+TIERS_BACK = {"default": "standard", "priority": "priority"}
+
+TRANSFORMATIONS = {
+    "model_binding_mismatch": "model_mismatch",
+    "prefix_binding_mismatch": "prefix_mismatch",
+    "organization_binding_mismatch": "organization_mismatch",
+    "end_user_binding_mismatch": "end_user_mismatch",
+}
+"""Why thinking that was sent along did not count, theirs on the left."""
+
+KEPT = ("stop_details", "container", "diagnostics", "context_management", "input_transformations")
+"""Fields of an answer that Responses has no word for."""
+USAGE_KEPT = ("cache_creation", "server_tool_use", "speed", "inference_geo", "iterations")
+UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
+"""Fields of a Response that this wire has no word for."""
+
+
+# --- this wire to Responses -----------------------------------------------------------------------------------------
+
+
+def decode_response(
+    body: types.Message | types.Error,
+    *,
+    request: Request | None = None,
+    dialect: MessagesDialect = DEFAULT,
+    now: float = 0,
+) -> tuple[Response, list[Loss]]:
+    """The Response that an answer is. `request` undoes what sending it renamed, and is echoed; `now` is when it was made."""
+    if isinstance(body, types.Error):
+        return decode_failure(body, request, now), []
+    reader = BlockReader(dialect.issuer, body.id, renamed(request.tools) if request and request.tools else None)
+    if body.container:
+        container = body.container.get("id", UNSET)
+        reader.container = container if isinstance(container, str) else UNSET
+    stop = body.stop_reason
+    if stop not in ("pause_turn", "tool_use"):
+        reader.unfinished = "incomplete"
+    for i, block in enumerate(body.content):
+        reader.add(i, block)
+    output = reader.close()
+    response = Response(
+        id=body.id,
+        created_at=now,
+        status="completed",
+        error=None,
+        incomplete_details=None,
+        model=body.model,
+        output=output,
+        usage=decode_usage(body.usage),
+        **echo(request),
+    )
+    if given(body.usage.service_tier):
+        response.service_tier = TIERS.get(body.usage.service_tier, body.usage.service_tier)
+    end(response, body)
+    return response, []
+
+
+def end(response: Response, ending: types.Message) -> None:
+    """Set how the answer ended and what describes only it, once its output stands."""
+    stop = ending.stop_reason
+    fields: dict[str, Any] = {}
+    spelled: dict[str, Any] = {}
+    if stop != "end_turn" and stop != "tool_use":
+        _end_early(response, ending)
+    if stop != _stop_reason(response):
+        spelled["stop_reason"] = stop
+    if ending.stop_sequence is not None:
+        if ending.stop_sequence is UNSET:
+            spelled["stop_sequence"] = "absent"
+        else:
+            fields["stop_sequence"] = ending.stop_sequence
+    for name in KEPT:
+        value = getattr(ending, name)
+        if value is not UNSET:
+            fields[name] = value
+    if type(ending) is not types.Message or ending.role != "assistant":
+        fields |= extras(ending) | ({} if ending.role == "assistant" else {"role": ending.role})
+    if ending.input_transformations:
+        response.input_transformations = [_transformation(said) for said in ending.input_transformations]
+    if spelled:
+        fields[SPELLING] = spelled
+    if fields:
+        response.leftovers = {WIRE: fields}
+
+
+def _end_early(response: Response, ending: types.Message) -> None:
+    stop, output = ending.stop_reason, response.output
+    if not given(stop):
+        response.status = "in_progress"
+        return
+    response.status, reason = STOPS.get(stop, ("incomplete", stop))
+    if reason is None:
+        return
+    response.incomplete_details = IncompleteDetails(reason=reason)
+    if stop == "refusal":
+        for item in output:
+            if not isinstance(item, Unknown):
+                item.status = "incomplete"
+        details = ending.stop_details or {}
+        explanation = details.get("explanation")
+        if isinstance(explanation, str) and explanation:
+            said = [RefusalPart(refusal=explanation)]
+            id = f"msg_{ending.id}_{len(ending.content)}"
+            output.append(Message(id=id, role="assistant", status="incomplete", content=[*said]))
+    elif reason == "max_output_tokens" and output:
+        _cut(output, ending.content[-1])
+
+
+def _cut(output: list[AnyItem], block: types.AnyBlock) -> None:
+    """The last thing the model did was cut short; a carrier behind it is not that thing."""
+    last = output[-1]
+    if isinstance(last, Reasoning) and len(output) > 1 and not isinstance(block, types.Thinking):
+        last = output[-2]
+    if not isinstance(last, Unknown):
+        last.status = "incomplete"
+
+
+def _transformation(said: dict[str, Any]) -> dict[str, Any]:
+    reason = said.get("reason", "")
+    action = "removed" if said.get("type") == "thinking_dropped" else "kept"
+    return {
+        "type": "reasoning",
+        "action": action,
+        "reason": TRANSFORMATIONS.get(reason, reason),
+        "path": said.get("path", ""),
+    }
+
+
+def decode_usage(used: types.Usage) -> Usage:
+    """Token counts as Responses counts them: input with what the cache gave and took."""
+    read, written, input = used.cache_read_input_tokens, used.cache_creation_input_tokens, used.input_tokens
+    fields: dict[str, Any] = {}
+    details: InputTokensDetails | UnsetType = UNSET
+    if read is not UNSET or written is not UNSET:
+        details = InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
+        input += (read or 0) + (written or 0)
+        if not given(read) or not given(written):
+            fields = {SPELLING: rest(used, ("cache_read_input_tokens", "cache_creation_input_tokens"))}
+    thought = used.output_tokens_details
+    if thought is not UNSET and (thought is None or thought.keys() != {"thinking_tokens"}):
+        fields["output_tokens_details"] = thought
+    for name in USAGE_KEPT:
+        value = getattr(used, name)
+        if value is not UNSET:
+            fields[name] = value
+    if used.service_tier is not UNSET and used.service_tier not in TIERS_BACK.values():
+        fields["service_tier"] = used.service_tier
+    if type(used) is not types.Usage:
+        fields |= extras(used)
+    return Usage(
+        input_tokens=input,
+        output_tokens=used.output_tokens,
+        total_tokens=input + used.output_tokens,
+        input_tokens_details=details,
+        output_tokens_details=OutputTokensDetails(reasoning_tokens=thought.get("thinking_tokens", 0))
+        if thought
+        else UNSET,
+        leftovers={WIRE: fields} if fields else UNSET,
+    )
+
+
+# --- Responses to this wire -----------------------------------------------------------------------------------------
+
+
+def encode_response(
+    response: Response, *, request: Request | None = None, dialect: MessagesDialect = DEFAULT
+) -> tuple[types.Message | types.Error, list[Loss]]:
+    """The answer of this wire for a Response; a failed one is an error body. `request` names the model where it does not."""
+    lost = Losses()
+    kept = own_fields(response.leftovers, "", lost)
+    if response.status == "failed":
+        return encode_failure(response), lost
+    named = response.model if given(response.model) else request.model if request else ""
+    model = named if given(named) else ""
+    context = Context(lost, dialect, messages_model(model), replay=False)
+    writer = BlockWriter(context)
+    content = [block for i, item in enumerate(response.output) for block in writer.write(item, f"output[{i}]")]
+    writer.close()
+    if type(response) is not Response:
+        report_extras(response, "", lost)
+    for name in UNTOLD:
+        if getattr(response, name):
+            lost.dropped(name, "this wire has no such field of an answer")
+    body = types.Message(
+        id=response.id,
+        model=model,
+        content=content,
+        stop_reason=_encode_stop(response, kept, lost),
+        stop_sequence=None,
+        usage=encode_usage(response, lost),
+    )
+    if writer.refusals:
+        body.stop_reason = "refusal"
+        said = "\n".join(writer.refusals)
+        details: dict[str, Any] = kept.get("stop_details") or {}
+        if details.get("explanation") != said:
+            kept = {**kept, "stop_details": {"type": "refusal", "category": None, "explanation": said}}
+    fields = {name: value for name, value in kept.items() if name != SPELLING}
+    if "stop_sequence" in kept.get(SPELLING, {}):
+        body.stop_sequence = UNSET
+    return (merged(body, fields, "leftovers", lost) if fields else body), lost
+
+
+def _encode_stop(response: Response, kept: dict[str, Any], lost: Losses) -> Opt[str]:
+    """The stop reason: as it was spelled, where that still means what the response says."""
+    spelled: dict[str, Any] = kept.get(SPELLING, {})
+    if "stop_reason" in spelled:
+        said: Opt[str] = spelled["stop_reason"]
+        status, reason = STOPS.get(said, ("incomplete", said)) if given(said) else ("in_progress", None)
+        details = response.incomplete_details
+        if status == response.status and reason == (details.reason if details else None):
+            return said
+    details = response.incomplete_details
+    if details and details.reason in INEXACT:
+        lost.changed("incomplete_details.reason", f"this wire has no reason {details.reason!r}; the nearest is given")
+    elif response.status == "incomplete" and not (details and details.reason):
+        lost.changed("status", "an incomplete answer has a reason on this wire; it is said to be too long")
+    elif response.status not in ("completed", "incomplete", "in_progress"):
+        lost.changed("status", f"this wire has no answer that is {response.status}")
+    return _stop_reason(response)
+
+
+def _stop_reason(response: Response) -> str | None:
+    """The stop reason that a response has if nothing else is known."""
+    if response.status == "completed":
+        for item in response.output:
+            if isinstance(item, FunctionCall | CustomToolCall):
+                return "tool_use"
+        return "end_turn"
+    if response.status != "incomplete":
+        return None
+    details = response.incomplete_details
+    reason = details.reason if details else UNSET
+    return REASONS.get(reason, reason) if given(reason) else "max_tokens"
+
+
+def encode_usage(response: Response, lost: Losses) -> types.Usage:
+    """Token counts of this wire: input without what the cache gave and took."""
+    used = response.usage
+    if not given(used):
+        return types.Usage(input_tokens=0, output_tokens=0)
+    input, body = int(used.input_tokens), types.Usage(input_tokens=0, output_tokens=int(used.output_tokens))
+    cached = used.input_tokens_details
+    if given(cached):
+        body.cache_read_input_tokens = int(cached.cached_tokens or 0)
+        body.cache_creation_input_tokens = int(cached.cache_write_tokens or 0)
+        input -= body.cache_read_input_tokens + body.cache_creation_input_tokens
+    body.input_tokens = max(input, 0)
+    if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
+        body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
+    tier = response.service_tier
+    if given(tier):
+        if tier in TIERS_BACK:
+            body.service_tier = TIERS_BACK[tier]
+        else:
+            lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+    kept = own_fields(used.leftovers, "usage", lost)
+    fields = {name: value for name, value in kept.items() if name != SPELLING}
+    spelled: dict[str, Any] | None = kept.get(SPELLING)
+    if spelled is not None:
+        for name in ("cache_read_input_tokens", "cache_creation_input_tokens"):
+            if not getattr(body, name):
+                setattr(body, name, spelled.get(name, UNSET))
+    return merged(body, fields, "usage.leftovers", lost) if fields else body

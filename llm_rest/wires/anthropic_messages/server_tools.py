@@ -1,0 +1,213 @@
+"""Tools the vendor runs inside an answer: what Responses shows of them, and how their blocks come back.
+
+Consecutive blocks of such tools form a *run*. It becomes one visible item per use (a search, a run of code, an MCP call),
+followed by one carrier with the whole blocks, since a result holds encrypted text that nothing else could rebuild. Before
+changing this file, know that `fingerprint` ties the carrier to its items: what it leaves out can be edited unnoticed. Follows
+the web search, web fetch, code execution, tool search and MCP connector guides of Anthropic (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from ...responses.carriers import digest
+from ...responses.items import (
+    CodeInterpreterCall,
+    CodeLogs,
+    Item,
+    McpCall,
+    McpListTools,
+    McpToolInfo,
+    OpenPage,
+    Search,
+    ToolSearchCall,
+    ToolSearchOutput,
+    UrlSource,
+    WebSearchCall,
+)
+from ...responses.tools import FunctionTool
+from ...unknown import Unknown, given
+from . import types
+from .carried import Sealed, carrier, encode
+
+if TYPE_CHECKING:
+    from ...responses.items import AnyItem
+    from ...unknown import Opt
+
+VISIBLE = (WebSearchCall, CodeInterpreterCall, McpCall, McpListTools, ToolSearchCall, ToolSearchOutput)
+"""The items that show what a run did."""
+
+PREFIX: dict[type[Item], str] = {
+    WebSearchCall: "ws",
+    CodeInterpreterCall: "ci",
+    McpCall: "mcp",
+    McpListTools: "mcpl",
+    ToolSearchCall: "tsc",
+    ToolSearchOutput: "tso",
+}
+"""How ids of items begin, as Responses hosts expect it."""
+
+_sorted = msgspec.json.Encoder(order="deterministic").encode
+
+Results = dict[str, types.ServerToolResult]
+Use = types.ServerToolUse | types.McpToolUse
+
+
+# --- blocks to items ------------------------------------------------------------------------------------------------
+
+
+def run_items(
+    run: list[tuple[int, types.AnyBlock]], issuer: str, message_id: str | None, container: Opt[str], unfinished: str
+) -> list[AnyItem]:
+    """The visible items of a run and its carrier. `unfinished` is the status of a use whose result is not in the run."""
+    results: dict[str, types.ServerToolResult] = {
+        block.tool_use_id: block for _, block in run if isinstance(block, types.ServerToolResult)
+    }
+    items: list[AnyItem] = []
+    for i, block in run:
+        for item in _visible(block, results, container):
+            if message_id is not None:
+                item.id = f"{PREFIX[type(item)]}_{message_id}_{i}"
+            if isinstance(item, WebSearchCall | CodeInterpreterCall | McpCall | ToolSearchCall) and not item.status:
+                item.status = unfinished
+            items.append(cast("AnyItem", item))
+    sealed = Sealed(digest=fingerprint(items), blocks=Raw(encode([block for _, block in run])))
+    items.append(carrier(sealed, issuer, UNSET if message_id is None else f"rs_{message_id}_{run[0][0]}"))
+    return items
+
+
+def _visible(block: types.AnyBlock, results: Results, container: Opt[str]) -> list[Item]:
+    match block:
+        case types.ServerToolUse(name="web_search"):
+            return [_search(block, results.get(block.id))]
+        case types.ServerToolUse(name="web_fetch"):
+            return [_fetch(block, results.get(block.id))]
+        case types.ServerToolUse(name="code_execution" | "bash_code_execution"):
+            return [_code(block, results.get(block.id), container)]
+        case types.ServerToolUse(name="tool_search_tool_regex" | "tool_search_tool_bm25"):
+            return _tool_search(block, results.get(block.id))
+        case types.McpToolUse():
+            return [_mcp_call(block, results.get(block.id))]
+        case types.McpToolListing():
+            tools = [
+                McpToolInfo(name=t.name, input_schema=t.input_schema, description=t.description) for t in block.tools
+            ]
+            return [McpListTools(server_label=block.mcp_server_name, tools=tools)]
+        case _:
+            return []
+
+
+def arguments_of(block: Use) -> dict[str, Any]:
+    """The input of a use as plain values; empty where it is no object."""
+    try:
+        found = msgspec.json.decode(block.input)
+    except msgspec.MsgspecError:
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _text(arguments: dict[str, Any], name: str) -> Opt[str]:
+    found = arguments.get(name)
+    return found if isinstance(found, str) else UNSET
+
+
+def _search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> WebSearchCall:
+    query = _text(arguments_of(use), "query")
+    action = Search(query=query, queries=[query] if given(query) else UNSET)
+    call = WebSearchCall(action=action)
+    if isinstance(result, types.WebSearchToolResult):
+        if isinstance(result.content, list):
+            action.sources = [UrlSource(url=r.url) for r in result.content if isinstance(r, types.WebSearchResult)]
+            call.status = "completed"
+        else:
+            call.status = "failed"
+    return call
+
+
+def _fetch(use: types.ServerToolUse, result: types.ServerToolResult | None) -> WebSearchCall:
+    call = WebSearchCall(action=OpenPage(url=_text(arguments_of(use), "url")))
+    if isinstance(result, types.WebFetchToolResult):
+        call.status = "completed" if isinstance(result.content, types.WebFetchResult) else "failed"
+    return call
+
+
+def _code(use: types.ServerToolUse, result: types.ServerToolResult | None, container: Opt[str]) -> CodeInterpreterCall:
+    arguments = arguments_of(use)
+    code = _text(arguments, "code") or _text(arguments, "command")
+    call = CodeInterpreterCall(code=code, container_id=container)
+    if isinstance(result, types.CodeExecutionToolResult | types.BashCodeExecutionToolResult):
+        match result.content:
+            case types.CodeResult(stdout=out, stderr=err) | types.BashResult(stdout=out, stderr=err):
+                call.outputs = [CodeLogs(logs=logs) for logs in (out, err) if logs]
+            case types.EncryptedCodeResult(stderr=err):
+                call.outputs = [CodeLogs(logs=err)] if err else []
+            case _:
+                call.status = "failed"
+                return call
+        call.status = "completed"
+    return call
+
+
+def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> list[Item]:
+    call = ToolSearchCall(arguments=arguments_of(use), execution="server", call_id=use.id)
+    if not isinstance(result, types.ToolSearchToolResult):
+        return [call]
+    if not isinstance(result.content, types.ToolsFound):
+        call.status = "incomplete"
+        return [call]
+    call.status = "completed"
+    tools = [FunctionTool(name=found.tool_name) for found in result.content.tool_references]
+    return [call, ToolSearchOutput(tools=[*tools], execution="server", call_id=use.id, status="completed")]
+
+
+def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> McpCall:
+    call = McpCall(server_label=use.server_name, name=use.name, arguments=bytes(use.input).decode())
+    if isinstance(result, types.McpToolResult):
+        content = result.content
+        if isinstance(content, list):
+            content = "".join(piece.text for piece in content if isinstance(piece, types.Text))
+        text = content if given(content) else ""
+        if result.is_error:
+            call.error = {"type": "mcp_tool_execution_error", "content": text}
+            call.status = "failed"
+        else:
+            call.output = text
+            call.status = "completed"
+    return call
+
+
+# --- items to blocks ------------------------------------------------------------------------------------------------
+
+
+def fingerprint(items: list[AnyItem]) -> str:
+    """A digest of what the visible items of a run say; ids and statuses do not count."""
+    return digest("\x1e".join(_says(item) for item in items))
+
+
+def _says(item: AnyItem) -> str:
+    match item:
+        case WebSearchCall(action=Search(query=query, sources=sources)):
+            urls = [source.url for source in sources or () if isinstance(source, UrlSource)]
+            said: list[Any] = ["search", query or "", *urls]
+        case WebSearchCall(action=OpenPage(url=url)):
+            said = ["open", url or ""]
+        case CodeInterpreterCall():
+            logs = [output.logs for output in item.outputs or () if isinstance(output, CodeLogs)]
+            said = ["code", item.code or "", *logs]
+        case McpCall():
+            error: Any = item.error or None
+            said = ["mcp", item.server_label, item.name, item.arguments, item.output or "", error]
+        case McpListTools():
+            said = ["tools", item.server_label, *(tool.name for tool in item.tools)]
+        case ToolSearchCall():
+            said = ["tool search", item.arguments]
+        case ToolSearchOutput():
+            said = ["found", *(tool.name for tool in item.tools if isinstance(tool, FunctionTool))]
+        case Unknown():
+            said = ["unknown", dict(item)]
+        case _:
+            said = [type(item).__name__]
+    return _sorted(said).decode()

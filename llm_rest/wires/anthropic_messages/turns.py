@@ -1,0 +1,369 @@
+"""Messages of this wire and items of Responses: who spoke when, and what belongs into one message.
+
+Results stand first in the user message right after the calls they answer; system messages stand only behind a user's turn;
+what the model did in one go is one message. Before changing this file, know that the vendor binds thinking to the exact
+conversation before it: appending items may touch only the message that is still open, and nothing is ever sorted. Follows the
+Messages reference on roles and tool results, and the guide to system messages in a conversation (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import UNSET
+
+from ...responses.items import (
+    AdditionalTools,
+    CompactionTrigger,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FunctionCall,
+    FunctionCallOutput,
+    ItemReference,
+    Message,
+)
+from ...responses.leftovers import SPELLING
+from ...responses.leftovers import own as own_leftovers
+from ...unknown import Unknown, given
+from . import types
+from .assistant import BlockWriter
+from .calls import TOOLSETS, encode_call
+from .carried import WIRE, document_fields, merged, own_fields, report_extras
+from .content import blocks_of, text_block
+from .names import wire_id
+from .tools import tool_addition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...responses.items import AnyItem
+    from .content import Context
+
+Output = FunctionCallOutput | CustomToolCallOutput
+Content = str | list[types.AnyBlock]
+
+SYSTEM = ("system", "developer")
+SEPARATE = "separate"
+"""Spelling of an item that begins a message although it could stand in the one before."""
+
+
+class Turns:
+    """The messages of a request: `write` the items, then read `system` and `messages`."""
+
+    def __init__(self, context: Context, offered: frozenset[str] = frozenset()) -> None:
+        self.context = context
+        self.lost = context.lost
+        self.system: list[types.Text] = []
+        self.messages: list[types.InputMessage] = []
+        self.compacts = False
+        self._writer = BlockWriter(context)
+        self._offered = offered
+        self._items: Sequence[AnyItem] = ()
+        self._role = ""  # of the open message, which is the last
+        self._results = 0  # how many results the open message begins with
+        self._joins = False  # whether what a user says next belongs to the open message
+        self._closed = False  # whether the next item begins a message in any case
+        self._fell_back = False  # whether the open message changes the model
+        self._waiting: dict[str, list[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
+        self._ids: set[str] = set()
+        self._taken: set[int] = set()  # results that moved up
+        self._held: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
+
+    def write(self, items: Sequence[AnyItem]) -> None:
+        """Take the whole input."""
+        self._items = items
+        for i, item in enumerate(items):
+            kind = type(item)
+            if kind is Message and cast("Message", item).leftovers is UNSET:
+                self._message(cast("Message", item), i)
+            elif kind is FunctionCall and cast("FunctionCall", item).leftovers is UNSET:
+                self._call(cast("FunctionCall", item), i)
+            elif kind is FunctionCallOutput and cast("FunctionCallOutput", item).leftovers is UNSET:
+                self._answer(cast("FunctionCallOutput", item), i)
+            else:
+                self._rarer(item, i)
+        self._leave_answer(len(items))
+        if self._role == "user":
+            self._place_held()
+        for message, path in self._held:
+            self._as_user_text(message, path)
+
+    def _rarer(self, item: AnyItem, i: int) -> None:
+        path = f"input[{i}]"
+        own = {} if isinstance(item, Unknown) else own_leftovers(item.leftovers, WIRE)
+        self._closed = bool(own.get(SPELLING, {}).get(SEPARATE))
+        match item:
+            case Message():
+                self._message(item, i)
+            case FunctionCall() | CustomToolCall():
+                self._call(item, i)
+            case FunctionCallOutput() | CustomToolCallOutput():
+                self._answer(item, i)
+            case AdditionalTools():
+                self._leave_answer(i)
+                blocks = [
+                    block
+                    for j, tool in enumerate(item.tools)
+                    for block in tool_addition(tool, f"{path}.tools[{j}]", self._offered, self.context)
+                ]
+                self._instruct(blocks, path)
+            case CompactionTrigger():
+                self.compacts = True
+            case ItemReference():
+                self.lost.refused(path, "an item by its id; this wire keeps nothing between calls")
+            case _:
+                blocks = self._writer.write(item, path)
+                self._fell_back |= any(isinstance(block, types.Fallback) for block in blocks)
+                if blocks:
+                    self._answer_with(blocks, i)
+        if "message" in own:
+            self._complete(own["message"], path)
+
+    def _complete(self, fields: dict[str, Any], path: str) -> None:
+        """Give the message that was just begun the fields it had on this wire."""
+        if self._held and self._held[-1][1] == path:
+            self._held[-1] = merged(self._held[-1][0], fields, path, self.lost), path
+        elif self.messages:
+            self.messages[-1] = merged(self.messages[-1], fields, path, self.lost)
+
+    def _message(self, item: Message, i: int) -> None:
+        role = item.role
+        if role == "assistant":
+            text = item.content
+            if type(text) is str and text and not text.isspace() and self._role != "assistant" and item.phase is UNSET:
+                self._writer.close()
+                self._begin_answer(i)
+                self.messages.append(types.InputMessage(role="assistant", content=text))
+                return
+            blocks = self._writer.write(item, f"input[{i}]")
+            if blocks:
+                self._answer_with(blocks, i)
+            return
+        self._leave_answer(i)
+        if type(item) is not Message:
+            report_extras(item, f"input[{i}]", self.lost)
+        if item.leftovers is not UNSET:
+            own_fields(item.leftovers, f"input[{i}]", self.lost)
+        content = self._content(item, f"input[{i}].content")
+        if role in SYSTEM:
+            if content:
+                self._instruct(content, f"input[{i}]")
+            return
+        if not content:
+            self.lost.refused(f"input[{i}]", "a message that says nothing")
+            return
+        if role != "user":
+            self.lost.changed(f"input[{i}].role", f"{role!r} is sent as a user")
+        self._ask(content)
+
+    def _content(self, item: Message, path: str) -> Content:
+        content = item.content
+        if not isinstance(content, str):
+            return blocks_of(content, path, self.context)
+        return content if text_block(content, path, self.context) else ""
+
+    # --- the model
+
+    def _answer_with(self, blocks: list[types.AnyBlock], i: int) -> None:
+        """Add to the model's message, which is begun where it is not open."""
+        if self._role == "assistant" and not self._closed:
+            self._open_content().extend(blocks)
+        else:
+            self._begin_answer(i)
+            self.messages.append(types.InputMessage(role="assistant", content=blocks))
+
+    def _begin_answer(self, i: int) -> None:
+        if self._role == "assistant":
+            self._close_answer()
+        else:
+            if self._waiting:
+                self._settle(i)
+            if self._held and self._role == "user":
+                self._place_held()
+        self._role = "assistant"
+        self._joins = self._closed = False
+
+    def _leave_answer(self, i: int) -> None:
+        """What follows at `i` is not the model's: its message is complete, and its calls need their results now."""
+        self._close_answer()
+        if self._waiting:
+            self._settle(i)
+
+    def _close_answer(self) -> None:
+        self._writer.close()
+        if self._fell_back:
+            self._drop_declined()
+
+    def _drop_declined(self) -> None:
+        """Leave out what the vendor does not take back of a model that handed over: its thinking and unanswered calls."""
+        content = self._open_content()
+        last = max(n for n, block in enumerate(content) if isinstance(block, types.Fallback))
+        answered = {block.tool_use_id for block in content if isinstance(block, types.ServerToolResult)}
+        kept: list[types.AnyBlock] = []
+        for block in content[:last]:
+            gone = isinstance(block, types.Thinking | types.RedactedThinking | types.ToolUse) or (
+                isinstance(block, types.ServerToolUse) and block.id not in answered
+            )
+            if not gone:
+                kept.append(block)
+            elif isinstance(block, types.ToolUse):
+                self._waiting = {call: waits for call, waits in self._waiting.items() if waits[0][0] is not block}
+        if len(kept) < last:
+            path = f"messages[{len(self.messages) - 1}]"
+            self.lost.withheld(path, "thinking and calls of the model that handed over, which do not go back")
+        content[:last] = kept
+        self._fell_back = False
+
+    def _call(self, item: FunctionCall | CustomToolCall, i: int) -> None:
+        if item.status == "incomplete" and self._answer_of(item.call_id, i) is None:
+            self.lost.dropped(f"input[{i}]", "a call that was cut short and never answered")
+            return
+        self._writer.settle()
+        call_id = item.call_id
+        id, repeated = wire_id(call_id), 0
+        while id in self._ids:
+            repeated += 1
+            id = wire_id(call_id, repeated)
+        self._ids.add(id)
+        block = encode_call(item, id, i, self.context)
+        self._answer_with([block], i)
+        self._waiting.setdefault(call_id, []).append((block, i))
+
+    # --- results
+
+    def _answer(self, item: Output, i: int) -> None:
+        if i in self._taken:
+            return
+        self._close_answer()
+        call_id = item.call_id or ""
+        waiting = self._waiting.get(call_id)
+        if waiting is None:
+            self.lost.refused(f"input[{i}]", f"a result for {call_id!r}, which no call before it asks for")
+            block = self._result(item, wire_id(call_id), i)
+        else:
+            call, _ = waiting.pop(0)
+            if not waiting:
+                del self._waiting[call_id]
+            block = self._result(item, call.id, i)
+            if call.toolset_name is not UNSET:
+                block.toolset_name = call.toolset_name
+        if self._role == "user" and not self._closed:
+            self._open_content().insert(self._results, block)
+            self._results += 1
+        else:
+            self.messages.append(types.InputMessage(role="user", content=[block]))
+            self._role = "user"
+            self._results = 1
+            self._joins = True
+            self._closed = False
+
+    def _result(self, item: Output, id: str, i: int) -> types.ToolResult:
+        output = item.output
+        block = types.ToolResult(tool_use_id=id)
+        if isinstance(output, str):
+            if output:
+                block.content = output
+        else:
+            block.content = cast("Any", blocks_of(output, f"input[{i}].output", self.context))
+        if item.is_error is not UNSET:
+            block.is_error = item.is_error
+        if type(item) is FunctionCallOutput and item.leftovers is UNSET and item.namespace is UNSET:
+            return block
+        if isinstance(item, FunctionCallOutput) and item.namespace in TOOLSETS:
+            block.toolset_name = item.namespace
+        path = f"input[{i}]"
+        report_extras(item, path, self.lost)
+        fields = document_fields(own_fields(item.leftovers, path, self.lost))
+        block = merged(block, fields, path, self.lost) if fields else block
+        if given(block.cache_control):
+            self.context.marks.append((path, block))
+        return block
+
+    def _answer_of(self, call_id: str, start: int) -> int | None:
+        for j in range(start, len(self._items)):
+            item = self._items[j]
+            if isinstance(item, Output) and item.call_id == call_id and j not in self._taken:
+                return j
+        return None
+
+    def _settle(self, start: int) -> None:
+        """Give every call its result now: one that comes later moves up, one that never comes makes the request invalid."""
+        for call_id in [*self._waiting]:
+            while call_id in self._waiting:
+                j = self._answer_of(call_id, start)
+                if j is None:
+                    for _, i in self._waiting.pop(call_id):
+                        self.lost.refused(f"input[{i}]", "a call without a result, which this wire requires")
+                    continue
+                self.lost.changed(f"input[{j}]", "a result moves up to its call, where this wire requires it")
+                self._answer(cast("Output", self._items[j]), j)
+                self._taken.add(j)
+
+    # --- everybody else
+
+    def _ask(self, content: Content) -> None:
+        """What a user says, in the open message where that holds results only, else in one of its own."""
+        if self._role == "user" and self._joins and not self._closed:
+            self._open_content().extend(_as_blocks(content))
+        else:
+            if self._role == "user":
+                for _, path in self._held:
+                    self.lost.changed(path, "a system message moves behind the user's turn")
+            self.messages.append(types.InputMessage(role="user", content=content))
+            self._role = "user"
+            self._results = 0
+        self._joins = self._closed = False
+
+    def _open_content(self) -> list[types.AnyBlock]:
+        """The blocks of the last message."""
+        message = self.messages[-1]
+        if not isinstance(message.content, list):
+            message.content = [types.Text(text=message.content or "")]
+        return message.content
+
+    def _instruct(self, content: Content, path: str) -> None:
+        """What stands above the user: before the conversation in `system`, else where this model takes it."""
+        if not content:
+            return
+        if not self.messages and not self._held:
+            blocks = _as_blocks(content)
+            self.system += [block for block in blocks if isinstance(block, types.Text)]
+            if not all(isinstance(block, types.Text) for block in blocks):
+                self.lost.dropped(path, "instructions that are not text")
+            return
+        message = types.InputMessage(role="system", content=content)
+        if not self.context.model.system_turns:
+            self._as_user_text(message, path)
+            return
+        if self._role != "user":
+            self.lost.changed(path, "a system message moves behind the next user's turn")
+        self._held.append((message, path))
+
+    def _place_held(self) -> None:
+        if self._held:
+            self.messages += [message for message, _ in self._held]
+            self._held = []
+            self._role = "system"
+
+    def _as_user_text(self, message: types.InputMessage, path: str) -> None:
+        texts: list[types.AnyBlock] = []
+        for block in _as_blocks(message.content or ""):
+            if isinstance(block, types.Text):
+                block.text = f"<system>\n{block.text}\n</system>"
+                texts.append(block)
+            else:
+                self.lost.dropped(path, "the tools of this model cannot change within a conversation")
+        if not texts:
+            return
+        self.lost.changed(path, "no system message can stand here; it is sent as the user's, in <system> tags")
+        if self._role == "user":
+            self._open_content().extend(texts)
+            return
+        self.messages.append(types.InputMessage(role="user", content=texts))
+        self._role = "user"
+        self._results = 0
+        self._joins = True
+
+
+def _as_blocks(content: Content) -> list[types.AnyBlock]:
+    return [types.Text(text=content)] if isinstance(content, str) else content

@@ -127,7 +127,9 @@ def end(response: Response, ending: types.Message) -> None:
     spelled: dict[str, Any] = {}
     if stop != "end_turn" and stop != "tool_use":
         _end_early(response, ending)
-    if stop != _stop_reason(response):
+    if stop is UNSET:
+        spelled["stop_reason_is"] = "absent"
+    elif stop != _stop_reason(response):
         spelled["stop_reason"] = stop
     if ending.stop_sequence is not None:
         if ending.stop_sequence is UNSET:
@@ -263,6 +265,8 @@ def encode_response(
     fields = {name: value for name, value in kept.items() if name != SPELLING}
     if "stop_sequence" in kept.get(SPELLING, {}):
         body.stop_sequence = UNSET
+    if body.stop_reason is None and "stop_reason_is" in kept.get(SPELLING, {}):
+        body.stop_reason = UNSET
     return (merged(body, fields, "leftovers", lost) if fields else body), lost
 
 
@@ -303,7 +307,9 @@ def encode_usage(response: Response, lost: Losses) -> types.Usage:
     """Token counts of this wire: input without what the cache gave and took."""
     used = response.usage
     if not given(used):
-        return types.Usage(input_tokens=0, output_tokens=0)
+        body = types.Usage(input_tokens=0, output_tokens=0)
+        _encode_tier(response, body, lost)
+        return body
     input, body = int(used.input_tokens), types.Usage(input_tokens=0, output_tokens=int(used.output_tokens))
     cached = used.input_tokens_details
     if given(cached):
@@ -313,12 +319,7 @@ def encode_usage(response: Response, lost: Losses) -> types.Usage:
     body.input_tokens = max(input, 0)
     if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
         body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
-    tier = response.service_tier
-    if given(tier):
-        if tier in TIERS_BACK:
-            body.service_tier = TIERS_BACK[tier]
-        else:
-            lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+    _encode_tier(response, body, lost)
     kept = own_fields(used.leftovers, "usage", lost)
     fields = {name: value for name, value in kept.items() if name != SPELLING}
     spelled: dict[str, Any] | None = kept.get(SPELLING)
@@ -327,3 +328,12 @@ def encode_usage(response: Response, lost: Losses) -> types.Usage:
             if not getattr(body, name):
                 setattr(body, name, spelled.get(name, UNSET))
     return merged(body, fields, "usage.leftovers", lost) if fields else body
+
+
+def _encode_tier(response: Response, body: types.Usage, lost: Losses) -> None:
+    tier = response.service_tier
+    if given(tier):
+        if tier in TIERS_BACK:
+            body.service_tier = TIERS_BACK[tier]
+        else:
+            lost.dropped("service_tier", f"this wire has no tier {tier!r}")

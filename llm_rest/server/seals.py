@@ -29,17 +29,24 @@ def mac(*covered: Any) -> str:
     return hmac.digest(KEY, _CANONICAL.encode(covered), "sha256")[:8].hex()
 
 
-def wrap(text: str) -> str:
-    """`text` in an opaque spelling, as base64."""
-    return binascii.b2a_base64(text.encode(), newline=False).decode()
+def mark(issuer: str, name: str) -> str:
+    """Four digits by which `issuer` recognises that a name is of its own making."""
+    return mac("mark", issuer, name)[:4]
 
 
-def unwrap(text: str) -> str | None:
-    """What `wrap` was given; `None` for anything it did not make."""
+def seal(issuer: str, *fields: str) -> str:
+    """`fields` in an opaque spelling that only `issuer` opens again. A field must not hold a colon."""
+    whole = ":".join((*fields, mac("seal", issuer, *fields)))
+    return binascii.b2a_base64(whole.encode(), newline=False).decode()
+
+
+def opened(issuer: str, sealed: str) -> list[str] | None:
+    """What `issuer` sealed; `None` for anything else, whatever was changed in it."""
     try:
-        return binascii.a2b_base64(text.encode(), strict_mode=True).decode()
+        *fields, whole = binascii.a2b_base64(sealed.encode(), strict_mode=True).decode().split(":")
     except (binascii.Error, UnicodeError):
         return None
+    return fields if whole == mac("seal", issuer, *fields) else None
 
 
 def wire_item(wire: str, document: dict[str, Any], context: Context) -> AnyItem:

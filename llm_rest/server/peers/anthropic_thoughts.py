@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from ...responses import CustomToolCall, FunctionCall, Reasoning
-from ..seals import mac, unwrap, wire_item, wrap
+from ..seals import mac, mark, opened, seal, wire_item
 from .anthropic_turns import Group, groups_of, latest
 from .plain import Plain, table
 
@@ -33,10 +33,10 @@ MODIFIED = (
     "These blocks must remain as they were in the original response."
 )
 
-_OUR_CALL = re.compile(r"toolu_sim([0-9a-f]{17,20})x([0-9a-f]{16})")
+_OUR_CALL = re.compile(r"toolu_sim([0-9a-f]{17,20})x([0-9a-f]{4})([0-9a-f]{16})")
 
 
-def forged(document: Plain) -> Iterator[str]:
+def forged(document: Plain, issuer: str) -> Iterator[str]:
     """What is wrong with the thoughts that came back."""
     groups = groups_of(document)
     bound = PREFIX_BOUND.search(document.get("model", ""))
@@ -46,8 +46,8 @@ def forged(document: Plain) -> Iterator[str]:
         for path, block in group.blocks:
             kind = block.get("type")
             if kind in THOUGHTS:
-                seal = block.get("signature") if kind == "thinking" else block.get("data")
-                found = _opened(str(seal), block.get("thinking"))
+                sealed = str(block.get("signature") if kind == "thinking" else block.get("data"))
+                found = _covered(sealed, block.get("thinking"), issuer)
                 if found is None:
                     yield f"{path}: Invalid `{'signature' if kind == 'thinking' else 'data'}` in `{kind}` block"
                     continue
@@ -56,24 +56,20 @@ def forged(document: Plain) -> Iterator[str]:
                     yield f"{path}: {MODIFIED}"
                 if bound and prefix != mac("prefix", text, _prefix(document, groups[:i])):
                     yield f"{path}: Invalid `thinking` block. The block is bound to a different conversation."
-                thoughts.append(str(seal))
+                thoughts.append(sealed)
             elif kind == "tool_use" and 0 <= start <= i:
                 ours = _OUR_CALL.fullmatch(block["id"])
-                if ours and ours[2] != mac("call", ours[1], thoughts):
+                if ours and ours[2] == mark(issuer, ours[1]) and ours[3] != mac("call", ours[1], thoughts):
                     yield f"{path}: {MODIFIED}"
 
 
-def _sealed(*fields: str) -> str:
-    return wrap(":".join((*fields, mac("seal", *fields))))
-
-
-def _opened(seal: str, text: str | None) -> tuple[str, str, str] | None:
+def _covered(sealed: str, text: str | None, issuer: str) -> tuple[str, str, str] | None:
     """What a seal covers and its marks for the turn and the prefix; `None` where it is not ours or not of this text.
 
     A redacted thought holds what it covers.
     """
-    *fields, whole = (unwrap(seal) or "").split(":")
-    if whole != mac("seal", *fields):
+    fields = opened(issuer, sealed)
+    if fields is None or len(fields) < 3:
         return None
     covered = fields[3] if len(fields) == 4 else text
     if covered is None or fields[0] != mac("text", covered):
@@ -109,31 +105,32 @@ def finished(response: Response, document: Plain, context: Context) -> Response:
     """The response with Anthropic's ids, its thoughts signed, and calls that vouch for the thoughts before them."""
     groups = groups_of(document)
     omitted = table(document.get("thinking")).get("display") == "omitted"
-    seeds = response.id.removeprefix("resp_")
+    issuer, seeds = context.dialect.issuer, response.id.removeprefix("resp_")
     output: list[AnyItem] = []
     thoughts: list[str] = []
     for i, item in enumerate(response.output):
         match item:
             case Reasoning(summary=summary):
                 shown = "" if omitted else "\n".join(part.text for part in summary or ())
-                block = _block(shown if summary else None, f"{seeds}{i}", groups, document)
+                block = _block(shown if summary else None, f"{seeds}{i}", groups, document, issuer)
                 thoughts.append(str(block.get("signature", block.get("data"))))
                 output.append(wire_item("anthropic_messages", _message(block), context))
             case FunctionCall() | CustomToolCall():
                 name = f"{seeds}{i}"
-                output.append(replace(item, call_id=f"toolu_sim{name}x{mac('call', name, thoughts)}"))
+                vouched = f"toolu_sim{name}x{mark(issuer, name)}{mac('call', name, thoughts)}"
+                output.append(replace(item, call_id=vouched))
             case _:
                 output.append(item)
     return replace(response, id=f"msg_{seeds}", output=output)
 
 
-def _block(text: str | None, hidden: str, groups: list[Group], document: Plain) -> Plain:
+def _block(text: str | None, hidden: str, groups: list[Group], document: Plain, issuer: str) -> Plain:
     """A thought as the API sends it: with its signature, or redacted where nothing of it is shown."""
     covered = hidden if text is None else text
     marks = mac("text", covered), mac("turn", covered, _turn(groups)), mac("prefix", covered, _prefix(document, groups))
     if text is None:
-        return {"type": "redacted_thinking", "data": _sealed(*marks, hidden)}
-    return {"type": "thinking", "thinking": text, "signature": _sealed(*marks)}
+        return {"type": "redacted_thinking", "data": seal(issuer, *marks, hidden)}
+    return {"type": "thinking", "thinking": text, "signature": seal(issuer, *marks)}
 
 
 def _message(block: Plain) -> Plain:

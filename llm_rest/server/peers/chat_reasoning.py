@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...responses import CustomToolCall, FunctionCall, Reasoning
-from ..seals import mac, unwrap, wire_item, wrap
+from ..seals import mac, mark, opened, seal, wire_item
 from .plain import Plain, rows
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...responses import AnyItem, Response
     from ..handler import Context
 
-_OUR_CALL = re.compile(r"call_([0-9a-f]{17,18})x([0-9a-f]{16})")
+_OUR_CALL = re.compile(r"call_([0-9a-f]{17,18})x([0-9a-f]{4})([0-9a-f]{12})")
 
 
 def altered(document: Plain, dialect: ChatDialect) -> Iterator[str]:
@@ -31,45 +31,32 @@ def altered(document: Plain, dialect: ChatDialect) -> Iterator[str]:
     said: list[Plain] = []
     for i, message in enumerate(rows(document.get("messages"))):
         if message.get("role") != "assistant":
-            said = [*said, message] if said else [message]
+            said.append(message)
             continue
         calls = rows(message.get("tool_calls"))
         if dialect.requires_reasoning and calls and dialect.reasoning_field not in message:
             yield f"The `{dialect.reasoning_field}` in the thinking mode must be passed back to the API."
         if dialect.reasoning_field == "reasoning_details":
-            yield from _details(message, calls, said, f"messages.[{i}].reasoning_details")
+            yield from _details(message, calls, said, f"messages.[{i}].reasoning_details", dialect.issuer)
         said = []
 
 
-def _details(message: Plain, calls: list[Plain], said: list[Plain], path: str) -> Iterator[str]:
+def _details(message: Plain, calls: list[Plain], said: list[Plain], path: str, issuer: str) -> Iterator[str]:
     seals: list[str] = []
     for j, detail in enumerate(rows(message.get("reasoning_details"))):
         hidden = detail.get("type") == "reasoning.encrypted"
-        seal = str(detail.get("data" if hidden else "signature"))
-        text = _hidden(seal) if hidden else detail.get("text")
-        if text is None or not _ours(seal, mac("text", text), 1):
+        sealed = str(detail.get("data" if hidden else "signature"))
+        fields = opened(issuer, sealed) or []
+        text = fields[2] if hidden and len(fields) == 3 else detail.get("text")
+        if not fields or fields[0] != mac("text", text):
             yield f"{path}[{j}]: Invalid `signature` in `thinking` block"
-        elif not _ours(seal, _turn(text, said), 2):
+        elif fields[1] != _turn(str(text), said):
             yield f"{path}[{j}]: `thinking` or `redacted_thinking` blocks cannot be modified or moved."
-        seals.append(seal)
+        seals.append(sealed)
     for call in calls:
         ours = _OUR_CALL.fullmatch(str(call.get("id")))
-        if ours and ours[2] != mac("call", ours[1], seals):
+        if ours and ours[2] == mark(issuer, ours[1]) and ours[3] != mac("call", ours[1], seals)[:12]:
             yield f"{path}: the `reasoning_details` of a message with tool calls must be passed back unchanged."
-
-
-def _fields(seal: str) -> list[str]:
-    return (unwrap(seal) or "").split(":")
-
-
-def _ours(seal: str, mark: str, place: int) -> bool:
-    fields = _fields(seal)
-    return len(fields) > place and fields[0] == "sim" and fields[place] == mark
-
-
-def _hidden(seal: str) -> str | None:
-    fields = _fields(seal)
-    return fields[3] if len(fields) == 4 else None
 
 
 def _turn(text: str, said: list[Plain]) -> str:
@@ -104,7 +91,8 @@ def finished(response: Response, document: Plain, context: Context) -> Response:
 def _call_id(name: str, seals: list[str], dialect: ChatDialect) -> str:
     if dialect.exact_call_id:
         return mac("id", name)[: dialect.longest_call_id]
-    return f"call_{name}x{mac('call', name, seals)}" if seals else f"call_{name}"
+    # As long as the wire allows and no longer.
+    return f"call_{name}x{mark(dialect.issuer, name)}{mac('call', name, seals)[:12]}" if seals else f"call_{name}"
 
 
 def _message(thoughts: list[Reasoning], seeds: str, document: Plain, dialect: ChatDialect) -> tuple[Plain, list[str]]:
@@ -114,7 +102,7 @@ def _message(thoughts: list[Reasoning], seeds: str, document: Plain, dialect: Ch
     match dialect.reasoning_field:
         case "reasoning_details":
             said = _since_assistant(rows(document.get("messages")))
-            details = [_detail(text, f"{seeds}{i}", i, said) for i, text in enumerate(shown)]
+            details = [_detail(text, f"{seeds}{i}", i, said, dialect.issuer) for i, text in enumerate(shown)]
             seals = [str(detail.get("signature", detail.get("data"))) for detail in details]
             return ({"reasoning_details": details, "reasoning": text or None} if details else {}), seals
         case "thinking" if text:
@@ -132,12 +120,12 @@ def _since_assistant(messages: list[Plain]) -> list[Plain]:
     return said
 
 
-def _detail(text: str, hidden: str, index: int, said: list[Plain]) -> Plain:
+def _detail(text: str, hidden: str, index: int, said: list[Plain], issuer: str) -> Plain:
     if text:
-        seal = wrap(":".join(("sim", mac("text", text), _turn(text, said))))
-        return {"type": "reasoning.text", "text": text, "signature": seal, "format": "simulator-v1", "index": index}
-    seal = wrap(":".join(("sim", mac("text", hidden), _turn(hidden, said), hidden)))
-    return {"type": "reasoning.encrypted", "data": seal, "format": "simulator-v1", "index": index}
+        signature = seal(issuer, mac("text", text), _turn(text, said))
+        return {"type": "reasoning.text", "text": text, "signature": signature, "format": "simulator", "index": index}
+    data = seal(issuer, mac("text", hidden), _turn(hidden, said), hidden)
+    return {"type": "reasoning.encrypted", "data": data, "format": "simulator", "index": index}
 
 
 def _completion(message: Plain) -> Plain:

@@ -104,7 +104,7 @@ def _options(document: Plain, context: Context) -> Iterator[ErrorFacts]:
     if strange:
         many = "s" if len(strange) > 1 else ""
         yield _invalid(f"Unrecognized request argument{many} supplied: {', '.join(sorted(strange))}")
-    if "max_tokens" in document and REASONING_MODELS.match(document.get("model", "")):
+    if "max_tokens" in document and dialect.issuer == OPENAI and REASONING_MODELS.match(document.get("model", "")):
         yield _invalid(
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
             "max_tokens",
@@ -125,7 +125,7 @@ def _options(document: Plain, context: Context) -> Iterator[ErrorFacts]:
         yield _invalid(
             "Invalid 'stop': array too long. Expected an array with maximum length 4.", "stop", "array_above_max_length"
         )
-    if document.get("metadata") and not document.get("store"):
+    if dialect.metadata_needs_store and document.get("metadata") and not document.get("store"):
         yield _invalid("The 'metadata' parameter is only allowed when 'store' is enabled.", "metadata")
     format = table(document.get("response_format"))
     if format.get("type") == "json_schema":

@@ -84,7 +84,7 @@ def wrong_key(key: str) -> ErrorFacts:
 
 def refusal(document: Plain, context: Context) -> ErrorFacts | None:
     """Why the API would refuse this request."""
-    return next(problems(document, context), None) or next(forgotten(document), None)
+    return next(problems(document, context), None) or next(forgotten(document, context.dialect.issuer), None)
 
 
 def problems(document: Plain, context: Context) -> Iterator[ErrorFacts]:

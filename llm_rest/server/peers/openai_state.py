@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...errors import ErrorFacts
 from ...responses import Message, OutputText, Reasoning
 from ...unknown import Unknown
-from ..seals import mac, unwrap, wrap
+from ..seals import mac, mark, opened, seal
 from .plain import Plain, rows
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from ...responses import AnyItem, Response
     from ..handler import Context
 
-_AFTER_REASONING = re.compile(r"(?:fc|ctc|msg)_([0-9a-f]{16})\d+r(\d+)")
+START = "gAAAA"
+"""How the vendor's encrypted content begins."""
+
+_AFTER_REASONING = re.compile(r"(?:fc|ctc|msg)_([0-9a-f]{16})\d+r(\d+)x([0-9a-f]{4})")
 
 
 def invalid(message: str, param: str | None = None, code: str | None = None) -> ErrorFacts:
@@ -37,7 +40,7 @@ def kind_of(item: Plain) -> str:
     return item.get("type") or ("message" if "role" in item else "item_reference")
 
 
-def forgotten(document: Plain) -> Iterator[ErrorFacts]:
+def forgotten(document: Plain, issuer: str) -> Iterator[ErrorFacts]:
     """Nothing is stored here, and reasoning comes back as it was given out."""
     previous = document.get("previous_response_id")
     if previous:
@@ -57,25 +60,26 @@ def forgotten(document: Plain) -> Iterator[ErrorFacts]:
             )
             yield ErrorFacts(status=404, message=message, type="invalid_request_error", param="input")
         elif kind_of(item) == "reasoning":
-            opened = _opened(item["encrypted_content"])
-            if opened is None:
+            found = _read(item["encrypted_content"], issuer)
+            if found is None:
                 message = (
                     f"The encrypted content {item['encrypted_content'][:16]}... could not be verified. "
                     "Reason: Encrypted content could not be decrypted or parsed."
                 )
                 yield invalid(message, code="invalid_encrypted_content")
                 continue
-            id, following = opened
+            id, following = found
             thoughts.add(id)
             if following != mac("next", id, _following(items[i + 1 :])) and following != mac("next", id, None):
                 message = f"Item '{id}' of type 'reasoning' was provided without its required following item."
                 yield invalid(message, "input")
         else:
             after = _AFTER_REASONING.fullmatch(str(item.get("id")))
-            if after and f"rs_{after[1]}{after[2]}" not in thoughts:
+            id = f"rs_{after[1]}{after[2]}" if after else ""
+            if after and after[3] == mark(issuer, id) and id not in thoughts:
                 yield invalid(
                     f"Item '{item['id']}' of type '{kind_of(item)}' was provided without its required 'reasoning' item: "
-                    f"'rs_{after[1]}{after[2]}'.",
+                    f"'{id}'.",
                     "input",
                 )
 
@@ -93,18 +97,15 @@ def _following(items: list[Plain]) -> Any:
     return None
 
 
-def _opened(sealed: str) -> tuple[str, str] | None:
+def _read(sealed: str, issuer: str) -> tuple[str, str] | None:
     """The id of a reasoning item and the mark for what follows it; `None` where the content is not ours."""
-    inner = unwrap(sealed.removeprefix("gAAAA"))
-    fields = inner.split(":") if inner else []
-    if len(fields) != 4 or fields[0] != "sim" or fields[3] != mac("reasoning", fields[1], fields[2]):
-        return None
-    return fields[1], fields[2]
+    fields = opened(issuer, sealed.removeprefix(START))
+    return (fields[0], fields[1]) if fields and len(fields) == 2 else None
 
 
 def finished(response: Response, document: Plain, context: Context) -> Response:
     """The response with its reasoning encrypted."""
-    items = response.output
+    items, issuer = response.output, context.dialect.issuer
     plain = [_sketch(item) for item in items]
     output: list[AnyItem] = []
     thought: str | None = None
@@ -112,10 +113,10 @@ def finished(response: Response, document: Plain, context: Context) -> Response:
         if isinstance(item, Reasoning):
             thought = str(item.id)
             following = mac("next", thought, _following(plain[i + 1 :]))
-            sealed = wrap(":".join(("sim", thought, following, mac("reasoning", thought, following))))
-            output.append(replace(item, encrypted_content=f"gAAAA{sealed}", status=UNSET))
+            sealed = START + seal(issuer, thought, following)
+            output.append(replace(item, encrypted_content=sealed, status=UNSET))
         elif thought is not None and not isinstance(item, Unknown):
-            output.append(replace(item, id=f"{item.id}r{thought[19:]}"))
+            output.append(replace(item, id=f"{item.id}r{thought[19:]}x{mark(issuer, thought)}"))
             thought = None
         else:
             output.append(item)

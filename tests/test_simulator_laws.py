@@ -1,0 +1,129 @@
+"""Laws between the converters and the simulated vendors, which read nothing but the bytes that are sent to them.
+
+The vendors judge the plain JSON by their own references, so what a converter gets wrong in both directions shows here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest import wires
+from llm_rest.dialects import ResponsesDialect
+from llm_rest.responses import REQUEST, CustomToolCall, FunctionCall, FunctionCallOutput, Message, Request
+from llm_rest.server import peers
+from llm_rest.server.handler import Context
+from llm_rest.server.simulator import handle
+from llm_rest.vendors import DIALECTS, VENDORS
+from tests.laws import strategies
+from tests.laws.rows import dialects
+
+MODELS = ("gpt-5", "claude-haiku-4-5", "claude-opus-5-5", "some-model")
+
+CALLERS_FAULT = re.compile(
+    r"'.*\.x_|'x_|: x_|vendor:|word 'json'|[Tt]ool.choice|no tool named|below minimum value|Invalid schema|Invalid '(text|tools)"
+    r"|must be provided|at least one message|does not support assistant message prefill"
+)
+"""What generated requests do wrong by themselves: unknown fields, tools that are not offered, limits, nothing said."""
+
+
+@pytest.mark.parametrize("rich", [False, True], ids=["plain", "rich"])
+@pytest.mark.parametrize("wire", wires.NAMES)
+@given(data=st.data())
+def test_what_we_encode_is_accepted_by_the_vendor_it_is_for(wire: str, rich: bool, data: st.DataObject) -> None:
+    """BUGS 31, 34, 35, 42, 47"""
+    module, peer = wires.load(wire), peers.of(wire)
+    assert peer
+    request = data.draw(strategies.requests(MODELS, rich=rich))
+    dialect = data.draw(st.sampled_from(dialects(wire)))
+    body, lost = module.encode_request(request, dialect=dialect)
+    if any(loss.kind == "refused" for loss in lost):
+        return
+    document = json.loads(msgspec.json.encode(body))
+    route = module.route(request, dialect=dialect)
+    headers = {name.lower(): value for name, value in route.headers.items()}
+    context = Context(wire=wire, dialect=dialect, vendor=None, headers=headers, body=b"")
+    wrong = [problem.message for problem in peer.problems(document, context)]
+    assert [message for message in wrong if not CALLERS_FAULT.search(message)] == []
+
+
+# --- a walk from vendor to vendor -----------------------------------------------------------------------------------
+
+
+class Stop(NamedTuple):
+    """Somebody to talk to, over one of their wires, as our client talks to them."""
+
+    vendor: str
+    wire: str
+
+    def answer(self, items: list[Any]) -> list[Any]:
+        """What they say to the conversation so far, over the bytes that a client and a server would exchange."""
+        surface = next(s for s in VENDORS[self.vendor].surfaces if s.wire == self.wire)
+        dialect: Any = msgspec.structs.replace(surface.dialect or DIALECTS[self.wire](), issuer=self.vendor)
+        if isinstance(dialect, ResponsesDialect):
+            dialect = msgspec.structs.replace(dialect, asks_to_keep_nothing=True)  # as the client does
+        wire, request = wires.load(self.wire), Request(model="claude-opus-5-5", input=items, max_output_tokens=4000)
+        body, lost = wire.encode_request(request, dialect=dialect)
+        assert [loss for loss in lost if loss.kind == "refused"] == []
+        route = wire.route(request, dialect=dialect)
+        sent = msgspec.json.encode(body)
+        status, _, received = handle("POST", f"/{self.vendor}{route.path}", route.headers, sent)
+        assert status == 200, (self, received.decode(), sent.decode())
+        response, _ = wire.decode_response(wire.RESPONSE.decode(received), request=request, dialect=dialect)
+        return response.output
+
+
+WALKED = "openai anthropic xai deepseek openrouter mistral groq cerebras together simulator".split()
+STOPS = [Stop(vendor, wire) for vendor in WALKED for wire in VENDORS[vendor].wires if wire in wires.NAMES]
+
+
+def saved_and_loaded(items: list[Any]) -> list[Any]:
+    """The conversation after a stay in a file."""
+    loaded = REQUEST.decode(msgspec.json.encode({"input": items})).input
+    assert isinstance(loaded, list)
+    return loaded
+
+
+SCRIPTS = (
+    "say A.",
+    "reason T.\nsay A.",
+    "reason\nsay A.",
+    'call f {"city": "Oslo"}\nsay A.',
+    'reason T.\ncall f {"n": 1.0}\nreason U.\nsay A.',
+    "reason T.\nreason\ncall f\ncall g\nthen\nreason V.\ncall f\nsay A.",
+    "say First.\nreason T.\nsay Then.\ncall f\nsay A.",
+    "refuse No.",
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(SCRIPTS), st.lists(st.sampled_from(STOPS), min_size=1, max_size=3)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_conversation_may_walk_between_vendors_and_none_finds_fault_with_it(
+    walk: list[tuple[str, list[Stop]]],
+) -> None:
+    """BUGS 1, 3, 4, 5, 6, 8, 11: signatures come back to their issuer whole and in place, and to nobody else."""
+    items: list[Any] = []
+    for turn, (script, stops) in enumerate(walk):
+        items.append(Message(role="user", content=script))
+        for answers in range(6):
+            # As a conversation is kept: in a file, between two answers.
+            items = saved_and_loaded(items)
+            said = stops[answers % len(stops)].answer(items)
+            items = [*items, *said]
+            calls = [item for item in said if isinstance(item, FunctionCall | CustomToolCall)]
+            if not calls:
+                break
+            items += [FunctionCallOutput(call_id=call.call_id, output=f"{turn}") for call in calls]
+        else:
+            pytest.fail("the script did not come to an end")

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Literal
 
 from .errors import decode_error, encode_error
+from .ordinary import RESPONSE
 from .request import decode_request, encode_request, route
 from .response import decode_response, encode_response
-from .types import EVENT, REQUEST, RESPONSE
+from .types import EVENT, REQUEST
 
 FRAMING: Literal["sse", "ndjson"] = "sse"
 END: bytes | None = b"[DONE]"

@@ -19,7 +19,7 @@ from ...responses.repair import derived_call_id, repair_call
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Opt, extras, given
 from . import types
-from .content import put_back
+from .left import absent, put_back, sent, unspelled
 from .types import Json
 
 if TYPE_CHECKING:
@@ -112,14 +112,14 @@ def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
         call.type = absent(spelling["type"])
     body = call.function
     if given(body) and isinstance(body.arguments, str) and "arguments" in spelling:
-        sent = spelling["arguments"]
-        if sent == {"object": True}:
+        came = spelling["arguments"]
+        if came == {"object": True}:
             body.arguments = _object(body.arguments)
         elif body.arguments == "{}":
-            body.arguments = absent(sent)
+            body.arguments = absent(came)
     if given(body) and "flat" in spelling:
         call = types.ToolCall(id=call.id, type=call.type, name=body.name, arguments=body.arguments)
-    return put_back(call, {name: value for name, value in left.items() if name != SPELLING})
+    return put_back(call, unspelled(left))
 
 
 def _object(text: str) -> Any:
@@ -130,14 +130,6 @@ def _object(text: str) -> Any:
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
-
-ABSENT: Json = {"absent": True}
-"""How a leftover says that a field was not there, which null would not."""
-
-
-def absent(value: Any) -> Any:
-    """The value of a leftover."""
-    return UNSET if value == ABSENT else value
 
 
 def decode_call(
@@ -171,30 +163,28 @@ def decode_call(
 
 
 def _rest(call: types.ToolCall) -> Json:
-    left: Json = {}
-    if call.index is not UNSET:
-        left["index"] = call.index
-    if given(call.function) and call.custom is not UNSET and call.type != "custom":
+    left: Json = {} if call.index is UNSET else {"index": call.index}
+    function = call.function
+    if function and call.custom is not UNSET and call.type != "custom":
         left["custom"] = msgspec.to_builtins(call.custom)
-    if unknown := extras(call):
-        left.update(unknown)
-    if given(call.function) and (unknown := extras(call.function)):
-        left["function"] = unknown
+    if type(call) is not types.ToolCall:
+        left.update(extras(call))
+    if function and type(function) is not types.FunctionBody:
+        left["function"] = extras(function)
     return left
 
 
 def _spelling(call: types.ToolCall, text: str, call_id: str) -> Json:
     spelling: Json = {}
     if call.id != call_id:
-        spelling["id"] = ABSENT if call.id is UNSET else call.id
+        spelling["id"] = sent(call.id)
     if call.type not in ("function", "custom"):
-        spelling["type"] = ABSENT if call.type is UNSET else call.type
+        spelling["type"] = sent(call.type)
     body = call.function if given(call.function) else call
     if call.function is UNSET and call.custom is UNSET:
         spelling["flat"] = True
     if call.custom is UNSET and body.arguments != text:
-        sent = body.arguments
-        spelling["arguments"] = {"object": True} if isinstance(sent, dict) else ABSENT if sent is UNSET else sent
+        spelling["arguments"] = {"object": True} if isinstance(body.arguments, dict) else sent(body.arguments)
     return spelling
 
 

@@ -8,7 +8,7 @@ Completions reference and Mistral's own (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
@@ -30,8 +30,9 @@ from ...responses.parts import (
     RefusalPart,
     SummaryText,
 )
-from ...unknown import Model, Unknown, base, extras, given, with_extras
+from ...unknown import Model, Unknown, extras, given
 from . import types
+from .left import known, put_back, unspelled
 from .types import WIRE, AnyPart, Json
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
     from ...dialects import ChatDialect
     from ...losses import Losses
-
-S = TypeVar("S", bound=Model)
 
 KNOWN = frozenset(
     {
@@ -60,27 +59,6 @@ KNOWN = frozenset(
 
 FOREIGN = f"{WIRE}:"
 """Stands before the kind of a part that only this wire knows, so that it is not taken for one of Responses."""
-
-
-def put_back(model: S, fields: Json) -> S:
-    """`model` with the fields of a leftover; what it already says itself stays."""
-    unknown: Json = {}
-    for name, value in fields.items():
-        if name not in model.__struct_fields__:
-            unknown[name] = value
-        elif (inner := getattr(model, name)) is UNSET:
-            setattr(model, name, value)
-        elif isinstance(inner, Model) and isinstance(value, dict):
-            setattr(model, name, put_back(inner, cast("Json", value)))
-    return with_extras(model, {**extras(model), **unknown}) if unknown else model
-
-
-def known(value: S, path: str, lost: Losses) -> S:
-    """The item or part without the fields that its struct does not declare, which are reported."""
-    unknown = extras(value)
-    for name in unknown:
-        lost.dropped(f"{path}.{name}", "a field only a Responses host would know")
-    return base(value) if unknown else value
 
 
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
@@ -110,8 +88,7 @@ def _encode_part(part: ContentPart, dialect: ChatDialect, path: str, lost: Losse
         left = own(part.leftovers, WIRE)
         if SPELLING in left:
             _bare(made)
-            left = {name: value for name, value in left.items() if name != SPELLING}
-        made = put_back(made, left)
+        made = put_back(made, unspelled(left))
     return made
 
 

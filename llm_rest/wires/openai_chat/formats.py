@@ -14,7 +14,8 @@ from msgspec import UNSET, UnsetType
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, TextFormat
 from ...unknown import Open, Opt, Unknown, extras, given
 from . import types
-from .content import FOREIGN, put_back
+from .content import FOREIGN
+from .left import put_back
 from .types import Json
 
 if TYPE_CHECKING:

@@ -27,8 +27,9 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.parts import ContentPart
 from ...unknown import Unknown, extras, given
 from . import types
-from .calls import ABSENT, absent, fit_call_id
-from .content import FOREIGN, decode_parts, encode_parts, known, put_back
+from .calls import fit_call_id
+from .content import FOREIGN, decode_parts, encode_parts
+from .left import absent, known, put_back, sent, unspelled
 from .reasoning import CallState, MessageState, Thought, put_text, state_of, text_of
 from .spoken import Turn, decode_spoken
 from .types import WIRE, AnyMessage, Json
@@ -318,7 +319,7 @@ class _Writer:
         if "name" in left and "name" in self._dialect.lacks:
             lost.dropped(f"{path}.leftovers.{WIRE}.name", "the name of a message, which this host does not take")
             left = {name: value for name, value in left.items() if name != "name"}
-        message = put_back(message, {name: value for name, value in left.items() if name != SPELLING})
+        message = put_back(message, unspelled(left))
         _spell(message, left)
         return message
 
@@ -355,7 +356,7 @@ def _spell(message: types.Message, left: Json) -> None:
 
 def _spell_output(message: types.ToolMessage, left: Json) -> AnyMessage:
     spelling: Json = left.get(SPELLING, {})
-    message = put_back(message, {name: value for name, value in left.items() if name != SPELLING})
+    message = put_back(message, unspelled(left))
     _spell(message, left)
     if "tool_call_id" in spelling:
         message.tool_call_id = absent(spelling["tool_call_id"])
@@ -435,7 +436,7 @@ class _Reader:
         elif isinstance(content, list):
             item.content = decode_parts(content, self._dialect)
         else:
-            left[SPELLING] = {"content": ABSENT if content is UNSET else None}
+            left[SPELLING] = {"content": sent(content)}
         if message.name is not UNSET:
             left["name"] = message.name
         if isinstance(message, types.SystemMessage | types.UserMessage) and message.tool_calls is not UNSET:
@@ -449,9 +450,6 @@ class _Reader:
         path = f"messages[{k}]"
         heard = decode_spoken(message, self._dialect, path, path, self._lost)
         left = heard.left
-        for name in ("name", "prefix", "partial", "stop_reason"):
-            if (value := getattr(message, name)) is not UNSET:
-                left[name] = value
         items = heard.items or [Message(role="assistant", content="")]
         self._mark(items, message, left)
         for item in items:
@@ -501,14 +499,14 @@ class _Reader:
         if isinstance(message, types.FunctionMessage):
             spelling["legacy"] = True
         elif named != call_id:
-            spelling["tool_call_id"] = ABSENT if named is UNSET else named
+            spelling["tool_call_id"] = sent(named)
         output: str | list[ContentPart] = ""
         if isinstance(message.content, list):
             output = decode_parts(message.content, self._dialect)
         elif isinstance(message.content, str):
             output = message.content
         else:
-            spelling["content"] = ABSENT if message.content is UNSET else None
+            spelling["content"] = sent(message.content)
         if spelling:
             left[SPELLING] = spelling
         item: Output

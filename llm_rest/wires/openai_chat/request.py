@@ -24,10 +24,9 @@ from ...responses.request import StreamOptions as ResponsesStreamOptions
 from ...unknown import Opt, extras, given, with_extras
 from .. import Route
 from . import types
-from .calls import ABSENT, absent
 from .choice import decode_choice, encode_choice
-from .content import put_back
 from .formats import decode_format, encode_format
+from .left import absent, put_back, sent
 from .messages import decode_messages, encode_messages
 from .search import decode_search, encode_search
 from .tools import decode_functions, decode_tools, encode_tools
@@ -251,8 +250,8 @@ def _encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect
 
 def _encode_stream(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect) -> None:
     if "stream_options" in spelling:
-        sent = absent(spelling["stream_options"])
-        body.stream_options = msgspec.convert(sent, types.StreamOptions) if isinstance(sent, dict) else sent
+        came = absent(spelling["stream_options"])
+        body.stream_options = msgspec.convert(came, types.StreamOptions) if isinstance(came, dict) else came
     elif request.stream and "stream_options" not in dialect.lacks:
         body.stream_options = types.StreamOptions(include_usage=True)
         if given(request.stream_options) and "include_obfuscation" not in dialect.lacks:
@@ -491,9 +490,9 @@ def _decode_logprobs(body: types.Request, request: Request, left: Json, dialect:
 
 
 def _decode_stream(body: types.Request, request: Request, spelling: Json, dialect: ChatDialect) -> None:
-    sent = body.stream_options
+    asked = body.stream_options
     usual = types.StreamOptions(include_usage=True) if body.stream and "stream_options" not in dialect.lacks else UNSET
-    if given(sent) and sent.include_obfuscation is not UNSET:
-        request.stream_options = ResponsesStreamOptions(include_obfuscation=sent.include_obfuscation)
-    if sent != usual:
-        spelling["stream_options"] = ABSENT if sent is UNSET else msgspec.to_builtins(sent)
+    if given(asked) and asked.include_obfuscation is not UNSET:
+        request.stream_options = ResponsesStreamOptions(include_obfuscation=asked.include_obfuscation)
+    if asked != usual:
+        spelling["stream_options"] = sent(asked) if asked is UNSET else msgspec.to_builtins(asked)

@@ -8,7 +8,6 @@ this wire is written as it came, while any other is written as OpenAI writes its
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -23,10 +22,11 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.parts import Logprob, OutputText
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Opt, Unknown, extras, given
-from . import types
-from .calls import ABSENT, absent, names_sent, undo
+from . import ordinary, types
+from .calls import Sent, names_sent, undo
 from .citations import as_list, decode_annotations, decode_citations, is_object
-from .content import known, put_back
+from .left import Rest, absent, known, put_back, sent
+from .ordinary import CHOICE, MESSAGE
 from .reasoning import CallState, MessageState, Thought, put_tags, put_text, show_foreign, state_of, text_of
 from .request import OPENAI
 from .spoken import Heard, Turn, decode_spoken
@@ -36,8 +36,6 @@ from .usage import decode_usage, encode_usage
 if TYPE_CHECKING:
     from ...responses.request import Request
 
-CHOICE = "choices[0]"
-MESSAGE = "choices[0].message"
 CALLS = "choices[0].message.tool_calls"
 OTHERS = "choices[1:]"
 
@@ -88,18 +86,12 @@ def finish_of(status: str, reason: str | None, calls: bool) -> str:
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
-_REST = tuple(
-    name
-    for name in types.Completion.__struct_fields__
-    if name not in ("id", "object", "created", "model", "usage", "service_tier", "moderation", "choices", "error")
-)
-_rest = attrgetter(*_REST)
-_NO_REST = (UNSET,) * len(_REST)
-_CHOICE_REST = tuple(
-    name for name in types.Choice.__struct_fields__ if name not in ("index", "finish_reason", "message")
-)
-_choice_rest = attrgetter(*_CHOICE_REST)
-_NO_CHOICE_REST = (UNSET,) * len(_CHOICE_REST)
+_MAPPED = ("id", "object", "created", "model", "usage", "service_tier", "moderation", "choices", "error")
+_REST = Rest(types.Completion, *_MAPPED)
+_CHOICE_REST = Rest(types.Choice, "index", "finish_reason", "message")
+
+_NO_CHOICE = types.Choice()
+_NO_ANSWER = types.Answer()
 
 _PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
 
@@ -115,8 +107,7 @@ def settle(output: list[AnyItem], origin: str, ending: Ending) -> None:
         if not isinstance(item, Unknown):
             item.id = item_id(item, origin, position)
             item.status = "completed"
-    last = output[-1] if output else None
-    if ending.status != "completed" and last is not None and not isinstance(last, Unknown):
+    if output and ending.status != "completed" and not isinstance(last := output[-1], Unknown):
         last.status = "incomplete"
 
 
@@ -125,22 +116,19 @@ def decode_response(
 ) -> tuple[Response, list[Loss]]:
     """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date."""
     lost = Losses()
-    origin = body.id or f"resp_{digest(msgspec.json.encode(body).decode())}"
-    choice = body.choices[0] if body.choices else types.Choice()
-    message = choice.message if given(choice.message) else types.Answer()
-    heard = decode_spoken(message, dialect, origin, MESSAGE, lost, answer=True)
-    output = heard.items
-    if request is not None and (sent := names_sent(request, dialect)):
-        output = _undo(output, sent, lost)
+    choice = body.choices[0] if body.choices else _NO_CHOICE
+    origin, found = body.id, None if dialect.think_tags or dialect.missing_call_state else ordinary.read(body)
+    if found is None or not origin:
+        origin = origin or f"resp_{digest(msgspec.json.encode(body).decode())}"
+        found = _read(body, choice, origin, dialect, lost)
+    output, left = found
+    if request is not None and (meant := names_sent(request, dialect)):
+        output = _undo(output, meant, lost)
     ending = status_of(choice.finish_reason, output)
     settle(output, origin, ending)
-    left = _leftovers(body, choice, message, heard)
-    if choice.finish_reason != finish_of(ending.status, ending.reason, bool(message.tool_calls)):
+    calls = bool(choice.message and choice.message.tool_calls)
+    if choice.finish_reason != finish_of(ending.status, ending.reason, calls):
         _keep_finish(choice.finish_reason, ending, left, lost)
-    if MESSAGE in left or "citations" in left:
-        _cite(output, left)
-    if choice.logprobs:
-        _add_logprobs(choice.logprobs, output, left)
     response = Response(
         id=origin,
         created_at=int(body.created if given(body.created) else now),
@@ -162,58 +150,73 @@ def decode_response(
     return response, lost
 
 
-def _undo(output: list[AnyItem], sent: dict[str, Any], lost: Losses) -> list[AnyItem]:
+def _read(
+    body: types.Completion, choice: types.Choice, origin: str, dialect: ChatDialect, lost: Losses
+) -> tuple[list[AnyItem], Json]:
+    """The items of any answer, and what the document says beyond them."""
+    message = choice.message or _NO_ANSWER
+    heard = decode_spoken(message, dialect, origin, MESSAGE, lost, answer=True)
+    left = _leftovers(body, choice, message, heard)
+    if MESSAGE in left or "citations" in left:
+        _cite(heard.items, left)
+    if choice.logprobs:
+        _add_logprobs(choice.logprobs, heard.items, left)
+    return heard.items, left
+
+
+def _undo(output: list[AnyItem], meant: dict[str, Sent], lost: Losses) -> list[AnyItem]:
     return [
-        undo(item, sent, f"output[{i}]", lost) if isinstance(item, FunctionCall | CustomToolCall) else item
+        undo(item, meant, f"output[{i}]", lost) if isinstance(item, FunctionCall | CustomToolCall) else item
         for i, item in enumerate(output)
     ]
 
 
 def _leftovers(body: types.Completion, choice: types.Choice, message: types.Answer, heard: Heard) -> Json:
-    left: Json = {}
-    if (rest := _rest(body)) != _NO_REST:
-        left = {name: value for name, value in zip(_REST, rest, strict=True) if value is not UNSET}
-    left.update(extras(body))
-    if (rest := _choice_rest(choice)) != _NO_CHOICE_REST:
-        left[CHOICE] = {name: value for name, value in zip(_CHOICE_REST, rest, strict=True) if value is not UNSET}
-    if choice.index != 0 or extras(choice):
-        left[CHOICE] = {
-            **left.get(CHOICE, {}),
-            **extras(choice),
-            "index": ABSENT if choice.index is UNSET else choice.index,
-        }
+    left = _REST.of(body)
+    rest = _CHOICE_REST.of(choice)
+    if choice.index != 0:
+        rest["index"] = sent(choice.index)
+    if rest:
+        left[CHOICE] = rest
     if message.role != "assistant":
-        heard.left.setdefault(SPELLING, {})["role"] = ABSENT if message.role is UNSET else message.role
+        heard.left.setdefault(SPELLING, {})["role"] = sent(message.role)
     if heard.left:
         left[MESSAGE] = heard.left
-    if any(heard.calls.values()):
-        left[CALLS] = {call_id: kept for call_id, kept in heard.calls.items() if kept}
+    if heard.calls and (kept := {call_id: kept for call_id, kept in heard.calls.items() if kept}):
+        left[CALLS] = kept
     if len(body.choices) != 1:
         left[OTHERS] = msgspec.to_builtins(body.choices[1:])
-    _spell_document(body, choice, left)
+    if not (
+        body.id
+        and body.object == "chat.completion"
+        and type(body.created) is int
+        and body.error is UNSET
+        and choice.message
+    ):
+        left[SPELLING] = _spelling(body, choice)
     return left
 
 
-def _spell_document(body: types.Completion, choice: types.Choice, left: Json) -> None:
+def _spelling(body: types.Completion, choice: types.Choice) -> Json:
+    """What is unusual about a document although it says nothing."""
     spelling: Json = {}
     if not body.id:
-        spelling["id"] = ABSENT if body.id is UNSET else body.id
+        spelling["id"] = sent(body.id)
     if body.object != "chat.completion":
-        spelling["object"] = ABSENT if body.object is UNSET else body.object
+        spelling["object"] = sent(body.object)
     if not isinstance(body.created, int):
-        spelling["created"] = ABSENT if body.created is UNSET else body.created
+        spelling["created"] = sent(body.created)
     if body.error is not UNSET:
         spelling["error"] = None
     if not body.choices:
         spelling["choices"] = []
-    elif not given(choice.message):
-        spelling["message"] = ABSENT if choice.message is UNSET else None
-    if spelling:
-        left[SPELLING] = spelling
+    elif not choice.message:
+        spelling["message"] = sent(choice.message)
+    return spelling
 
 
 def _keep_finish(finish_reason: Opt[str], ending: Ending, left: Json, lost: Losses) -> None:
-    left.setdefault(CHOICE, {})["finish_reason"] = ABSENT if finish_reason is UNSET else finish_reason
+    left.setdefault(CHOICE, {})["finish_reason"] = sent(finish_reason)
     if finish_reason and finish_reason not in ENDINGS:
         lost.changed(f"{CHOICE}.finish_reason", f"the unknown reason {finish_reason!r}, taken for {ending.status}")
     elif not finish_reason and ending.status == "failed":
@@ -398,11 +401,11 @@ def _as_openai(said: types.Answer) -> None:
 def _finish(response: Response, left: Json, calls: bool, lost: Losses) -> Opt[str]:
     details = response.incomplete_details
     reason = details.reason if given(details) and given(details.reason) else None
-    sent = left.get(CHOICE, {}).get("finish_reason", "")
-    if sent != "" or "finish_reason" in left.get(CHOICE, {}):
-        raw: Opt[str] = absent(sent)
-        if status_of(raw, response.output).status == response.status:
-            return raw
+    kept: Json = left.get(CHOICE, {})
+    if "finish_reason" in kept:
+        came: Opt[str] = absent(kept["finish_reason"])
+        if status_of(came, response.output).status == response.status:
+            return came
     if response.status == "incomplete" and reason not in REASONS:
         lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
     return finish_of(response.status, reason, calls)

@@ -8,20 +8,22 @@ lost order is reported. Follows the assistant message of the Chat Completions re
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+import msgspec
 from msgspec import UNSET
 
 from ...responses.carriers import digest
 from ...responses.items import AnyItem, Message, Reasoning
-from ...responses.leftovers import SPELLING
+from ...responses.leftovers import SPELLING, report_foreign
 from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...responses.repair import derived_call_id
-from ...unknown import Opt, Unknown, extras, given
+from ...unknown import Opt, Unknown, given
 from . import types
-from .calls import ABSENT, Call, absent, decode_call, encode_call, spell_call
+from .calls import Call, decode_call, encode_call, spell_call
 from .citations import encode_annotations
-from .content import FOREIGN, decode_parts, encode_parts, put_back
+from .content import FOREIGN, decode_parts, encode_parts
+from .left import Rest, absent, put_back, sent
 from .reasoning import (
     CallState,
     MessageState,
@@ -33,7 +35,7 @@ from .reasoning import (
     split_think,
     thought,
 )
-from .types import Json, Spoken, Text, Thinking
+from .types import WIRE, Json, Spoken, Text, Thinking
 
 if TYPE_CHECKING:
     from ...dialects import ChatDialect
@@ -41,19 +43,23 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=Spoken)
 
-_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
-_LEFT = ("audio", "images", "executed_tools", "channel", "annotations")
-_RARE = (*_THOUGHTS, "extra_content", "thought_signature", "function_call", *_LEFT)
-_rare = attrgetter(*_RARE)
-_NOTHING_RARE = (UNSET,) * len(_RARE)
+_MAPPED = ("role", "content", "refusal", "tool_calls", "function_call")
+_HOSTS = ("reasoning_content", "reasoning", "reasoning_details", "extra_content", "thought_signature")
+_ANSWER = Rest(types.Answer, *_MAPPED, *_HOSTS)
+_MESSAGE = Rest(types.AssistantMessage, *_MAPPED, *_HOSTS)
+_thoughts = attrgetter(*_HOSTS)
+_NO_THOUGHTS = (UNSET,) * len(_HOSTS)
 
 
-class Heard(NamedTuple):
+class Heard:
     """A message taken apart: its items, the calls' leftovers by call id, and the message's own."""
 
-    items: list[AnyItem]
-    calls: dict[str, Json]
-    left: Json
+    __slots__ = ("calls", "items", "left")
+
+    def __init__(self) -> None:
+        self.items: list[AnyItem] = []
+        self.calls: dict[str, Json] = {}
+        self.left: Json = {}
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -63,25 +69,22 @@ def decode_spoken(
     said: Spoken, dialect: ChatDialect, origin: str, path: str, lost: Losses, *, answer: bool = False
 ) -> Heard:
     """The items of a message. In an `answer` text becomes a part; in a request a string stays a string."""
-    heard = Heard([], {}, {})
-    if _rare(said) != _NOTHING_RARE:
-        _decode_rare(said, dialect, heard, answer)
-    if unknown := extras(said):
-        heard.left.update(unknown)
-    refusal = said.refusal
-    if refusal is not UNSET and not refusal:
-        heard.left["refusal"] = refusal
-    _decode_content(said.content, refusal or "", dialect, heard, answer)
-    if said.extra_content is not UNSET or said.thought_signature is not UNSET:
+    heard = Heard()
+    heard.left = (_ANSWER if answer else _MESSAGE).of(said)
+    thinks = _thoughts(said) != _NO_THOUGHTS
+    if thinks:
+        _decode_thoughts(said, dialect, heard, answer)
+    if said.refusal is not UNSET and not said.refusal:
+        heard.left["refusal"] = said.refusal
+    _decode_content(said.content, said.refusal or "", dialect, heard, answer)
+    if thinks:
         _decode_state(said, dialect, heard)
     if said.tool_calls:
         _decode_calls(said.tool_calls, dialect, origin, path, heard, lost)
     elif said.tool_calls is not UNSET:
         heard.left["tool_calls"] = said.tool_calls
-    if said.function_call and said.function_call.name:
+    if said.function_call is not UNSET:
         _decode_legacy(said.function_call, dialect, origin, path, heard, lost)
-    if said.content is UNSET:
-        _spelling(heard.left)["content"] = ABSENT
     return heard
 
 
@@ -90,19 +93,13 @@ def _spelling(left: Json) -> Json:
     return found
 
 
-def _decode_rare(said: Spoken, dialect: ChatDialect, heard: Heard, answer: bool) -> None:
+def _decode_thoughts(said: Spoken, dialect: ChatDialect, heard: Heard, answer: bool) -> None:
     thoughts = decode_thoughts(said, dialect)
     heard.items.extend(thoughts.items)
     heard.left.update(thoughts.left)
     unmarked = dialect.replay_reasoning == "never" and not answer
     if thoughts.places and (unmarked or thoughts.places != [dialect.reasoning_field]):
         _spelling(heard.left)["reasoning"] = {"issuer": dialect.issuer, "places": thoughts.places}
-    for name in _LEFT:
-        if (value := getattr(said, name)) is not UNSET:
-            heard.left[name] = value
-    call = said.function_call
-    if call is not UNSET and not (call and call.name):
-        heard.left["function_call"] = {"name": call.name, "arguments": call.arguments} if call else None
 
 
 def _decode_content(
@@ -117,14 +114,14 @@ def _decode_content(
         shown, gap, content = found
         heard.items.append(thought(shown, "think", dialect, gap))
         _spelling(heard.left)["think"] = gap
-    if refusal:
-        parts: list[ContentPart] = [OutputText(text=content, annotations=[])] if content else []
-        heard.items.append(Message(role="assistant", content=[*parts, RefusalPart(refusal=refusal)]))
-    elif content:
+    if content and not refusal:
         said: str | list[ContentPart] = [OutputText(text=content, annotations=[])] if answer else content
         heard.items.append(Message(role="assistant", content=said))
-    if content == "":
-        _spelling(heard.left)["content"] = ""
+    elif refusal:
+        parts: list[ContentPart] = [OutputText(text=content, annotations=[])] if content else []
+        heard.items.append(Message(role="assistant", content=[*parts, RefusalPart(refusal=refusal)]))
+    if not content and content is not None:
+        _spelling(heard.left)["content"] = sent(content)
 
 
 def _decode_list(content: list[types.AnyPart], dialect: ChatDialect, heard: Heard) -> None:
@@ -154,16 +151,17 @@ def _decode_calls(
         if call.extra_content and call.extra_content != dialect.missing_call_state:
             heard.items.append(carrier(CallState(call_id=item.call_id, extra_content=call.extra_content), dialect))
         elif dialect.missing_call_state:
-            left.setdefault(SPELLING, {})["extra_content"] = (
-                ABSENT if call.extra_content is UNSET else call.extra_content
-            )
+            left.setdefault(SPELLING, {})["extra_content"] = sent(call.extra_content)
         heard.calls[item.call_id] = left
         heard.items.append(item)
 
 
 def _decode_legacy(
-    call: types.FunctionBody, dialect: ChatDialect, origin: str, path: str, heard: Heard, lost: Losses
+    call: types.FunctionBody | None, dialect: ChatDialect, origin: str, path: str, heard: Heard, lost: Losses
 ) -> None:
+    if call is None or not call.name:
+        heard.left["function_call"] = msgspec.to_builtins(call)
+        return
     modern = types.ToolCall(type="function", function=call)
     item, left = decode_call(modern, dialect, origin, 0, f"{path}.function_call", lost)
     left[SPELLING] = {**left.get(SPELLING, {}), "legacy": True}
@@ -172,6 +170,8 @@ def _decode_legacy(
 
 
 def _decode_state(said: Spoken, dialect: ChatDialect, heard: Heard) -> None:
+    if said.extra_content is UNSET and said.thought_signature is UNSET:
+        return
     texts = [item for item in heard.items if isinstance(item, Message)]
     state = MessageState(shown=digest(text_said(texts[-1])) if texts else "")
     if given(said.extra_content):
@@ -245,10 +245,11 @@ class Turn(Generic[S]):
                         self._cite(part, texts, place)
                     if part.logprobs and not self._answer:
                         self._lost.dropped(f"{place}.logprobs", "log probabilities")
-                    if part.leftovers is not UNSET or "parts" in self.spelling:
+                    if WIRE in (part.leftovers or {}) or "parts" in self.spelling:
                         for made in encode_parts([part], self._dialect, f"{path}.content", self._lost):
                             self._add(made)
                     else:
+                        report_foreign(part.leftovers, WIRE, place, self._lost)
                         texts.append(text)
                 case RefusalPart(refusal=refusal):
                     if "parts" in self.spelling:

@@ -27,7 +27,7 @@ from ...responses.tools import (
 from ...unknown import Opt, Unknown, extras, given
 from . import types
 from .calls import qualified
-from .content import put_back
+from .left import put_back
 from .search import is_search
 from .strictness import doubts, holds_strictly
 from .types import Json

@@ -166,6 +166,7 @@ class Spoken(Model):
     """`{"type": "url_citation", "url_citation": {"url", "title", "start_index", "end_index"}}`: nested, flat in Responses."""
     audio: Opt[Json] = UNSET
     function_call: Opt[FunctionBody] = UNSET
+
     reasoning_content: Opt[str] = UNSET
     reasoning: Opt[str] = UNSET
     reasoning_details: Opt[list[Json]] = UNSET
@@ -505,5 +506,4 @@ class Chunk(_Document):
 
 
 REQUEST: Decoder[Request] = Decoder(Request)
-RESPONSE: Decoder[Completion] = Decoder(Completion)
 EVENT: Decoder[Chunk] = Decoder(Chunk)

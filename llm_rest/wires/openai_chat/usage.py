@@ -8,7 +8,6 @@ unset: zeros are not invented. Follows the usage objects of the OpenAI, DeepSeek
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,8 +17,7 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
 from ...unknown import extras, given
 from . import types
-from .calls import ABSENT, absent
-from .content import put_back
+from .left import Rest, absent, put_back, sent, unspelled
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -32,9 +30,7 @@ CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 """Where hosts count cached tokens beside the details."""
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-_MORE = tuple(name for name in types.Usage.__struct_fields__ if name not in _COUNTS)
-_more = attrgetter(*_MORE)
-_NO_MORE = (UNSET,) * len(_MORE)
+_REST = Rest(types.Usage, *_COUNTS)
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -44,18 +40,14 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
     """The counts as Responses means them."""
     prompt, completion, total = counted.prompt_tokens, counted.completion_tokens, counted.total_tokens
     usage = Usage(input_tokens=prompt or 0, output_tokens=completion or 0, total_tokens=total)
-    more = _more(counted)
-    if not (prompt and completion and total) or more != _NO_MORE or dialect.output_tokens != "completion":
-        _decode_more(counted, usage, dialect)
-    elif unknown := extras(counted):
-        usage.leftovers = {WIRE: unknown}
+    left = _REST.of(counted)
+    if left or not (prompt and completion and total) or dialect.output_tokens != "completion":
+        _decode_more(counted, left, usage, dialect)
     return usage
 
 
-def _decode_more(counted: types.Usage, usage: Usage, dialect: ChatDialect) -> None:
-    left: Json = {name: value for name, value in zip(_MORE, _more(counted), strict=True) if value is not UNSET}
-    left.update(extras(counted))
-    spelling: Json = {name: _sent(counted, name) for name in _COUNTS if not given(getattr(counted, name))}
+def _decode_more(counted: types.Usage, left: Json, usage: Usage, dialect: ChatDialect) -> None:
+    spelling: Json = {name: sent(value) for name in _COUNTS if not given(value := getattr(counted, name))}
     details = left.pop("prompt_tokens_details", UNSET)
     if given(details):
         usage.input_tokens_details = InputTokensDetails(
@@ -79,11 +71,6 @@ def _decode_more(counted: types.Usage, usage: Usage, dialect: ChatDialect) -> No
         left[SPELLING] = spelling
     if left:
         usage.leftovers = {WIRE: left}
-
-
-def _sent(counted: types.Usage, name: str) -> Any:
-    value = getattr(counted, name)
-    return ABSENT if value is UNSET else value
 
 
 def _keep_rest(left: Json, name: str, details: Any, taken: tuple[str, ...]) -> None:
@@ -148,5 +135,5 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
         for name in _COUNTS:
             if name in spelling:
                 setattr(counted, name, absent(spelling[name]))
-        counted = put_back(counted, {name: value for name, value in left.items() if name != SPELLING})
+        counted = put_back(counted, unspelled(left))
     return counted

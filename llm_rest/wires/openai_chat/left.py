@@ -1,0 +1,87 @@
+"""What a document of this wire says and Responses cannot: taken out of it, and put back.
+
+Leftovers are plain JSON. Before changing this file, know that an ordinary document must pay next to nothing here: `Rest`
+reads all fields in question at once and compares them with nothing.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec import UNSET
+
+from ...responses.leftovers import SPELLING
+from ...unknown import Model, base, extras, with_extras
+from .types import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...losses import Losses
+
+S = TypeVar("S", bound=Model)
+
+ABSENT: Json = {"absent": True}
+"""How a leftover says that a field was not there, which null would not."""
+
+
+def absent(value: Any) -> Any:
+    """The value of a leftover."""
+    return UNSET if value == ABSENT else value
+
+
+def sent(value: Any) -> Any:
+    """A field's value as a leftover."""
+    return ABSENT if value is UNSET else value
+
+
+class Rest:
+    """The fields of a struct that Responses has no word for: all but those that are `taken`."""
+
+    __slots__ = ("_model", "_names", "_nothing", "_values")
+
+    def __init__(self, model: type[Model], *taken: str) -> None:
+        self._model = model
+        self._names = tuple(name for name in model.__struct_fields__ if name not in taken)
+        # Read together they come as one tuple; a lone one would come bare.
+        self._values: Callable[[Any], tuple[Any, ...]] = attrgetter(*self._names, *self._names[:1])
+        self._nothing = (UNSET,) * (len(self._names) + 1)
+
+    def of(self, value: Model) -> Json:
+        """Those of the fields that are set, and the fields that no struct declares."""
+        values = self._values(value)
+        found = (
+            {}
+            if values == self._nothing
+            else {name: each for name, each in zip(self._names, values, strict=False) if each is not UNSET}
+        )
+        if type(value) is not self._model:
+            found.update(extras(value))
+        return found
+
+
+def unspelled(left: Json) -> Json:
+    """A leftover without the notes about how the document was written."""
+    return {name: value for name, value in left.items() if name != SPELLING} if SPELLING in left else left
+
+
+def put_back(model: S, fields: Json) -> S:
+    """`model` with the fields of a leftover; what it already says itself stays."""
+    unknown: Json = {}
+    for name, value in fields.items():
+        if name not in model.__struct_fields__:
+            unknown[name] = value
+        elif (inner := getattr(model, name)) is UNSET:
+            setattr(model, name, value)
+        elif isinstance(inner, Model) and isinstance(value, dict):
+            setattr(model, name, put_back(inner, cast("Json", value)))
+    return with_extras(model, {**extras(model), **unknown}) if unknown else model
+
+
+def known(value: S, path: str, lost: Losses) -> S:
+    """The item or part without the fields that its struct does not declare, which are reported."""
+    unknown = extras(value)
+    for name in unknown:
+        lost.dropped(f"{path}.{name}", "a field only a Responses host would know")
+    return base(value) if unknown else value

@@ -1,0 +1,126 @@
+"""The ordinary answer, which is nearly every answer: read in one go, because its decoder has checked everything.
+
+`RESPONSE` tries a struct that takes only what OpenAI itself answers with a text or calls of functions. Where that fits, nothing
+has to be looked for any more; every other answer is a plain `Completion` and goes the long way in `response.py`. Before
+changing this file, know that both ways have to give the same response (`tests/wires/openai_chat/test_response.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from ...responses.items import AnyItem, FunctionCall, Message
+from ...responses.leftovers import SPELLING
+from ...responses.parts import OutputText
+from ...unknown import Decoder, Model, ModelMeta
+from .types import Answer, Choice, Completion, FunctionBody, Json, ToolCall, Usage
+
+CHOICE = "choices[0]"
+MESSAGE = "choices[0].message"
+
+
+def _only(kind: type[Model], /, **fields: Any) -> Any:
+    """A `kind` that has just these fields, of just these types; those that may be absent say so."""
+    forms = {name: fields.get(name, UnsetType) for name in kind.__struct_fields__}
+    optional = {name: UNSET for name, form in forms.items() if form is UnsetType or UnsetType in _arms(form)}
+    namespace = {"__annotations__": forms, "__module__": __name__, **optional}
+    return ModelMeta(kind.__name__, (kind,), namespace)
+
+
+def _arms(form: Any) -> tuple[Any, ...]:
+    return getattr(form, "__args__", ())
+
+
+_Name = Annotated[str, Meta(min_length=1)]
+_Call = _only(ToolCall, id=_Name, type=Literal["function"], function=_only(FunctionBody, name=_Name, arguments=_Name))
+_Answer = _only(
+    Answer,
+    role=Literal["assistant"],
+    content=str | None,
+    refusal=None | UnsetType,
+    tool_calls=list[_Call] | UnsetType,
+    annotations=Annotated[list[Any], Meta(max_length=0)] | UnsetType,
+)
+_Choice = _only(
+    Choice,
+    index=Literal[0],
+    finish_reason=Literal["stop", "length", "tool_calls", "content_filter"],
+    logprobs=None | UnsetType,
+    message=_Answer,
+)
+Ordinary: type[Completion] = _only(
+    Completion,
+    id=_Name,
+    object=Literal["chat.completion"],
+    created=int,
+    model=str,
+    choices=Annotated[list[_Choice], Meta(min_length=1, max_length=1)],
+    usage=Usage | UnsetType,
+    service_tier=str | None | UnsetType,
+    system_fingerprint=str | None | UnsetType,
+)
+"""A completion with nothing unusual about it."""
+
+
+class _OrdinaryFirst(Decoder[Completion]):
+    __slots__ = ("_ordinary",)
+
+    def __init__(self) -> None:
+        super().__init__(Completion)
+        self._ordinary: msgspec.json.Decoder[Completion] | None = None
+
+    def decode(self, data: bytes | bytearray | str) -> Completion:
+        if self._ordinary is None:
+            self._ordinary = msgspec.json.Decoder(Ordinary)
+        try:
+            return self._ordinary.decode(data)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            pass  # what is raised below shall not show msgspec's error as its context
+        return super().decode(data)
+
+
+RESPONSE: Decoder[Completion] = _OrdinaryFirst()
+
+
+def read(body: Completion) -> tuple[list[AnyItem], Json] | None:
+    """The items of an ordinary answer and what it leaves; `None` for any other."""
+    if type(body) is not Ordinary:
+        return None
+    choice = body.choices[0]
+    said = cast("Answer", choice.message)
+    content = cast("str | None", said.content)
+    output: list[AnyItem] = []
+    if content:
+        output.append(Message(role="assistant", content=[OutputText(text=content, annotations=[])]))
+    seen: set[str] = {"null"}
+    for call in said.tool_calls or ():
+        function = cast("FunctionBody", call.function)
+        call_id, arguments = cast("str", call.id), cast("str", function.arguments)
+        if call_id in seen or arguments == "null":
+            return None
+        seen.add(call_id)
+        output.append(FunctionCall(call_id=call_id, name=cast("str", function.name), arguments=arguments))
+    return output, _left(body, choice, said)
+
+
+def _left(body: Completion, choice: Choice, said: Answer) -> Json:
+    left: Json = {}
+    if body.system_fingerprint is not UNSET:
+        left["system_fingerprint"] = body.system_fingerprint
+    if choice.logprobs is None:
+        left[CHOICE] = {"logprobs": None}
+    message: Json = {}
+    if said.annotations is not UNSET:
+        message["annotations"] = said.annotations
+    if said.refusal is None:
+        message["refusal"] = None
+    if said.content == "":
+        message[SPELLING] = {"content": ""}
+    if said.tool_calls is not UNSET and not said.tool_calls:
+        message["tool_calls"] = []
+    if message:
+        left[MESSAGE] = message
+    return left

@@ -29,7 +29,7 @@ from .errors import (
 )
 from .responses.response import ResponseError
 from .transport import HttpAnswer
-from .unknown import check_depth, extras, given
+from .unknown import check_depth, given
 
 if TYPE_CHECKING:
     from .responses.response import Response
@@ -54,6 +54,9 @@ class _Peek(Struct):
 
 
 _peek = msgspec.json.Decoder(_Peek)
+_SHALLOW = 16_384
+"""A document up to this size cannot nest so deep that decoding it exhausts a thread's stack."""
+
 _STATUS = re.compile("[45][0-9]{2}")
 _NO_ERROR = (b"null", b"false", b'""', b"{}", b"[]", b"0")
 
@@ -81,9 +84,10 @@ def redirect(answer: HttpAnswer) -> LLMError:
 def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
     """The document in an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
     try:
-        check_depth(sent.answer.body)
+        if len(sent.answer.body) > _SHALLOW:
+            check_depth(sent.answer.body)
         document = decoder.decode(sent.answer.body)
-        if not isinstance(document, Struct) or "error" not in extras(document):
+        if "error" not in getattr(type(document), "__extras__", ()):
             return document
         problem = "it holds an error"
     except DecodeError as fault:

@@ -23,14 +23,14 @@ from .auth import Secret, checked_headers
 from .errors import Attempt, ConfigError, LLMError, Refusal, Truncated
 from .observers import Listener, RequestEnd, RequestStart, tell
 from .on_loss import Site, settle
-from .options import SETTINGS, InvalidOptions, OnLoss, checked_names, to_request
-from .reply import Generation, Reply, metadata, reply
+from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, to_request
+from .reply import Reply, Told, reply
+from .responses.request import Request
 from .transport import HttpRequest, Timeouts, is_duration
 
 if TYPE_CHECKING:
     from .losses import Loss
     from .options import Input
-    from .responses.request import Request
     from .target import Target, Targets
     from .transport import Transport
     from .wires import Route
@@ -39,7 +39,6 @@ _encoder = msgspec.json.Encoder()
 
 SENT_ALWAYS: dict[str, str | Secret] = {
     "Content-Type": "application/json",
-    "Accept": "application/json",
     "Accept-Encoding": "gzip",
     "User-Agent": "llm_rest",
 }
@@ -141,10 +140,10 @@ class Caller:
     def _take(self, options: Mapping[str, Any]) -> None:
         checked_names(options)
         merged = self._merged(options)
-        settings_of(merged)
-        to_request("checked", {name: value for name, value in merged.items() if name not in SETTINGS})
+        to_request("checked", merged)
         if merged.get("model") is not None:
             self.targets.find(merged["model"])
+        self.settings = settings_of(merged)
         self.defaults = merged
 
     def _merged(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,20 +154,24 @@ class Caller:
             merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
         return merged
 
-    def chosen(self, options: dict[str, Any]) -> tuple[Target, dict[str, Any]]:
-        """Whom a call with these options goes to, and all its options with the defaults."""
+    def chosen(self, options: dict[str, Any]) -> tuple[Target, Settings]:
+        """Whom a call with these options goes to, and how it is made."""
         hide(options)
         checked_names(options)
         merged = self._merged(options)
-        return self.targets.find(merged.get("model")), merged
+        return self.targets.find(merged.get("model")), settings_of(merged)
 
     def prepare(self, input: Input | None, options: dict[str, Any]) -> tuple[Target, Settings, Request, list[Loss]]:
         """The first steps, which are pure: whom to ask, how, and what, once everything is checked."""
         hide(options)
         checked_names(options)
+        if isinstance(input, Request):
+            # What the request says is said by the call: it comes before the defaults.
+            said = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not UNSET}
+            options = {**said, **options}
         merged = self._merged(options)
-        settings = settings_of(merged)
-        request = to_request(input, {name: value for name, value in merged.items() if name not in SETTINGS})
+        settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
+        request = to_request(input, merged)
         target = self.targets.find(request.model or None)
         request = replace(request, model=target.model, stream=UNSET, stream_options=UNSET)
         if settings.invalid_options == "send":
@@ -186,9 +189,9 @@ class Caller:
         url = url_of(target.endpoint.base_url, route)
         attempts: tuple[Attempt, ...] = ()
         while True:
-            headers = with_headers(
-                {**SENT_ALWAYS, **await self._who(target, settings), **route.headers}, settings.headers
-            )
+            headers = await self._headers(target, settings)
+            if route.headers or settings.headers:
+                headers = with_headers({**headers, **route.headers}, settings.headers)
             self._tell(target, RequestStart, method=route.method, url=url)
             started, clock = time.time(), time.perf_counter()
             answer, error = None, None
@@ -208,11 +211,16 @@ class Caller:
             if error is not None and not (renew and len(attempts) == 1):
                 raise told(error, target, attempts)
 
-    async def _who(self, target: Target, settings: Settings) -> dict[str, str | Secret]:
-        asked = target.credentials
+    async def _headers(self, target: Target, settings: Settings) -> dict[str, str | Secret]:
+        """The headers of every request, and those that say who is calling."""
+        asked, (account, token) = target.credentials, (settings.account, settings.user_token)
+        if account is None and token is None and not asked.renewable:
+            if target.headers is None:
+                target.headers = {**SENT_ALWAYS, **asked.headers()}
+            return target.headers
         if self._waits:
-            return await asked.headers_async(account=settings.account, user_token=settings.user_token)
-        return asked.headers(account=settings.account, user_token=settings.user_token)
+            return {**SENT_ALWAYS, **await asked.headers_async(account=account, user_token=token)}
+        return {**SENT_ALWAYS, **asked.headers(account=account, user_token=token)}
 
     def _tell(self, target: Target, event: type[RequestStart | RequestEnd], **facts: Any) -> None:
         if self.heard_by:
@@ -227,16 +235,8 @@ class Caller:
         response, more = target.wire.decode_response(
             document, request=request, dialect=target.dialect, now=int(time.time())
         )
-        took = sum(attempt.took for attempt in sent.attempts)
-        found = reply(
-            response,
-            Generation(
-                losses=lost + more,
-                attempts=sent.attempts,
-                raw=sent.answer.body,
-                metadata=metadata(response, provider=target.provider, model=target.model, seconds=took),
-            ),
-        )
+        how = Told(lost + more, sent.attempts, sent.answer.body, target.provider, target.model)
+        found = reply(response, how)
         if more:
             settle(more, settings.on_loss, site, who=target.provider, reply=found)
         return found
@@ -265,14 +265,15 @@ class Caller:
         if options.get("background"):
             raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
         found = await self.generate(input, options, site)
+        if found.refusal is None and found.status != "incomplete":
+            return found.output_text
+        known = found.generation
         facts: dict[str, Any] = {
-            "vendor": found.generation.metadata["provider"],
-            "model": found.generation.metadata["model"],
-            "attempts": found.generation.attempts,
+            "vendor": known.metadata["provider"],
+            "model": known.metadata["model"],
+            "attempts": known.attempts,
             "partial": found,
         }
         if found.refusal is not None:
             raise Refusal(f"the model refused: {found.refusal}", raw=found.output_text, **facts)
-        if found.status == "incomplete":
-            raise Truncated(f"the answer was cut: {found.stop_reason}", raw=found.output_text, **facts)
-        return found.output_text
+        raise Truncated(f"the answer was cut: {found.stop_reason}", raw=found.output_text, **facts)

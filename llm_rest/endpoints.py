@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from .answers import document_of
-from .call import body_of, settings_of
+from .call import body_of
 from .errors import ConfigError, NotFound, TimeoutError_
 from .on_loss import Site, settle
 from .reply import Reply
@@ -82,8 +82,7 @@ async def retrieve(
     caller: Caller, response_id: str, options: dict[str, Any], site: Site, include: Sequence[str] = ()
 ) -> Reply:
     """A response that the vendor kept, whatever its status."""
-    target, merged = caller.chosen(options)
-    settings = settings_of(merged)
+    target, settings = caller.chosen(options)
     (route,) = _described(target, "retrieve_route")
     asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
     sent = await caller.send(target, settings, asked)
@@ -92,8 +91,7 @@ async def retrieve(
 
 async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: Site) -> Reply:
     """Stop a response that is being made in the background."""
-    target, merged = caller.chosen(options)
-    settings = settings_of(merged)
+    target, settings = caller.chosen(options)
     (route,) = _described(target, "cancel_route")
     sent = await caller.send(target, settings, route(response_id, dialect=target.dialect))
     return caller.replied(target, settings, sent, None, [], site)
@@ -103,8 +101,7 @@ async def input_items(
     caller: Caller, response_id: str, options: dict[str, Any], order: Order = "asc", include: Sequence[str] = ()
 ) -> list[AnyItem]:
     """All items that a kept response was given."""
-    target, merged = caller.chosen(options)
-    settings = settings_of(merged)
+    target, settings = caller.chosen(options)
     route, decoder, decode = _described(target, "input_items_route", "ITEMS", "decode_input_items")
     items: list[AnyItem] = []
     after: str | None = None
@@ -147,8 +144,7 @@ _ANSWERS_AT = {"openai_responses": "/responses", "openai_chat": "/chat/completio
 
 async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -> None:
     """Return if the vendor accepts the key, else raise its error. Lists the models, which costs nothing."""
-    target, merged = caller.chosen(options)
-    settings = settings_of(merged)
+    target, settings = caller.chosen(options)
     beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
     headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers
     try:

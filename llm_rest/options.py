@@ -126,6 +126,8 @@ CHOICES = {"on_loss": ("warn", "raise", "ignore"), "invalid_options": ("raise", 
 
 def checked_names(options: Mapping[str, Any]) -> None:
     """Return if every keyword is known, else raise `ConfigError` naming what it may have meant."""
+    if not options:
+        return
     unknown = options.keys() - FIELDS - SETTINGS
     if unknown:
         from difflib import get_close_matches  # only for this message
@@ -145,8 +147,12 @@ _encoder = msgspec.json.Encoder()
 
 
 def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
-    """The request that the input and these options (names already checked) make. Raises `ConfigError` naming the field."""
-    fields = {name: value for name, value in options.items() if value is not None and value is not UNSET}
+    """The request that the input and the fields among these options make. Raises `ConfigError` naming the field."""
+    fields = {
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not UNSET and name not in SETTINGS
+    }
     document: Any = fields
     if "tools" in fields and isinstance(fields["tools"], Iterable):
         fields["tools"] = [tool.tool() if isinstance(tool, Mcp) else tool for tool in cast("Any", fields["tools"])]
@@ -154,9 +160,16 @@ def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
         document = replace(input, **fields) if fields else input
     elif input is not None:
         fields["input"] = _items(input)
-    request = _decoded(document)
+    if document is fields and fields.keys() <= _TEXTS and all(type(v) is str and v.isascii() for v in fields.values()):
+        request = Request(**fields)
+    else:
+        request = _decoded(document)
     _refuse_empty(request)
     return request
+
+
+_TEXTS = frozenset({"model", "input", "instructions"})
+"""The fields of the plainest request, in which nothing can be wrong."""
 
 
 def _items(input: Any) -> Any:

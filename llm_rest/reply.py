@@ -7,7 +7,7 @@ takes no part in comparing, yet copies and pickles keep it. (`msgspec.structs.re
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import Struct, field
 from msgspec.structs import asdict
@@ -43,14 +43,32 @@ class Generation(Struct, kw_only=True):
     metadata: dict[str, str] = field(default_factory=dict[str, str])
 
 
-class Reply(Response, dict=True):
+class Told(NamedTuple):
+    """What a call knows of itself, to be put into words when somebody asks."""
+
+    losses: list[Loss]
+    attempts: tuple[Attempt, ...]
+    raw: bytes
+    provider: str
+    model: str
+
+    def generation(self, response: Response) -> Generation:
+        """The same as the reply shows it."""
+        seconds = sum(attempt.took for attempt in self.attempts)
+        named = metadata(response, provider=self.provider, model=self.model, seconds=seconds)
+        return Generation(losses=self.losses, attempts=self.attempts, raw=self.raw, metadata=named)
+
+
+class Reply(Response):
     """A response and how it was obtained (`generation`)."""
 
     @property
     def generation(self) -> Generation:
         """Losses, attempts, the raw body and the metadata of the call."""
-        found: Generation | None = vars(self).get("generation")
-        return Generation() if found is None else found
+        found: Generation | Told | None = vars(self).get("generation")
+        if not isinstance(found, Generation):
+            found = vars(self)["generation"] = Generation() if found is None else found.generation(self)
+        return found
 
     @property
     def output_text(self) -> str:
@@ -122,12 +140,14 @@ class Reply(Response, dict=True):
 _fields = attrgetter(*Response.__struct_fields__)
 
 
-def reply(response: Response, generation: Generation) -> Reply:
-    """The response as a reply that was obtained so."""
-    made = Reply(**asdict(base(response)))
-    unknown = extras(response)
-    if unknown:
-        made = with_extras(made, unknown)
+def reply(response: Response, generation: Generation | Told) -> Reply:
+    """The response as a reply that was obtained so. The response itself may become it, so it belongs to the reply then."""
+    if type(response) is Response:
+        # Copying its fifty fields would cost more than decoding them did.
+        response.__class__ = Reply
+        made = cast("Reply", response)
+    else:
+        made = with_extras(Reply(**asdict(base(response))), extras(response))
     vars(made)["generation"] = generation
     return made
 

@@ -23,6 +23,8 @@ class Target(Struct):
     dialect: Any
     credentials: Credentials
     known: models.Capabilities
+    headers: dict[str, str | Secret] | None = None
+    """The headers of every request, once they are known not to change."""
 
     @property
     def provider(self) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import socket
 import threading
+import warnings
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -553,3 +555,38 @@ def test_httpx_is_what_the_transport_sends_through(
     else:
         for backend in ("asyncio", "trio"):
             assert anyio.run(exchange, new_transport, "https://vendor.example", backend=backend).body == b"mocked"
+
+
+# --- after a fork ---------------------------------------------------------------------------------------------------
+
+
+def test_a_forked_process_does_not_use_the_connections_of_its_parent() -> None:
+    """BUGS 72."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system does not fork")
+    with loopback(send(http(b"1"))) as server:
+        transport = SyncTransport()
+        drive(transport.send(post(server.url), Timeouts()))
+        child = subprocess_of(lambda: drive(transport.send(post(server.url), Timeouts(total=5))).body)
+        assert child == b"1"
+        assert drive(transport.send(post(server.url), Timeouts())).body == b"1"
+        drive(transport.close())
+    assert server.connections == 2
+
+
+def subprocess_of(work: Callable[[], bytes]) -> bytes:
+    """What `work` gives in a forked process."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the server of the test is a thread
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, work())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        found = pipe.read()
+    os.waitpid(child, 0)
+    return found

@@ -58,7 +58,8 @@ class IncompleteDetails(Model):
     reason: Opt[Literal["max_output_tokens", "max_messages", "content_filter", "steered"] | str] = UNSET
 
 
-class Response(Model):
+# With a `__dict__`, so that a response can become a `Reply`, which has one, in place.
+class Response(Model, dict=True):
     """One answer of a model. `output` holds the items in the order they were made.
 
     `output_text` and its siblings are readers of `Reply`; on the wire they do not exist. `incomplete` and `failed` come with

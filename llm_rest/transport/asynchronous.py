@@ -27,15 +27,15 @@ from .connections import (
     context_for,
     for_client,
     has_leftover,
+    httpcore_origin,
     proxy_for,
-    target,
 )
 from .exchange import AT_ONCE, Connection, Deadline, Exchanges, Home, RawHeaders, together
 from .problems import timed_out
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator
 
     from . import HttpRequest
 
@@ -122,31 +122,25 @@ class _Own(_Reading):
         super().__init__(origin)
         proxy = None if public_only else proxy_for(origin)
         tls = context_for(origin)
-        self._backend = _Network(public_only=public_only)
         self._transport = httpx.AsyncHTTPTransport(
             verify=tls, proxy=proxy, trust_env=False, limits=httpx.Limits(max_connections=1)
         )
-        self._line: httpcore.AsyncHTTPConnection | None = None
+        self._line: _Line | None = None
         if proxy is None and hasattr(self._transport, "_pool"):
-            url = target(origin)
-            self._line = httpcore.AsyncHTTPConnection(
-                httpcore.Origin(url.raw_scheme, url.raw_host, url.port or (443 if url.scheme == "https" else 80)),
-                ssl_context=tls,
-                keepalive_expiry=KEEP_ALIVE,
-                network_backend=self._backend,
-            )
-            self._transport._pool = self._line  # type: ignore[assignment]
+            self._line = _Line(origin, tls, public_only=public_only)
+            self._transport._pool = self._line  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
 
     def usable(self) -> bool:
-        return self._line is None or (self._line.is_idle() and not self._line.has_expired())
+        return self._line is None or self._line.usable()
 
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        self._backend.deadline = deadline
+        if self._line is not None:
+            self._line.deadline = deadline
         return self._begin(await self._transport.handle_async_request(OwnRequest(request, deadline)))
 
     async def finish(self) -> bool:
         await self._end()
-        return self._line is None or (self._line.is_idle() and not has_leftover(self._line))
+        return self._line is None or self._line.clean()
 
     async def close(self) -> None:
         await self._abandon()
@@ -176,40 +170,75 @@ class _OfClient(_Reading):
         await self._abandon()
 
 
-class _Network(httpcore.AsyncNetworkBackend):
-    """Sockets whose every wait ends with the deadline of the exchange they serve."""
+class _Line:
+    """What a transport has instead of a pool: one connection, made when it is first used, that obeys the deadline."""
 
-    def __init__(self, *, public_only: bool) -> None:
-        self._inner = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+    def __init__(self, origin: str, tls: ssl.SSLContext, *, public_only: bool) -> None:
+        self._origin = httpcore_origin(origin)
+        self._tls = tls
         self._public_only = public_only
+        self._http: httpcore.AsyncHTTP11Connection | None = None
         self.deadline: Deadline
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+    async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
+        """What a transport asks of its pool."""
+        if self._http is None:
+            self._http = httpcore.AsyncHTTP11Connection(
+                self._origin, await self._connected(), keepalive_expiry=KEEP_ALIVE
+            )
+            # One exchange at a time needs no lock, and the pause in this one is where a cancelled task leaks its socket.
+            if hasattr(self._http, "_state_lock"):
+                self._http._state_lock = _NoLock()  # type: ignore[assignment]  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+        return await self._http.handle_async_request(request)
+
+    async def _connected(self) -> httpcore.AsyncNetworkStream:
+        host, port = self._origin.host.decode("ascii"), self._origin.port
+        address = host
         if self._public_only:
             # The address that was looked at is the one connected to: the name may mean another a moment later.
-            host = public_address(host, await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        return _Stream(await self._inner.connect_tcp(host, port, timeout, local_address, socket_options), self)
+            address = public_address(host, await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        network = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+        stream = await network.connect_tcp(address, port, timeout=self.deadline.connecting())
+        if self._origin.scheme == b"https":
+            self._tls.set_alpn_protocols(["http/1.1"])
+            stream = await stream.start_tls(self._tls, host, self.deadline.connecting())
+        return _Stream(stream, self)
+
+    def usable(self) -> bool:
+        """Whether it waits, in good order, for another exchange."""
+        return self._http is not None and self._http.is_idle() and not self._http.has_expired()
+
+    def clean(self) -> bool:
+        """Whether the exchange ended as it should, with nothing behind it."""
+        return self._http is not None and self._http.is_idle() and not has_leftover(self._http)
+
+    async def aclose(self) -> None:
+        """Close the connection, if there is one."""
+        if self._http is not None:
+            await self._http.aclose()
 
     def left(self) -> float | None:
+        """Seconds that a wait may take."""
         seconds = self.deadline.left()
         if seconds is not None and seconds <= 0:
             raise httpcore.ReadTimeout(self.deadline.phase)
         return seconds
 
 
-class _Stream(httpcore.AsyncNetworkStream):
-    """A socket of `_Network`. The pieces of a small request leave together, when the answer is first waited for."""
+class _NoLock:
+    async def __aenter__(self) -> None:
+        pass
 
-    def __init__(self, inner: httpcore.AsyncNetworkStream, network: _Network) -> None:
+    async def __aexit__(self, *failure: object) -> None:
+        pass
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """A socket of a `_Line`. The pieces of a small request leave together, when the answer is first waited for."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream, line: _Line) -> None:
         self._inner = inner
-        self._network = network
+        self._line = line
         self._unsent: list[bytes] = []
         self._asked = False
 
@@ -222,7 +251,7 @@ class _Stream(httpcore.AsyncNetworkStream):
     async def _flush(self) -> None:
         unsent, self._unsent = self._unsent, []
         for piece in together(unsent):
-            await self._inner.write(piece, self._network.left())
+            await self._inner.write(piece, self._line.left())
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         if not self._asked:
@@ -230,16 +259,11 @@ class _Stream(httpcore.AsyncNetworkStream):
             # A server that refuses early may have answered before it stopped reading.
             with suppress(httpcore.WriteError):
                 await self._flush()
-            self._network.deadline.sent()
-        return await self._inner.read(max_bytes, self._network.left())
+            self._line.deadline.sent()
+        return await self._inner.read(max_bytes, self._line.left())
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-    async def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.AsyncNetworkStream:
-        return _Stream(await self._inner.start_tls(ssl_context, server_hostname, timeout), self._network)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
 
 import httpcore
@@ -22,15 +22,15 @@ from .connections import (
     context_for,
     for_client,
     has_leftover,
+    httpcore_origin,
     proxy_for,
-    target,
 )
 from .exchange import AT_ONCE, Connection, Deadline, Exchanges, Home, RawHeaders, together
 from .problems import timed_out
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from . import HttpRequest
 
@@ -59,10 +59,8 @@ class SyncTransport(Exchanges):
         if home is None or self._process != os.getpid():
             # After a fork the parent goes on using its sockets, and a lock may be held by a thread that is gone.
             self._process = os.getpid()
-            home = self._home = Home(threading.Semaphore(self._max))
-        slots = cast("threading.Semaphore", home.slots)
-        if not slots.acquire(blocking=False) and not slots.acquire(timeout=deadline.left()):
-            raise timed_out("pool")
+            home = self._home = Home(_Slots(self._max))
+        cast("_Slots", home.slots).acquire(deadline)
         return home
 
     def _connect(self, origin: str) -> Connection:
@@ -71,6 +69,28 @@ class SyncTransport(Exchanges):
         if self._http is not None:
             return _OfClient(origin, self._http)
         return _Own(origin, public_only=self._public_only)
+
+
+class _Slots:
+    """A semaphore with a deadline. A queue of permits is many times faster than `threading.Semaphore`."""
+
+    def __init__(self, count: int) -> None:
+        self._free: SimpleQueue[None] = SimpleQueue()
+        for _ in range(count):
+            self._free.put(None)
+
+    def acquire(self, deadline: Deadline) -> None:
+        try:
+            self._free.get_nowait()
+        except Empty:
+            try:
+                left = deadline.left()
+                self._free.get(timeout=None if left is None else max(left, 0))
+            except Empty:
+                raise timed_out("pool") from None
+
+    def release(self) -> None:
+        self._free.put(None)
 
 
 class _Reading:
@@ -103,31 +123,25 @@ class _Own(_Reading):
         super().__init__(origin)
         proxy = None if public_only else proxy_for(origin)
         tls = context_for(origin)
-        self._backend = _Network(public_only=public_only)
         self._transport = httpx.HTTPTransport(
             verify=tls, proxy=proxy, trust_env=False, limits=httpx.Limits(max_connections=1)
         )
-        self._line: httpcore.HTTPConnection | None = None
+        self._line: _Line | None = None
         if proxy is None and hasattr(self._transport, "_pool"):
-            url = target(origin)
-            self._line = httpcore.HTTPConnection(
-                httpcore.Origin(url.raw_scheme, url.raw_host, url.port or (443 if url.scheme == "https" else 80)),
-                ssl_context=tls,
-                keepalive_expiry=KEEP_ALIVE,
-                network_backend=self._backend,
-            )
-            self._transport._pool = self._line  # type: ignore[assignment]
+            self._line = _Line(origin, tls, public_only=public_only)
+            self._transport._pool = self._line  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
 
     def usable(self) -> bool:
-        return self._line is None or (self._line.is_idle() and not self._line.has_expired())
+        return self._line is None or self._line.usable()
 
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        self._backend.deadline = deadline
+        if self._line is not None:
+            self._line.deadline = deadline
         return self._begin(self._transport.handle_request(OwnRequest(request, deadline)))
 
     async def finish(self) -> bool:
         self._end()
-        return self._line is None or (self._line.is_idle() and not has_leftover(self._line))
+        return self._line is None or self._line.clean()
 
     async def close(self) -> None:
         with suppress(Exception):
@@ -159,28 +173,50 @@ class _OfClient(_Reading):
             self._end()
 
 
-class _Network(httpcore.NetworkBackend):
-    """Sockets whose every wait ends with the deadline of the exchange they serve."""
+class _Line:
+    """What a transport has instead of a pool: one connection, made when it is first used, that obeys the deadline."""
 
-    def __init__(self, *, public_only: bool) -> None:
-        self._inner = httpcore.SyncBackend()
+    def __init__(self, origin: str, tls: ssl.SSLContext, *, public_only: bool) -> None:
+        self._origin = httpcore_origin(origin)
+        self._tls = tls
         self._public_only = public_only
+        self._http: httpcore.HTTP11Connection | None = None
         self.deadline: Deadline
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
+    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
+        """What a transport asks of its pool."""
+        if self._http is None:
+            self._http = httpcore.HTTP11Connection(self._origin, self._connected(), keepalive_expiry=KEEP_ALIVE)
+        return self._http.handle_request(request)
+
+    def _connected(self) -> httpcore.NetworkStream:
+        host, port = self._origin.host.decode("ascii"), self._origin.port
+        address = host
         if self._public_only:
             # The address that was looked at is the one connected to: the name may mean another a moment later.
-            host = public_address(host, socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        return _Stream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options), self)
+            address = public_address(host, socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        network = httpcore.SyncBackend()
+        stream = network.connect_tcp(address, port, timeout=self.deadline.connecting())
+        if self._origin.scheme == b"https":
+            self._tls.set_alpn_protocols(["http/1.1"])
+            stream = stream.start_tls(self._tls, host, self.deadline.connecting())
+        return _Stream(stream, self)
+
+    def usable(self) -> bool:
+        """Whether it waits, in good order, for another exchange."""
+        return self._http is not None and self._http.is_idle() and not self._http.has_expired()
+
+    def clean(self) -> bool:
+        """Whether the exchange ended as it should, with nothing behind it."""
+        return self._http is not None and self._http.is_idle() and not has_leftover(self._http)
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        if self._http is not None:
+            self._http.close()
 
     def left(self) -> float | None:
+        """Seconds that a wait may take."""
         seconds = self.deadline.left()
         if seconds is not None and seconds <= 0:
             raise httpcore.ReadTimeout(self.deadline.phase)
@@ -188,11 +224,11 @@ class _Network(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A socket of `_Network`. The pieces of a small request leave together, when the answer is first waited for."""
+    """A socket of a `_Line`. The pieces of a small request leave together, when the answer is first waited for."""
 
-    def __init__(self, inner: httpcore.NetworkStream, network: _Network) -> None:
+    def __init__(self, inner: httpcore.NetworkStream, line: _Line) -> None:
         self._inner = inner
-        self._network = network
+        self._line = line
         self._unsent: list[bytes] = []
         self._asked = False
 
@@ -205,7 +241,7 @@ class _Stream(httpcore.NetworkStream):
     def _flush(self) -> None:
         unsent, self._unsent = self._unsent, []
         for piece in together(unsent):
-            self._inner.write(piece, self._network.left())
+            self._inner.write(piece, self._line.left())
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         if not self._asked:
@@ -213,16 +249,11 @@ class _Stream(httpcore.NetworkStream):
             # A server that refuses early may have answered before it stopped reading.
             with suppress(httpcore.WriteError):
                 self._flush()
-            self._network.deadline.sent()
-        return self._inner.read(max_bytes, self._network.left())
+            self._line.deadline.sent()
+        return self._inner.read(max_bytes, self._line.left())
 
     def close(self) -> None:
         self._inner.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, timeout), self._network)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)

@@ -1,7 +1,7 @@
 """What sync and async connections share: URLs, TLS, proxies, the request as the HTTP client takes it, and no network at all.
 
 Follows the public API of httpx 0.28 and httpcore 1.0 (read 2026-11-20). Two private places are used, each with a way out
-where it is missing: `_pool` of a transport, so that one transport holds one connection and no pool, and the parser state
+where it is missing: `_pool` of a transport, so that it holds one connection and no pool, and the parser state
 that shows bytes behind an answer.
 """
 
@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 from urllib.request import getproxies, proxy_bypass
 
+import httpcore
 import httpx
 
 from ..errors import ConfigError
@@ -55,6 +56,12 @@ def tls_context() -> ssl.SSLContext:
 def no_tls_context() -> ssl.SSLContext:
     """Stands in where nothing is encrypted, so that no certificates are loaded."""
     return httpx.create_ssl_context(verify=False)
+
+
+def httpcore_origin(origin: str) -> httpcore.Origin:
+    """The origin as the layer below the HTTP client takes it."""
+    url = target(origin)
+    return httpcore.Origin(url.raw_scheme, url.raw_host, url.port or (443 if url.scheme == "https" else 80))
 
 
 def context_for(origin: str) -> ssl.SSLContext:
@@ -112,7 +119,7 @@ def _plain(value: str | Hidden) -> str:
     return value if isinstance(value, str) else value.reveal()
 
 
-_trailing = attrgetter("_connection._h11_state.trailing_data")
+_trailing = attrgetter("_h11_state.trailing_data")
 
 
 def has_leftover(connection: Any) -> bool:

@@ -42,13 +42,17 @@ RawHeaders = Iterable[tuple[bytes, bytes]]
 class Deadline:
     """How long the step at hand may still take, and which limit it is that ends it."""
 
-    __slots__ = ("_end", "_first_byte", "_step_end", "connect")
+    __slots__ = ("_connect", "_end", "_first_byte", "_step_end")
 
     def __init__(self, timeouts: Timeouts) -> None:
-        self.connect = timeouts.connect
+        self._connect = timeouts.connect
         self._first_byte = timeouts.first_byte
         self._step_end = _FOREVER
         self._end = _FOREVER if timeouts.total is None else time.monotonic() + timeouts.total
+
+    def connecting(self) -> float | None:
+        """Seconds that a step of connecting may take."""
+        return _nearer(self.left(), self._connect)
 
     def sent(self) -> None:
         """The request is out: the wait for the head of the answer begins."""
@@ -83,7 +87,7 @@ class Deadline:
         """The limits as the HTTP client takes them: for each single wait."""
         left = self.left()
         wait = _nearer(left, self._first_byte)
-        return {"connect": _nearer(left, self.connect), "read": wait, "write": wait, "pool": wait}
+        return {"connect": _nearer(left, self._connect), "read": wait, "write": wait, "pool": wait}
 
 
 def _nearer(left: float | None, limit: float | None) -> float | None:

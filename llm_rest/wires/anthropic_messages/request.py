@@ -108,7 +108,10 @@ def _encode_input(request: Request, body: types.Request, offer: Offer, context: 
     if not turns.messages:
         context.lost.refused("input", "nothing to answer")
     instructions = request.instructions
-    if instructions and not instructions.isspace():
+    if instructions and instructions.isspace():
+        context.lost.dropped("instructions", "blank text, which this wire refuses")
+        instructions = None
+    if instructions:
         body.system = [types.Text(text=instructions), *turns.system] if turns.system else instructions
     elif turns.system:
         body.system = turns.system

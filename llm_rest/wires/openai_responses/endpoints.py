@@ -51,8 +51,8 @@ COUNT: Decoder[InputTokens] = Decoder(InputTokens)
 """Decodes the answer to a count."""
 
 
-def count_route(*, dialect: ResponsesDialect = OPENAI) -> Route:
-    """Where input is counted."""
+def count_route(request: Request | None = None, *, dialect: ResponsesDialect = OPENAI) -> Route:
+    """Where input is counted, whatever the request; on other wires it has a say in that."""
     return Route(f"{dialect.path}/input_tokens")
 
 
@@ -89,8 +89,8 @@ COMPACTION: Decoder[CompactedResponse] = Decoder(CompactedResponse)
 """Decodes the answer to a compaction."""
 
 
-def compact_route(*, dialect: ResponsesDialect = OPENAI) -> Route:
-    """Where a conversation is compacted."""
+def compact_route(request: Request | None = None, *, dialect: ResponsesDialect = OPENAI) -> Route:
+    """Where a conversation is compacted, whatever the request."""
     return Route(f"{dialect.path}/compact")
 
 

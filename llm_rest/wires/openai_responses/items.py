@@ -76,6 +76,16 @@ CALLS = (FunctionCall, CustomToolCall)
 OUTPUTS = (FunctionCallOutput, CustomToolCallOutput)
 CALLS_AND_OUTPUTS = (*CALLS, *OUTPUTS)
 STATE = (Reasoning, Compaction)
+# What a vendor's own tools did. Its id is all that makes it good, so without one it is another vendor's.
+RECORDS = (
+    WebSearchCall,
+    FileSearchCall,
+    CodeInterpreterCall,
+    ImageGenerationCall,
+    McpCall,
+    McpListTools,
+    McpApprovalRequest,
+)
 
 
 def id_prefix(item: Item) -> str:
@@ -128,6 +138,9 @@ def _encode_item(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses, k
         return None
     if given(item.id) and (loose or (dialect.checks_ids and not item.id.startswith(id_prefix(item)))):
         item = item if isinstance(item, ItemReference) else replace(item, id=UNSET)
+    if dialect.checks_ids and isinstance(item, RECORDS) and not given(item.id):
+        lost.dropped(f"input[{i}]", "the record of a tool that another vendor ran")
+        return None
     if item.created_by is not UNSET:
         item = replace(item, created_by=UNSET)
     if isinstance(item, CALLS_AND_OUTPUTS):

@@ -6,12 +6,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from llm_rest.dialects import NOT_IN_RESPONSES, ResponsesDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import (
     AudioData,
     CacheBreakpoint,
+    CodeInterpreterCall,
     CodeInterpreterTool,
     CustomToolCall,
     FunctionCall,
@@ -192,7 +194,6 @@ def test_an_extra_name_that_json_cannot_spell_plainly_is_refused() -> None:
     [
         Message(id="chatcmpl-1", role="assistant", content="Hi"),
         FunctionCall(id="toolu_1", call_id="c", name="f", arguments="{}"),
-        McpCall(id="x", server_label="s", name="n", arguments="{}"),
         with_extras(FunctionCall(id="toolu_1", call_id="c", name="f", arguments="{}"), {"new": 1}),
     ],
 )
@@ -201,6 +202,17 @@ def test_an_id_without_the_prefix_of_its_kind_is_left_out(item: Any) -> None:
     (found,), lost = items(item)
     assert "id" not in found
     assert lost == []
+
+
+@pytest.mark.parametrize("name", [UNSET, None, "srvtoolu_1"])
+def test_the_record_of_another_vendors_tool_stays_behind(name: Any) -> None:
+    """responses.request.39"""
+    ran: list[Any] = [
+        CodeInterpreterCall(id=name, code="1+1", container_id="c"),
+        McpCall(id=name, server_label="s", name="n", arguments="{}"),
+    ]
+    assert items(*ran) == ([], ["input[0] (dropped)", "input[1] (dropped)"])
+    assert len(items(*ran, dialect=ResponsesDialect(checks_ids=False))[0]) == 2
 
 
 def test_an_id_stays_where_the_host_does_not_check_it() -> None:

@@ -22,7 +22,6 @@ from llm_rest.server.handler import Context
 from llm_rest.server.simulator import handle
 from llm_rest.vendors import DIALECTS, VENDORS
 from tests.laws import strategies
-from tests.laws.rows import dialects
 
 MODELS = ("gpt-5", "claude-haiku-4-5", "claude-opus-5-5", "some-model")
 
@@ -31,6 +30,14 @@ CALLERS_FAULT = re.compile(
     r"|must be provided|at least one message|does not support assistant message prefill"
 )
 """What generated requests do wrong by themselves: unknown fields, tools that are not offered, limits, nothing said."""
+
+
+def dialects(wire: str) -> list[Any]:
+    """The facts of every vendor that speaks a wire, each once."""
+    spoken = [surface.dialect for vendor in VENDORS.values() for surface in vendor.surfaces if surface.wire == wire]
+    found: list[Any] = [DIALECTS[wire]()]
+    found += [dialect for i, dialect in enumerate(spoken) if dialect is not None and dialect not in spoken[:i]]
+    return found
 
 
 @pytest.mark.parametrize("rich", [False, True], ids=["plain", "rich"])

@@ -1,4 +1,8 @@
-"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [--rounds N]`."""
+"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [--rounds N]`.
+
+A new case goes into the module of its group; its floor does the same work by hand and is checked against ours by
+`tests/test_benchmarks.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="CPU time as ratios to a floor of this run."
     )
-    parser.add_argument("group", nargs="*", choices=GROUPS, help="what to measure; everything when left out")
+    parser.add_argument("group", nargs="*", help=f"what to measure, of {', '.join(GROUPS)}; all of it when left out")
     parser.add_argument("--rounds", type=int, default=25, help="batches per side (default 25)")
     options = parser.parse_args()
     wanted: list[str] = options.group or list(GROUPS)
+    if unknown := set(wanted) - set(GROUPS):
+        parser.error(f"there is no group {', '.join(sorted(unknown))}; there are {', '.join(GROUPS)}")
     results: list[Result] = []
     if "imports" in wanted:
         from . import imports

@@ -11,7 +11,9 @@ import httpx
 import msgspec
 
 from llm_rest import Client
+from llm_rest.wires import load
 
+from . import documents
 from .floors import ChatAnswer
 from .measure import Case
 
@@ -37,13 +39,27 @@ def cases() -> Iterator[list[Case]]:
         httpx.Client() as plain,
         Client("compatible/some-model", base_url=f"{url}/v1", api_key="sk-bench") as llm,
     ):
-        body = {"model": "some-model", "messages": [{"role": "user", "content": "Why is the sea salt?"}]}
         headers = {"authorization": "Bearer sk-bench"}
+        question = "Why is the sea salt?"
+        short = {"model": "some-model", "messages": [{"role": "user", "content": question}]}
+        request = documents.conversation(text=documents.LONG)
+        chat, _ = load("openai_chat").encode_request(request)
+        long = msgspec.to_builtins(chat)
 
-        def floor() -> ChatAnswer:
+        def floor(body: object) -> ChatAnswer:
             return _decoder.decode(plain.post(f"{url}/v1/chat/completions", json=body, headers=headers).content)
 
-        def ours() -> str:
-            return llm.generate("Why is the sea salt?").output_text
-
-        yield [Case("One call, sync, 1 kB answer", floor, ours, target=0.6)]
+        yield [
+            Case(
+                "One call, sync, 1 kB answer",
+                lambda: floor(short),
+                lambda: llm.generate(question).output_text,
+                target=0.6,
+            ),
+            Case(
+                "The same with a request of 200 items, 500 kB",
+                lambda: floor(long),
+                lambda: llm.generate(request, model="compatible/some-model").output_text,
+                target=0.85,
+            ),
+        ]

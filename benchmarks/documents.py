@@ -89,9 +89,12 @@ CHAT_TOOLS = msgspec.json.encode(
 )
 
 
-def conversation(items: int = 200) -> Request:
-    """A request with `items` items: questions, tool calls, their outputs and answers, in turn."""
-    text = "The weather over the North Atlantic stays unsettled, with rain from the west. " * 4
+SENTENCE = "The weather over the North Atlantic stays unsettled, with rain from the west. "
+LONG = (SENTENCE * 42).strip()
+
+
+def conversation(items: int = 200, text: str = (SENTENCE * 4).strip()) -> Request:
+    """A request with `items` items: questions, tool calls, their outputs and answers, in turn, all around `text`."""
     made: list[AnyItem] = []
     for i in range(items // 4):
         made += [

@@ -74,4 +74,4 @@ def table(results: list[Result]) -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds * 1e6:,.1f} µs" if seconds < 0.01 else f"{seconds * 1e3:,.1f} ms"
+    return f"{seconds * 1e6:,.1f} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.1f} ms"

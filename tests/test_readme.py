@@ -21,6 +21,10 @@ from typing import Any
 
 import pytest
 
+import llm_rest
+from llm_rest.vendors import VENDORS
+from llm_rest.wires import NAMES
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -133,6 +137,23 @@ def test_links_to_other_files_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link]
     assert [link for link in links if link and not (page.parent / link).exists()] == []
+
+
+def test_every_vendor_is_in_the_readme_below_the_wire_it_prefers() -> None:
+    rows = re.findall(r"^\| \[`(\w+)`\].*\| (.+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    shown = {wire: sorted(re.findall(r"`(\w+)`", names)) for wire, names in rows}
+    assert shown == {wire: sorted(v.name for v in VENDORS.values() if v.wire == wire) for wire in NAMES}
+
+
+def test_every_error_is_in_the_table_of_errors() -> None:
+    page = (ROOT / "docs/errors.md").read_text()
+    assert [name for name in llm_rest.__all__ if is_error(name) and f"`{name}`" not in page] == []
+
+
+def is_error(name: str) -> bool:
+    """Whether a public name is an exception class."""
+    value = getattr(llm_rest, name)
+    return isinstance(value, type) and issubclass(value, llm_rest.LLMError)
 
 
 def test_an_example_with_another_output_is_noticed(tmp_path: Path) -> None:

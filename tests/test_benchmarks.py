@@ -1,0 +1,85 @@
+"""The benchmarks compare like with like: each floor does what we do, for its document. Nothing is timed here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchmarks import documents, floors
+from benchmarks.__main__ import main
+from benchmarks.calls import cases
+from benchmarks.measure import Case, Result, compare, table
+from llm_rest.wires import load
+
+
+def core(answer: Any) -> Any:
+    """What both sides must agree on: status, model, usage, and the texts and calls in order."""
+    plain = msgspec.to_builtins(answer)
+    kept = []
+    for item in plain["output"]:
+        if item["type"] == "message":
+            kept.append([part["text"] for part in item["content"]])
+        else:
+            kept.append((item["call_id"], item["name"], msgspec.json.decode(item["arguments"])))
+    usage = {name: plain["usage"][name] for name in ("input_tokens", "output_tokens", "total_tokens")}
+    return plain["status"], plain["model"], usage, kept
+
+
+@pytest.mark.parametrize(
+    ("wire", "floor", "data"),
+    [
+        ("anthropic_messages", floors.anthropic_answer, documents.ANTHROPIC_TEXT),
+        ("anthropic_messages", floors.anthropic_answer, documents.ANTHROPIC_TOOLS),
+        ("openai_chat", floors.chat_answer, documents.CHAT_TEXT),
+        ("openai_chat", floors.chat_answer, documents.CHAT_TOOLS),
+    ],
+)
+def test_a_floor_gives_the_answer_that_the_wire_gives(wire: str, floor: Any, data: bytes) -> None:
+    loaded = load(wire)
+    response, lost = loaded.decode_response(loaded.RESPONSE.decode(data))
+    assert core(floor(data)) == core(response)
+    assert lost == []
+
+
+def test_the_floor_of_a_request_sends_what_the_wire_sends() -> None:
+    request = documents.conversation(items=8)
+    ours, lost = load("anthropic_messages").encode_request(request)
+    assert lost == []
+    sent = msgspec.json.decode(msgspec.json.encode(ours))
+    assert {**sent, **msgspec.json.decode(floors.anthropic_request(request))} == sent
+
+
+def test_the_long_request_has_half_a_megabyte() -> None:
+    assert 480_000 < len(msgspec.json.encode(documents.conversation(text=documents.LONG))) < 520_000
+
+
+def test_both_sides_of_a_call_get_the_same_answer() -> None:
+    with cases() as measured:
+        for case in measured:
+            floor: Any = case.floor()
+            assert case.ours() == floor.choices[0].message.content
+
+
+def test_each_side_runs_equally_often() -> None:
+    runs = {"floor": 0, "ours": 0}
+
+    def side(name: str) -> object:
+        runs[name] += 1
+        return sum(range(100_000))
+
+    compare(Case("counting", lambda: side("floor"), lambda: side("ours")), rounds=2)
+    assert runs["ours"] > 0
+    assert runs["ours"] % 3 == 0, "a warm-up and two rounds"
+
+
+def test_a_result_is_a_row_with_its_target() -> None:
+    assert table([Result("x", 2e-6, 3e-3, 1.5, 2.0)]).endswith("| x | 2.0 µs | 3.0 ms | **1.50** | 2.00 |")
+
+
+def test_an_unknown_group_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["benchmarks", "conversion"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "there are imports, conversions, calls" in capsys.readouterr().err

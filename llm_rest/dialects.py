@@ -504,3 +504,102 @@ def messages_model(model: str) -> MessagesModel:
     name = name[start:]
     best = max((prefix for prefix in MESSAGES_MODELS if f"{name}-".startswith(f"{prefix}-")), key=len, default="claude")
     return MESSAGES_MODELS[best]
+
+
+class GeminiDialect(Struct, frozen=True, kw_only=True):
+    """Facts of a host that serves `gemini_generate_content`. Fields are named as that wire spells them."""
+
+    root: str = "/v1beta"
+    """What stands before the collection of models: the version of the API, where the base URL does not hold it."""
+    collection: str = "models"
+    """Where a model is that is named without its collection."""
+    issuer: str = "google"
+    """Who can use the thought signatures this host hands out."""
+    lacks: tuple[str, ...] = ("labels", "displayName", "excludeDomains")
+    """Fields and tools that the host does not take. They stay behind and are reported; without `toolCall` it does not show the
+    steps of its own tools either."""
+
+    @property
+    def path(self) -> str:
+        """Where requests go; the model stands for `{model}`, and the method follows it after a colon."""
+        return f"{self.root}/{self.collection}/{{model}}"
+
+
+VERTEX = GeminiDialect(
+    root="",
+    collection="publishers/google/models",
+    lacks=("store", "partMetadata", "fileSearch", "mcpServers", "toolCall"),
+)
+"""Gemini models on Vertex. The version and the project stand in the base URL."""
+
+
+class GeminiModel(Struct, frozen=True, kw_only=True):
+    """What a family of models takes on `gemini_generate_content`; the defaults are the newest family's."""
+
+    levels: tuple[str, ...] = ("minimal", "low", "medium", "high", "xhigh")
+    """The efforts that can be asked for by name, from little to much."""
+    budgets: tuple[int, int] | None = None
+    """The fewest and the most tokens to think with, for models that are told a number; 0 turns thinking off."""
+    sampling: bool = False
+    """Takes `temperature`, `topP` and `topK`."""
+    penalties: bool = False
+    """Takes `presencePenalty` and `frequencyPenalty`."""
+    signs_calls: bool = True
+    """Refuses the first call of a step without its thought signature."""
+    mixes_tools: bool = True
+    """Takes the vendor's tools beside functions, and a schema for the answer beside tools."""
+    media_in_outputs: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain")
+    """The media that may stand inside a function's output; other media stand beside it."""
+    media_resolution: bool = True
+    """Takes a resolution for each image."""
+    external_urls: bool = True
+    """Fetches media from any public URL itself."""
+    draws: bool = False
+    """Answers with images."""
+
+
+_GEMINI_OLD = GeminiModel(
+    levels=(),
+    sampling=True,
+    penalties=True,
+    signs_calls=False,
+    mixes_tools=False,
+    media_in_outputs=(),
+    media_resolution=False,
+    external_urls=False,
+)
+_GEMINI_2_5 = replace(_GEMINI_OLD, budgets=(0, 24_576), penalties=False, external_urls=True)
+_GEMINI_3 = GeminiModel(levels=("minimal", "low", "medium", "high"), sampling=True)
+_GEMINI_3_NO_MINIMAL = replace(_GEMINI_3, levels=("low", "medium", "high"))
+
+GEMINI_MODELS: dict[str, GeminiModel] = {
+    "gemini-1.0": _GEMINI_OLD,
+    "gemini-1.5": _GEMINI_OLD,
+    "gemini-2.0": _GEMINI_OLD,
+    "gemini-2.5": _GEMINI_2_5,
+    "gemini-2.5-pro": replace(_GEMINI_2_5, budgets=(128, 32_768)),
+    "gemini-2.5-flash-lite": replace(_GEMINI_2_5, budgets=(512, 24_576)),
+    "gemini-2.5-flash-image": replace(_GEMINI_2_5, budgets=None, draws=True),
+    "gemini-3": _GEMINI_3_NO_MINIMAL,
+    "gemini-3-flash": _GEMINI_3,
+    "gemini-3-pro-image": replace(_GEMINI_3_NO_MINIMAL, draws=True),
+    "gemini-3.1": _GEMINI_3_NO_MINIMAL,
+    "gemini-3.1-flash-lite": _GEMINI_3,
+    "gemini-3.1-flash-image": replace(_GEMINI_3_NO_MINIMAL, draws=True),
+    "gemini-3.5": _GEMINI_3,
+    "gemini-3.5-flash-lite": replace(_GEMINI_3, sampling=False),
+    "gemini-3.6": replace(_GEMINI_3, sampling=False),
+    "gemini-3.7": replace(_GEMINI_3_NO_MINIMAL, sampling=False),
+    "gemini-3.8": replace(_GEMINI_3_NO_MINIMAL, sampling=False),
+    "gemini": GeminiModel(),
+    "gemma": replace(_GEMINI_OLD, penalties=False),
+}
+"""What models take, by the longest prefix of their name; Google's pages on thinking, models and tools, read 2026-11-20."""
+
+
+@lru_cache(maxsize=256)
+def gemini_model(model: str) -> GeminiModel:
+    """What `model` takes: its family's row, the newest family's for any other name."""
+    name = model.lower().rpartition("/")[2].partition("@")[0]
+    known = [prefix for prefix in GEMINI_MODELS if f"{name}-".startswith(f"{prefix}-")]
+    return GEMINI_MODELS[max(known, key=len, default="gemini")]

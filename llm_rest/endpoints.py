@@ -55,7 +55,7 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
     body, lost = encode(request, dialect=target.dialect)
     settle(lost, settings.on_loss, site, who=target.provider)
-    sent = await caller.send(target, settings, route(dialect=target.dialect), body_of(body))
+    sent = await caller.send(target, settings, route(request, dialect=target.dialect), body_of(body))
     counted: int = document_of(target, sent, decoder).input_tokens
     return counted
 
@@ -68,7 +68,7 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
     )
     body, more = encode(request, dialect=target.dialect)
     settle(lost + more, settings.on_loss, site, who=target.provider)
-    sent = await caller.send(target, settings, route(dialect=target.dialect), body_of(body))
+    sent = await caller.send(target, settings, route(request, dialect=target.dialect), body_of(body))
     compacted: CompactedResponse
     compacted, more = decode(document_of(target, sent, decoder), dialect=target.dialect)
     settle(more, settings.on_loss, site, who=target.provider, reply=compacted)

@@ -69,7 +69,9 @@ def test_a_public_name_loads_its_own_module_only() -> None:
 
 
 def test_importing_every_module_opens_no_socket_and_writes_no_file() -> None:
-    code = "for name in MODULES:\n    __import__(name)\n    touched and print(name, touched.pop())"
+    # trio is not part of the base install; where it is there, httpcore imports it, and it looks for a system library.
+    hidden = "sys.modules['trio'] = None\n"
+    code = f"{hidden}for name in MODULES:\n    __import__(name)\n    touched and print(name, touched.pop())"
     assert fresh(f"{WATCH}\nMODULES = {MODULES}\n{code}") == ""
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
 from llm_rest import wires
@@ -381,6 +384,20 @@ def test_a_taken_port_is_named(run: Console) -> None:
         code, _, err = run("serve", "--simulate", "--port", url.rpartition(":")[2])
     assert code == USAGE
     assert "cannot listen on 127.0.0.1" in err
+
+
+def test_serving_ends_with_an_interrupt() -> None:
+    command = [sys.executable, "-m", "llm_rest.cli", "serve", "--simulate", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr
+        said = server.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", said)
+        assert found, said
+        answer = httpx.post(f"{found[0]}/v1/responses", json={"model": "m", "input": "hi"})
+        server.send_signal(signal.SIGINT)
+        assert server.wait(20) == 0
+        assert server.stderr.read() == ""
+    assert answer.status_code == 200
 
 
 def test_an_interrupt_is_no_traceback(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:

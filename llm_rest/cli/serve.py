@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..server import app
@@ -12,8 +13,11 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Serve until Ctrl-C."""
-    app.serve(
-        arguments.host, arguments.port, ready=lambda url: note(f"simulating every vendor at {url}; end with Ctrl-C")
-    )
+    """Serve until Ctrl-C, which is how it is meant to end."""
+    with suppress(KeyboardInterrupt):
+        app.serve(arguments.host, arguments.port, ready=_told)
     return 0
+
+
+def _told(url: str) -> None:
+    note(f"simulating every vendor at {url}; end with Ctrl-C")

@@ -131,6 +131,7 @@ def _bind(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+        bound.listen(2048)  # from now on callers wait instead of being turned away
     except OSError as problem:
         bound.close()
         raise ConfigError(f"cannot listen on {host}:{port}: {problem.strerror}", hint="choose another --port") from None

@@ -227,6 +227,13 @@ def test_explain_shows_a_command_that_runs_and_no_key(run: Console, monkeypatch:
     assert body["system"] == "Be brief."
 
 
+def test_explain_names_the_variables_of_other_headers_too(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret-value")
+    out = run("explain", "hi", "-m", "openai/gpt-5.2")[1]
+    assert '"OpenAI-Organization: $OPENAI_ORG_ID"' in out
+    assert "secret" not in out
+
+
 def test_explain_needs_no_key_and_reports_losses_and_checks(run: Console) -> None:
     code, out, err = run("explain", "hi", "-m", "openai/gpt-4o", "--wire", "openai_chat", "--json")
     assert (code, err) == (0, "")

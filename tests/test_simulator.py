@@ -14,6 +14,7 @@ import pytest
 from llm_rest import AsyncClient, Client, InvalidRequest, OverloadedError, wires
 from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
+from llm_rest.server.app import running
 from llm_rest.server.simulator import handle
 
 Plain = dict[str, Any]
@@ -369,6 +370,21 @@ def test_the_async_client_has_a_tool_conversation_in_process(wire: str, backend:
             check(first, await llm.generate(continued(said, first), tools=TOOLS))
 
     anyio.run(talk, backend=backend)
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_the_clients_have_a_tool_conversation_over_http(wire: str) -> None:
+    async def talk(url: str) -> None:
+        async with AsyncClient("simulator/x", wire=wire, base_url=url, on_loss="raise") as llm:
+            first = await llm.generate(said, tools=TOOLS)
+            check(first, await llm.generate(continued(said, first), tools=TOOLS))
+
+    said: list[Any] = [Message(role="user", content=SCRIPT)]
+    with running() as url:
+        anyio.run(talk, url)
+        with Client("simulator/x", wire=wire, base_url=url, on_loss="raise") as llm:
+            first = llm.generate(said, tools=TOOLS)
+            check(first, llm.generate(continued(said, first), tools=TOOLS))
 
 
 @pytest.mark.parametrize("wire", PATHS)

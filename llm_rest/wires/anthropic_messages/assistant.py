@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET, Raw
 
-from ...responses.carriers import digest, sender, unseal
+from ...responses.carriers import digest, seal, sender, unseal
 from ...responses.items import (
     AnyItem,
     Compaction,
@@ -51,6 +50,7 @@ from .carried import (
     unopened,
 )
 from .content import Context, block_of, text_block
+from .guests import guest_block, guest_item
 from .names import Named, wire_id
 from .server_tools import VISIBLE, fingerprint, run_items
 
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from ...unknown import Opt
 
 _ITEMS = kinds(AnyItem)
-TOOLSETS = ("computer", "browser")
-_json = msgspec.json.Decoder(Raw)
+_SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
+Text = types.Text
 
 
 # --- blocks to items ------------------------------------------------------------------------------------------------
@@ -71,93 +71,82 @@ class BlockReader:
     With the id of an answer the items get ids and statuses; `unfinished` is the status of a vendor's tool without result.
     """
 
-    __slots__ = (
-        "_citations", "_first", "_issuer", "_parts", "_run", "_status", "container", "id", "items", "renamed", "unfinished"
-    )  # fmt: skip
+    container: Opt[str] = UNSET
+    unfinished = "in_progress"
+    _first = 0
+    _parts: list[ContentPart] | None = None
+    _citations: list[list[types.AnyCitation] | None] | None = None
+    _run: list[tuple[int, types.AnyBlock]] | None = None
 
     def __init__(self, issuer: str, id: str | None = None, renamed: dict[str, Named] | None = None) -> None:
         self.id = id
         self.items: list[AnyItem] = []
         self.renamed = renamed or {}
-        self.container: Opt[str] = UNSET
-        self.unfinished = "in_progress"
         self._issuer = issuer
         self._status: Opt[str] = UNSET if id is None else "completed"
-        self._first = 0
-        self._parts: list[ContentPart] | None = None
-        self._citations: list[list[types.AnyCitation] | None] | None = None
-        self._run: list[tuple[int, types.AnyBlock]] = []
 
     def add(self, i: int, block: types.AnyBlock) -> None:
         """Take the block at position `i`."""
-        if isinstance(block, types.Text):
-            if self._run:
-                self._close_run()
-            self._add_text(i, block)
+        if self._run is not None and isinstance(block, _SAID):
+            self._close_run()
+        if isinstance(block, Text):
+            if self._parts is None:
+                self._parts, self._first = [], i
+            # Text without anything on it is nearly all text.
+            if block.citations is block.cache_control is UNSET and self._citations is None and type(block) is Text:
+                self._parts.append(OutputText(text=block.text, annotations=[]))
+            else:
+                self._add_text(block, self._parts)
             return
         if self._parts is not None:
-            self._close_text()
+            self._close_text(self._parts)
         if isinstance(block, types.ToolUse):
-            if self._run:
-                self._close_run()
             self.items.append(decode_call(block, self._id("fc", i), self._status, self.renamed))
         elif isinstance(block, types.Thinking | types.RedactedThinking):
-            if self._run:
-                self._close_run()
-            self.items.append(reasoning_of(block, self._issuer, self._id("rs", i)))
+            self.items.append(guest_item(block) or reasoning_of(block, self._issuer, self._id("rs", i)))
         elif isinstance(block, types.Compaction):
-            if self._run:
-                self._close_run()
-            sealed = (
-                carrier(Sealed(digest="", blocks=Raw(encode([block]))), self._issuer, UNSET).encrypted_content or ""
-            )
+            sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
             self.items.append(Compaction(id=self._id("cmp", i), encrypted_content=sealed))
+        elif self._run is None:
+            self._run = [(i, block)]
         else:
             self._run.append((i, block))
 
     def close(self) -> list[AnyItem]:
         """The items of the blocks so far."""
         if self._parts is not None:
-            self._close_text()
-        if self._run:
+            self._close_text(self._parts)
+        if self._run is not None:
             self._close_run()
         return self.items
 
     def _id(self, prefix: str, i: int) -> Opt[str]:
         return UNSET if self.id is None else f"{prefix}_{self.id}_{i}"
 
-    def _add_text(self, i: int, block: types.Text) -> None:
-        if self._parts is None:
-            self._parts = []
-            self._first = i
-        text = block.text
-        if block.citations is UNSET and block.cache_control is UNSET and type(block) is types.Text:
-            self._parts.append(OutputText(text=text, annotations=[]))
-            if self._citations is not None:
-                self._citations.append(None)
-            return
+    def _add_text(self, block: types.Text, parts: list[ContentPart]) -> None:
+        """Text with citations, or with fields that output text has no word for."""
         citations = block.citations or None
         fields = rest(block, ("cache_control",) if citations else ("cache_control", "citations"))
-        annotations = [] if citations is None else annotations_of(citations, text)
-        self._parts.append(OutputText(text=text, annotations=annotations, leftovers=left(fields)))
-        if citations is not None and self._citations is None:
-            self._citations = [None for _ in self._parts[1:]]
+        annotations = [] if citations is None else annotations_of(citations, block.text)
         if self._citations is not None:
             self._citations.append(citations)
+        elif citations is not None:
+            self._citations = [*[None for _ in parts], citations]
+        parts.append(OutputText(text=block.text, annotations=annotations, leftovers=left(fields)))
 
-    def _close_text(self) -> None:
-        parts = self._parts or []
-        message = Message(id=self._id("msg", self._first), role="assistant", status=self._status, content=parts)
-        self.items.append(message)
+    def _close_text(self, parts: list[ContentPart]) -> None:
+        id = self._id("msg", self._first)
+        self.items.append(Message(id=id, role="assistant", status=self._status, content=parts))
+        self._parts = None
         if self._citations is not None:
             text = "".join(part.text for part in parts if isinstance(part, OutputText))
             cited = Cited(digest=digest(text), citations=Raw(encode(self._citations)))
             self.items.append(carrier(cited, self._issuer, self._id("rs", self._first)))
-        self._parts = self._citations = None
+            self._citations = None
 
     def _close_run(self) -> None:
-        self.items += run_items(self._run, self._issuer, self.id, self.container, self.unfinished)
-        self._run = []
+        self.items += run_items(self._run or [], self._issuer, self.id, self.container, self.unfinished)
+        self._run = None
 
 
 def annotations_of(citations: list[types.AnyCitation], text: str) -> list[AnyAnnotation]:
@@ -189,10 +178,11 @@ class BlockWriter:
     In a history that goes back to the vendor a refusal is plain text; in an answer `refusals` collects them.
     """
 
-    __slots__ = ("_issuer", "_pending", "_said", "_texts", "_uncited", "context", "lost", "refusals")
+    __slots__ = ("_issuer", "_pending", "_said", "_texts", "_uncited", "context", "lost", "refusals", "waits")
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        self.waits = False  # whether anything may still come for what was written
         self.lost = context.lost
         self.refusals: list[str] = []
         self._issuer = context.dialect.issuer
@@ -202,48 +192,57 @@ class BlockWriter:
         self._uncited = ""
 
     def write(self, item: AnyItem, path: str) -> list[types.AnyBlock]:
-        """The blocks of one item, which stands at `path`."""
+        """The blocks of one item, which stands at `path`, after those of items that waited for what did not come."""
+        self.waits = True
         if isinstance(item, Reasoning):
             return self._reasoning(item, path)
-        if self._pending and not isinstance(item, VISIBLE):
-            self._drop_pending()
-        if self._uncited:
-            self._drop_citations()
+        if isinstance(item, VISIBLE):
+            self._leave_citations()
+            self._pending.append((path, item))
+            return []
+        before = self.settle()
         if type(item) not in _ITEMS and not isinstance(item, Unknown):
             report_extras(item, path, self.lost)
         match item:
             case Message():
-                return self._message(item, path)
+                return before + self._message(item, path)
             case FunctionCall() | CustomToolCall():
-                return [encode_call(item, wire_id(item.call_id), path, self.context)]
+                return [*before, encode_call(item, wire_id(item.call_id), path, self.context)]
             case Compaction():
-                return self._compaction(item, path)
-            case _ if isinstance(item, VISIBLE):
-                self._pending.append((path, item))
+                return before + self._compaction(item, path)
             case _:
-                self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt on this wire")
-        return []
+                return before + self._foreign(item, path)
 
-    def close(self) -> None:
-        """The message ends here; report what was still waiting for its carrier."""
+    def close(self) -> list[types.AnyBlock]:
+        """The message ends here; the blocks of what still waited."""
+        self.waits = False
         self._said, self._texts = [], []
-        self.settle()
+        return self.settle()
 
-    def settle(self) -> None:
-        """An item that is no carrier follows; report what was still waiting for one."""
-        if self._pending:
-            self._drop_pending()
+    def settle(self) -> list[types.AnyBlock]:
+        """Something else follows; the blocks of what still waited."""
+        self._leave_citations()
+        return self._leave_pending() if self._pending else []
+
+    def _leave_citations(self) -> None:
         if self._uncited:
-            self._drop_citations()
+            self.lost.dropped(self._uncited, "sources without the citations they were made from")
+            self._uncited = ""
 
-    def _drop_pending(self) -> None:
-        for path, item in self._pending:
-            self.lost.dropped(path, f"an item of type {kind_of(item)!r} without the blocks it was made from")
-        self._pending = []
+    def _leave_pending(self) -> list[types.AnyBlock]:
+        """What becomes of items whose carrier did not come: they are another vendor's, or cannot be rebuilt."""
+        pending, self._pending = self._pending, []
+        return [block for path, item in pending for block in self._foreign(item, path)]
 
-    def _drop_citations(self) -> None:
-        self.lost.dropped(self._uncited, "sources without the citations they were made from")
-        self._uncited = ""
+    def _foreign(self, item: AnyItem, path: str) -> list[types.AnyBlock]:
+        guest = None if self.context.replay else guest_block(item, path, self.lost)
+        if guest is not None:
+            return [guest]
+        if isinstance(item, Reasoning):
+            unopened(item, self._issuer, path, self.lost)
+        else:
+            self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt on this wire")
+        return []
 
     # --- messages
 
@@ -280,34 +279,32 @@ class BlockWriter:
 
     def _reasoning(self, item: Reasoning, path: str) -> list[types.AnyBlock]:
         payload = opened(item, self._issuer)
-        if isinstance(payload, Sealed):
-            return self._run(payload, path)
         if isinstance(payload, Cited):
             self._cite(payload, path)
             return []
-        self.settle()
+        if isinstance(payload, Sealed):
+            self._leave_citations()
+            return self._run(payload, path)
+        before = self.settle()
         if payload is None:
-            unopened(item, self._issuer, path, self.lost)
-            return []
+            return before + self._foreign(item, path)
         block = thinking_of(item, payload, path, self.lost)
-        return [] if block is None else [block]
+        return before if block is None else [*before, block]
 
     def _run(self, payload: Sealed, path: str) -> list[types.AnyBlock]:
-        if self._uncited:
-            self._drop_citations()
         items = [item for _, item in self._pending]
         # Items of other vendors may stand before those of this run.
         start = next((n for n in range(len(items) + 1) if fingerprint(items[n:]) == payload.digest), None)
-        del self._pending[start if start is not None else len(items) :]
-        self._drop_pending()
         if start is None:
             self.lost.dropped(path, "the blocks of items that were changed or left out since")
-            return []
+            return self._leave_pending()
+        del self._pending[start:]
+        before = self._leave_pending()
         blocks = returning_blocks(payload.blocks)
         if blocks is None:
             self.lost.dropped(path, "opaque state that was damaged on the way")
-            return []
-        return [*blocks]
+            return before
+        return [*before, *blocks]
 
     def _cite(self, payload: Cited, path: str) -> None:
         citations = returning_citations(payload.citations)
@@ -333,6 +330,8 @@ class BlockWriter:
             return [*blocks]
         if sender(item.encrypted_content) == (WIRE, self._issuer):
             self.lost.dropped(path, "opaque state that was damaged on the way")
-        else:
+        elif self.context.replay:
             self.lost.withheld(path, "a compaction of another vendor")
+        else:
+            return self._foreign(item, path)
         return []

@@ -25,7 +25,7 @@ from ...responses.leftovers import SPELLING, own
 from ...responses.tools import FunctionTool, McpTool
 from ...unknown import Unknown
 from .. import Route
-from .carried import WIRE
+from .carried import DEFAULT, WIRE
 from .options import SPEEDS
 from .thinking import samples
 from .tools import servers_alone
@@ -79,18 +79,17 @@ _FREE = frozenset({"input_schema", "input_examples", "schema", "metadata"})
 """Fields that hold the caller's own JSON."""
 
 
-def route(request: Request, *, dialect: MessagesDialect | None = None, stream: bool = False) -> Route:
+def route(request: Request, *, dialect: MessagesDialect = DEFAULT, stream: bool = False) -> Route:
     """Where the request goes, and the headers it asks for itself."""
-    facts = dialect or MessagesDialect()
-    path = (facts.stream_path if stream and facts.stream_path is not None else facts.path).replace(
+    path = (dialect.stream_path if stream and dialect.stream_path is not None else dialect.path).replace(
         "{model}", quote(request.model or "", safe="")
     )
     headers: dict[str, str] = {}
-    if facts.body_version is None:
+    if dialect.body_version is None:
         older = samples(request) and messages_model(request.model or "").sampling != "no"
         headers["anthropic-version"] = OLDER if older or _samples_itself(request) else NEWEST
     found = betas(request)
-    if found and not facts.betas_in_body:
+    if found and not dialect.betas_in_body:
         headers["anthropic-beta"] = ",".join(found)
     return Route(path, headers=headers)
 

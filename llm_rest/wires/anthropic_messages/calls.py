@@ -17,7 +17,7 @@ from ...responses.leftovers import own as own_leftovers
 from ...unknown import Unknown, extras, given
 from . import types
 from .carried import WIRE, document_fields, encode, left, merged, own_fields, plain, report_extras, rest
-from .names import Named, call_id, wire_name
+from .names import MARK, Named, call_id, wire_name
 
 if TYPE_CHECKING:
     from ...unknown import Opt
@@ -27,6 +27,7 @@ TOOLSETS = ("computer", "browser")
 """Groups of tools of the vendor; ours are namespaces."""
 
 _json = msgspec.json.Decoder(Raw)
+ToolUse = types.ToolUse
 
 
 # --- items to blocks ------------------------------------------------------------------------------------------------
@@ -36,12 +37,12 @@ def encode_call(item: FunctionCall | CustomToolCall, id: str, place: int | str, 
     """The block of a call, under the id it has on this wire; `place` is its position in the input, or its path."""
     if type(item) is not FunctionCall:
         return _rare_call(item, id, place, context)
-    data = item.arguments.encode("utf-8", "replace")
+    arguments = item.arguments
     try:
-        input = _json.decode(data) if data[:1] == b"{" else _mended(data, place, context)
-    except msgspec.MsgspecError:
-        input = _mended(data, place, context)
-    block = types.ToolUse(id=id, name=wire_name(item.name), input=input)
+        input = _json.decode(arguments) if arguments[:1] == "{" else _mended(arguments, place, context)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        input = _mended(arguments, place, context)
+    block = ToolUse(id, wire_name(item.name), input)
     if item.caller is item.namespace is item.leftovers is item.async_ is UNSET:
         return block
     return _dressed(block, item, _path(place), context)
@@ -51,7 +52,7 @@ def _rare_call(item: FunctionCall | CustomToolCall, id: str, place: int | str, c
     path = _path(place)
     report_extras(item, path, context.lost)
     if isinstance(item, FunctionCall):
-        input = _mended(item.arguments.encode("utf-8", "replace"), place, context)
+        input = _mended(item.arguments, place, context)
     else:
         input = Raw(encode({"input": item.input}))
         context.lost.emulated(path, "a custom tool's call is sent as a function's")
@@ -83,8 +84,9 @@ def _dressed(block: types.ToolUse, item: FunctionCall | CustomToolCall, path: st
     return block
 
 
-def _mended(data: bytes, place: int | str, context: Context) -> Raw:
+def _mended(arguments: str, place: int | str, context: Context) -> Raw:
     """Arguments that do not begin as an object, or are none: nothing, or something the model got wrong."""
+    data = arguments.encode("utf-8", "replace")
     text = data.strip()
     if not text:
         return Raw(b"{}")
@@ -108,10 +110,17 @@ def decode_call(
     block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named]
 ) -> FunctionCall | CustomToolCall:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
+    wire = block.id
     call = FunctionCall(
-        id=id, call_id=call_id(block.id), name=block.name, arguments=bytes(block.input).decode(), status=status
+        id=id,
+        call_id=call_id(wire) if wire.startswith(MARK) else wire,
+        name=block.name,
+        arguments=bytes(block.input).decode(),
+        status=status,
     )
     caller = block.caller
+    if caller is block.toolset_name is block.cache_control is UNSET and type(block) is ToolUse and not renamed:
+        return call
     if given(caller) and caller.type == "direct" and not extras(caller):
         call.caller = Direct()
     elif caller is not UNSET:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ...dialects import MessagesDialect
 from ...errors import DecodeError
 from ...responses.carriers import digest, seal, sender, unseal
 from ...responses.items import Reasoning
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Struct)
 
 WIRE = "anthropic_messages"
+DEFAULT = MessagesDialect()
+"""The wire's own vendor."""
 
 encode = msgspec.json.Encoder().encode
 

@@ -14,7 +14,8 @@ from ...unknown import Decoder, Model, Opt
 from .. import Route
 from . import types
 from .betas import route
-from .request import DEFAULT, decode_request, encode_request
+from .carried import DEFAULT
+from .request import decode_request, encode_request
 
 if TYPE_CHECKING:
     from ...losses import Loss

@@ -32,10 +32,7 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 def wire_id(call_id: str, repeated: int = 0) -> str:
     """A call id as this wire takes it: itself where it is legal and was not used before, else a spelled-out stand-in."""
-    # Nearly all ids are identifiers, which is settled faster than by the pattern.
-    if not repeated and (
-        (call_id.isidentifier() and call_id.isascii()) or (legal_id(call_id) and not call_id.startswith(MARK))
-    ):
+    if not repeated and legal_id(call_id) and not call_id.startswith(MARK):
         return call_id
     spelled = f"{call_id}\0{repeated}" if repeated else call_id
     data = binascii.b2a_base64(spelled.encode("utf-8", "surrogatepass"), newline=False)

@@ -17,10 +17,10 @@ from ...losses import Losses
 from ...responses.items import AnyItem, CompactionTrigger, Message
 from ...responses.leftovers import SPELLING
 from ...responses.request import Request
-from ...unknown import given
+from ...unknown import extras, given, with_extras
 from . import types
 from .betas import betas
-from .carried import WIRE, left, merged, own_fields, plain, report_extras, rest
+from .carried import DEFAULT, WIRE, left, merged, own_fields, plain, report_extras, rest
 from .content import Context, parts_of
 from .history import decode_messages
 from .options import decode_options, decode_text, encode_options, encode_text
@@ -30,8 +30,6 @@ from .turns import Turns
 
 if TYPE_CHECKING:
     from ...losses import Loss
-
-DEFAULT = MessagesDialect()
 
 MAX_TOKENS = 32_000
 """The longest answer where a request does not say and the model gives that many; the vendor wants a number."""
@@ -124,15 +122,24 @@ def _restored(body: types.Request, kept: dict[str, Any], lost: Losses) -> types.
     more: dict[str, Any] | None = kept.get("output_config", {})
     if more:
         body.output_config = merged(body.output_config or types.OutputConfig(), more, "leftovers", lost)
-    fields = {name: value for name, value in kept.items() if name not in ELSEWHERE}
-    return merged(body, fields, "leftovers", lost) if fields else body
+    return _overlaid(body, {name: value for name, value in kept.items() if name not in ELSEWHERE}, "leftovers", lost)
+
+
+def _overlaid(body: types.Request, fields: dict[str, Any], path: str, lost: Losses) -> types.Request:
+    """`body` with `fields` set, its long messages untouched."""
+    if not fields:
+        return body
+    found = merged(types.Request(max_tokens=0, messages=[]), fields, path, lost)
+    for name in fields.keys() & set(body.__struct_fields__):
+        setattr(body, name, getattr(found, name))
+    return with_extras(body, extras(body) | extras(found))
 
 
 def _addressed(request: Request, body: types.Request, dialect: MessagesDialect, lost: Losses) -> types.Request:
     """The body as its host takes it, with the caller's own additions last."""
     if given(request.extra) and request.extra.get(WIRE):
         more = {name: value for name, value in request.extra[WIRE].items() if name != "betas"}
-        body = merged(body, more, f"extra.{WIRE}", lost) if more else body
+        body = _overlaid(body, more, f"extra.{WIRE}", lost)
     if "{model}" in dialect.path:
         body.model = UNSET
     if dialect.body_version is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from ...dialects import MessagesDialect, messages_model
 from ...losses import Losses
@@ -29,11 +29,10 @@ from ...responses.response import (
 from ...unknown import Unknown, extras, given
 from . import types
 from .assistant import BlockReader, BlockWriter
-from .carried import WIRE, merged, own_fields, report_extras, rest
+from .carried import DEFAULT, WIRE, merged, own_fields, report_extras, rest
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .names import renamed
-from .request import DEFAULT
 
 if TYPE_CHECKING:
     from ...losses import Loss
@@ -73,9 +72,6 @@ TRANSFORMATIONS = {
 }
 """Why thinking that was sent along did not count, theirs on the left."""
 
-KEPT = ("stop_details", "container", "diagnostics", "context_management", "input_transformations")
-"""Fields of an answer that Responses has no word for."""
-USAGE_KEPT = ("cache_creation", "server_tool_use", "speed", "inference_geo", "iterations")
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
 """Fields of a Response that this wire has no word for."""
 
@@ -107,15 +103,14 @@ def decode_response(
         id=body.id,
         created_at=now,
         status="completed",
-        error=None,
-        incomplete_details=None,
         model=body.model,
         output=output,
         usage=decode_usage(body.usage),
-        **echo(request),
+        **(echo(request) if request else {}),
     )
-    if given(body.usage.service_tier):
-        response.service_tier = TIERS.get(body.usage.service_tier, body.usage.service_tier)
+    tier = body.usage.service_tier
+    if given(tier):
+        response.service_tier = TIERS.get(tier, tier)
     end(response, body)
     return response, []
 
@@ -123,29 +118,31 @@ def decode_response(
 def end(response: Response, ending: types.Message) -> None:
     """Set how the answer ended and what describes only it, once its output stands."""
     stop = ending.stop_reason
-    fields: dict[str, Any] = {}
-    spelled: dict[str, Any] = {}
     if stop != "end_turn" and stop != "tool_use":
         _end_early(response, ending)
-    if stop is UNSET:
-        spelled["stop_reason_is"] = "absent"
-    elif stop != _stop_reason(response):
-        spelled["stop_reason"] = stop
-    if ending.stop_sequence is not None:
-        if ending.stop_sequence is UNSET:
-            spelled["stop_sequence"] = "absent"
-        else:
-            fields["stop_sequence"] = ending.stop_sequence
-    for name in KEPT:
-        value = getattr(ending, name)
-        if value is not UNSET:
-            fields[name] = value
-    if type(ending) is not types.Message or ending.role != "assistant":
-        fields |= extras(ending) | ({} if ending.role == "assistant" else {"role": ending.role})
-    if ending.input_transformations:
-        response.input_transformations = [_transformation(said) for said in ending.input_transformations]
-    if spelled:
-        fields[SPELLING] = spelled
+    spelled: dict[str, Any] = {}
+    if stop != _stop_reason(response):
+        spelled["stop_reason"] = "absent" if stop is UNSET else stop
+    if ending.stop_sequence is UNSET:
+        spelled["stop_sequence"] = "absent"
+    fields: dict[str, Any] = {SPELLING: spelled} if spelled else {}
+    if ending.stop_sequence:
+        fields["stop_sequence"] = ending.stop_sequence
+    if ending.stop_details is not UNSET:
+        fields["stop_details"] = ending.stop_details
+    if ending.container is not UNSET:
+        fields["container"] = ending.container
+    if ending.context_management is not UNSET:
+        fields["context_management"] = ending.context_management
+    if ending.diagnostics is not UNSET:
+        fields["diagnostics"] = ending.diagnostics
+    if ending.input_transformations is not UNSET:
+        fields["input_transformations"] = ending.input_transformations
+        response.input_transformations = [_transformation(said) for said in ending.input_transformations or ()]
+    if type(ending) is not types.Message:
+        fields |= extras(ending)
+    if ending.role != "assistant":
+        fields["role"] = ending.role
     if fields:
         response.leftovers = {WIRE: fields}
 
@@ -195,35 +192,40 @@ def _transformation(said: dict[str, Any]) -> dict[str, Any]:
 
 def decode_usage(used: types.Usage) -> Usage:
     """Token counts as Responses counts them: input with what the cache gave and took."""
-    read, written, input = used.cache_read_input_tokens, used.cache_creation_input_tokens, used.input_tokens
+    input, output = used.input_tokens, used.output_tokens
+    usage = Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
     fields: dict[str, Any] = {}
-    details: InputTokensDetails | UnsetType = UNSET
+    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     if read is not UNSET or written is not UNSET:
-        details = InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
-        input += (read or 0) + (written or 0)
+        usage.input_tokens_details = InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
+        usage.input_tokens += (read or 0) + (written or 0)
+        usage.total_tokens = usage.input_tokens + output
         if not given(read) or not given(written):
-            fields = {SPELLING: rest(used, ("cache_read_input_tokens", "cache_creation_input_tokens"))}
+            fields[SPELLING] = rest(used, ("cache_read_input_tokens", "cache_creation_input_tokens"))
     thought = used.output_tokens_details
-    if thought is not UNSET and (thought is None or thought.keys() != {"thinking_tokens"}):
-        fields["output_tokens_details"] = thought
-    for name in USAGE_KEPT:
-        value = getattr(used, name)
-        if value is not UNSET:
-            fields[name] = value
+    if thought is not UNSET:
+        thinking = thought.get("thinking_tokens") if thought else None
+        if thinking is not None:
+            usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=thinking)
+        if thought is None or thinking is None or len(thought) > 1:
+            fields["output_tokens_details"] = thought
+    if used.cache_creation is not UNSET:
+        fields["cache_creation"] = used.cache_creation
+    if used.server_tool_use is not UNSET:
+        fields["server_tool_use"] = used.server_tool_use
+    if used.inference_geo is not UNSET:
+        fields["inference_geo"] = used.inference_geo
+    if used.speed is not UNSET:
+        fields["speed"] = used.speed
+    if used.iterations is not UNSET:
+        fields["iterations"] = used.iterations
     if used.service_tier is not UNSET and used.service_tier not in TIERS_BACK.values():
         fields["service_tier"] = used.service_tier
     if type(used) is not types.Usage:
         fields |= extras(used)
-    return Usage(
-        input_tokens=input,
-        output_tokens=used.output_tokens,
-        total_tokens=input + used.output_tokens,
-        input_tokens_details=details,
-        output_tokens_details=OutputTokensDetails(reasoning_tokens=thought.get("thinking_tokens", 0))
-        if thought
-        else UNSET,
-        leftovers={WIRE: fields} if fields else UNSET,
-    )
+    if fields:
+        usage.leftovers = {WIRE: fields}
+    return usage
 
 
 # --- Responses to this wire -----------------------------------------------------------------------------------------
@@ -236,13 +238,16 @@ def encode_response(
     lost = Losses()
     kept = own_fields(response.leftovers, "", lost)
     if response.status == "failed":
+        for name in ("output", "usage", "service_tier"):
+            if getattr(response, name):
+                lost.dropped(name, "a failed answer is an error on this wire and nothing else")
         return encode_failure(response), lost
     named = response.model if given(response.model) else request.model if request else ""
     model = named if given(named) else ""
     context = Context(lost, dialect, messages_model(model), replay=False)
     writer = BlockWriter(context)
     content = [block for i, item in enumerate(response.output) for block in writer.write(item, f"output[{i}]")]
-    writer.close()
+    content += writer.close()
     if type(response) is not Response:
         report_extras(response, "", lost)
     for name in UNTOLD:
@@ -274,7 +279,9 @@ def _encode_stop(response: Response, kept: dict[str, Any], lost: Losses) -> Opt[
     """The stop reason: as it was spelled, where that still means what the response says."""
     spelled: dict[str, Any] = kept.get(SPELLING, {})
     if "stop_reason" in spelled:
-        said: Opt[str] = spelled["stop_reason"]
+        said: str | None = spelled["stop_reason"]
+        if said == "absent" and response.status == "in_progress":
+            return UNSET
         status, reason = STOPS.get(said, ("incomplete", said)) if given(said) else ("in_progress", None)
         details = response.incomplete_details
         if status == response.status and reason == (details.reason if details else None):

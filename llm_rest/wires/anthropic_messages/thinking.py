@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
-from ...dialects import MessagesDialect
 from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.request import ReasoningOptions, Request
 from ...unknown import Decoder, given
 from . import types
-from .carried import encode, plain
+from .carried import DEFAULT, encode, plain
 from .content import Context
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def decode_thinking(
 def spelling_of(thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel) -> Any:
     """How a request of this wire spelled what it asks; nothing where encoding spells it the same way again."""
     reasoning = decode_thinking(thinking, effort, max_tokens, model)
-    context = Context(Losses(), MessagesDialect(), model, replay=True)
+    context = Context(Losses(), DEFAULT, model, replay=True)
     if not given(reasoning) or encode_thinking(reasoning, max_tokens, {}, context) == (thinking, effort):
         return None
     said = {"thinking": plain(thinking)} if thinking is not UNSET else {}

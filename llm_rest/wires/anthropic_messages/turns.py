@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ...responses.items import AnyItem
     from .content import Context
 
+InputMessage, ToolResult = types.InputMessage, types.ToolResult
 Output = FunctionCallOutput | CustomToolCallOutput
 Content = str | list[types.AnyBlock]
 
@@ -73,13 +74,14 @@ class Turns:
         """Take the whole input."""
         self._items = items
         for i, item in enumerate(items):
-            kind = type(item)
-            if kind is Message and cast("Message", item).leftovers is UNSET:
-                self._message(cast("Message", item), i)
-            elif kind is FunctionCall and cast("FunctionCall", item).leftovers is UNSET:
-                self._call(cast("FunctionCall", item), i)
-            elif kind is FunctionCallOutput and cast("FunctionCallOutput", item).leftovers is UNSET:
-                self._answer(cast("FunctionCallOutput", item), i)
+            # The kinds that nearly every conversation is made of, as long as nothing hangs on them.
+            if type(item) is Message and item.leftovers is UNSET:
+                if not self._plain(item):
+                    self._message(item, i)
+            elif type(item) is FunctionCall and item.leftovers is UNSET:
+                self._call(item, i)
+            elif type(item) is FunctionCallOutput and item.leftovers is UNSET:
+                self._answer(item, i)
             else:
                 self._rarer(item, i)
         self._leave_answer(len(items))
@@ -126,15 +128,27 @@ class Turns:
         elif self.messages:
             self.messages[-1] = merged(self.messages[-1], fields, path, self.lost)
 
+    def _plain(self, item: Message) -> bool:
+        """Take a message of nothing but text that is a message here too, as nearly all are."""
+        role, text = item.role, item.content
+        if type(text) is not str or not text or text.isspace() or item.phase is not UNSET:
+            return False
+        if self._waiting or self._held or self._writer.waits:
+            return False
+        if role == "user":
+            if self._joins:
+                return False
+        elif role != "assistant" or self._role != "user":
+            return False
+        self.messages.append(InputMessage(role, text))
+        self._role = role
+        self._results = 0
+        self._joins = self._closed = False
+        return True
+
     def _message(self, item: Message, i: int) -> None:
         role = item.role
         if role == "assistant":
-            text = item.content
-            if type(text) is str and text and not text.isspace() and self._role != "assistant" and item.phase is UNSET:
-                self._writer.close()
-                self._begin_answer(i)
-                self.messages.append(types.InputMessage(role="assistant", content=text))
-                return
             blocks = self._writer.write(item, f"input[{i}]")
             if blocks:
                 self._answer_with(blocks, i)
@@ -170,7 +184,7 @@ class Turns:
             self._open_content().extend(blocks)
         else:
             self._begin_answer(i)
-            self.messages.append(types.InputMessage(role="assistant", content=blocks))
+            self.messages.append(InputMessage("assistant", blocks))
 
     def _begin_answer(self, i: int) -> None:
         if self._role == "assistant":
@@ -185,7 +199,8 @@ class Turns:
 
     def _leave_answer(self, i: int) -> None:
         """What follows at `i` is not the model's: its message is complete, and its calls need their results now."""
-        self._close_answer()
+        if self._writer.waits:
+            self._close_answer()
         if self._waiting:
             self._settle(i)
 
@@ -218,32 +233,49 @@ class Turns:
         if item.status == "incomplete" and self._answer_of(item.call_id, i) is None:
             self.lost.dropped(f"input[{i}]", "a call that was cut short and never answered")
             return
-        self._writer.settle()
-        call_id = item.call_id
+        if self._writer.waits:
+            self._writer.settle()
+        call_id = id = item.call_id
+        # Nearly all ids are identifiers, which are legal and new; anything else takes the longer way.
+        if id in self._ids or not (id.isidentifier() and id.isascii()):
+            id = self._new_id(call_id)
+        self._ids.add(id)
+        block = encode_call(item, id, i, self.context)
+        if self._role == "user" and not (self._waiting or self._held):
+            self._role = "assistant"
+            self._joins = self._closed = False
+            self.messages.append(InputMessage("assistant", [block]))
+        else:
+            self._answer_with([block], i)
+        if call_id in self._waiting:
+            self._waiting[call_id].append((block, i))
+        else:
+            self._waiting[call_id] = [(block, i)]
+
+    def _new_id(self, call_id: str) -> str:
+        """An id for a call that no other call of this conversation has."""
         id, repeated = wire_id(call_id), 0
         while id in self._ids:
             repeated += 1
             id = wire_id(call_id, repeated)
-        self._ids.add(id)
-        block = encode_call(item, id, i, self.context)
-        self._answer_with([block], i)
-        self._waiting.setdefault(call_id, []).append((block, i))
+        return id
 
     # --- results
 
     def _answer(self, item: Output, i: int) -> None:
         if i in self._taken:
             return
-        self._close_answer()
+        if self._writer.waits:
+            self._close_answer()
         call_id = item.call_id or ""
-        waiting = self._waiting.get(call_id)
+        waiting = self._waiting.pop(call_id, None)
         if waiting is None:
             self.lost.refused(f"input[{i}]", f"a result for {call_id!r}, which no call before it asks for")
             block = self._result(item, wire_id(call_id), i)
         else:
-            call, _ = waiting.pop(0)
-            if not waiting:
-                del self._waiting[call_id]
+            call, _ = waiting[0]
+            if len(waiting) > 1:
+                self._waiting[call_id] = waiting[1:]
             block = self._result(item, call.id, i)
             if call.toolset_name is not UNSET:
                 block.toolset_name = call.toolset_name
@@ -251,7 +283,7 @@ class Turns:
             self._open_content().insert(self._results, block)
             self._results += 1
         else:
-            self.messages.append(types.InputMessage(role="user", content=[block]))
+            self.messages.append(InputMessage("user", [block]))
             self._role = "user"
             self._results = 1
             self._joins = True
@@ -259,12 +291,12 @@ class Turns:
 
     def _result(self, item: Output, id: str, i: int) -> types.ToolResult:
         output = item.output
-        block = types.ToolResult(tool_use_id=id)
         if isinstance(output, str):
-            if output:
-                block.content = output
+            block = ToolResult(id, output or UNSET)
+            if type(item) is FunctionCallOutput and item.leftovers is item.namespace is item.is_error is UNSET:
+                return block
         else:
-            block.content = cast("Any", blocks_of(output, f"input[{i}].output", self.context))
+            block = ToolResult(id, cast("Any", blocks_of(output, f"input[{i}].output", self.context)))
         if item.is_error is not UNSET:
             block.is_error = item.is_error
         if type(item) is FunctionCallOutput and item.leftovers is UNSET and item.namespace is UNSET:
@@ -309,7 +341,7 @@ class Turns:
             if self._role == "user":
                 for _, path in self._held:
                     self.lost.changed(path, "a system message moves behind the user's turn")
-            self.messages.append(types.InputMessage(role="user", content=content))
+            self.messages.append(InputMessage("user", content))
             self._role = "user"
             self._results = 0
         self._joins = self._closed = False
@@ -331,7 +363,7 @@ class Turns:
             if not all(isinstance(block, types.Text) for block in blocks):
                 self.lost.dropped(path, "instructions that are not text")
             return
-        message = types.InputMessage(role="system", content=content)
+        message = InputMessage("system", content)
         if not self.context.model.system_turns:
             self._as_user_text(message, path)
             return
@@ -359,7 +391,7 @@ class Turns:
         if self._role == "user":
             self._open_content().extend(texts)
             return
-        self.messages.append(types.InputMessage(role="user", content=texts))
+        self.messages.append(InputMessage("user", texts))
         self._role = "user"
         self._results = 0
         self._joins = True

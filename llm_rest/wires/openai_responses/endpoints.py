@@ -19,7 +19,8 @@ from ...responses import AnyItem, CompactedResponse, Request, Usage
 from ...unknown import Decoder, Model, Opt, Unknown, extras, given, with_extras
 from .. import Route
 from .complete import complete_items, complete_usage
-from .items import decode_items, strip, unsealed
+from .content import strip
+from .items import decode_items, unsealed
 from .request import OPENAI, encode_request
 
 # --- counting -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ encrypted content can only be named to a server that kept it.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -19,38 +19,27 @@ from ...responses import (
     AnyItem,
     CodeInterpreterCall,
     Compaction,
-    ComputerCallOutput,
     CustomToolCall,
-    CustomToolCallOutput,
     FileSearchCall,
     FunctionCall,
     FunctionCallOutput,
     ImageGenerationCall,
-    InputAudio,
-    InputFile,
-    InputImage,
-    InputText,
-    InputVideo,
     Item,
     ItemReference,
     McpApprovalRequest,
     McpCall,
     McpListTools,
     Message,
-    OutputText,
-    PlainText,
     Reasoning,
-    RefusalPart,
     ToolSearchCall,
     ToolSearchOutput,
     WebSearchCall,
 )
 from ...responses.carriers import PREFIX, digest, seal, sender, unseal
-from ...responses.leftovers import own, report_foreign
+from ...responses.leftovers import own
 from ...responses.lenient import REPAIRED, WIRE
 from ...unknown import Opt, Unknown, given
-
-ItemT = TypeVar("ItemT", bound=Item)
+from .content import OUTPUTS, ItemT, fitting_content, strip
 
 ID_PREFIX: dict[type[Item], str] = {
     Message: "msg_",
@@ -73,7 +62,6 @@ ID_PREFIX: dict[type[Item], str] = {
 
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
 CALLS = (FunctionCall, CustomToolCall)
-OUTPUTS = (FunctionCallOutput, CustomToolCallOutput)
 CALLS_AND_OUTPUTS = (*CALLS, *OUTPUTS)
 STATE = (Reasoning, Compaction)
 # What a vendor's own tools did. Its id is all that makes it good, so without one it is another vendor's.
@@ -145,7 +133,7 @@ def _encode_item(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses, k
         item = replace(item, created_by=UNSET)
     if isinstance(item, CALLS_AND_OUTPUTS):
         item = _call_id(item, i, dialect, lost)
-    return _fitting_content(strip(item, "input", i, lost), i, dialect, lost)
+    return fitting_content(strip(item, "input", i, lost), i, dialect, lost)
 
 
 def _is_said_to_model(item: Item) -> bool:
@@ -212,140 +200,6 @@ def _grouped(items: list[AnyItem], places: list[int], lost: Losses) -> list[AnyI
     return grouped + before + calls + outputs
 
 
-# --- what is ours ---------------------------------------------------------------------------------------------------
-
-
-def strip(item: ItemT, field: str, i: int, lost: Losses) -> ItemT:
-    """The item without the fields of ours, for a request and an answer alike; what was left over of other wires is lost."""
-    changes: dict[str, Any] = {}
-    if item.leftovers is not UNSET:
-        report_foreign(item.leftovers, WIRE, f"{field}[{i}]", lost)
-        changes["leftovers"] = UNSET
-    if isinstance(item, Message):
-        if not isinstance(item.content, str):
-            _strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
-    elif isinstance(item, OUTPUTS):
-        _strip_output(item, f"{field}[{i}]", lost, changes)
-    elif isinstance(item, Reasoning):
-        if item.summary:
-            _strip_parts(item.summary, "summary", f"{field}[{i}]", lost, changes)
-        if item.content:
-            _strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
-    elif isinstance(item, ComputerCallOutput) and item.output.leftovers is not UNSET:
-        report_foreign(item.output.leftovers, WIRE, f"{field}[{i}].output", lost)
-        changes["output"] = replace(item.output, leftovers=UNSET)
-    return replace(item, **changes) if changes else item
-
-
-def _strip_output(item: Any, path: str, lost: Losses, changes: dict[str, Any]) -> None:
-    if not isinstance(item.output, str):
-        _strip_parts(item.output, "output", path, lost, changes)
-    if item.is_error is not UNSET:
-        changes["is_error"] = UNSET
-    if item.is_error is True:
-        changes["output"] = _said_to_be_an_error(changes.get("output", item.output))
-        lost.changed(path, "that the tool failed is said in the text of its output")
-
-
-def _strip_parts(parts: Any, field: str, path: str, lost: Losses, changes: dict[str, Any]) -> None:
-    """Puts the parts without leftovers into `changes`, if any had some."""
-    stripped: list[Any] | None = None
-    for j, part in enumerate(parts):
-        if isinstance(part, Unknown):
-            continue
-        new = part
-        if part.leftovers is not UNSET:
-            report_foreign(part.leftovers, WIRE, f"{path}.{field}[{j}]", lost)
-            new = replace(part, leftovers=UNSET)
-        if isinstance(part, OutputText) and part.annotations:
-            annotations: dict[str, Any] = {}
-            _strip_parts(part.annotations, "annotations", f"{path}.{field}[{j}]", lost, annotations)
-            new = replace(new, **annotations) if annotations else new
-        if new is not part:
-            stripped = list(parts) if stripped is None else stripped
-            stripped[j] = new
-    if stripped is not None:
-        changes[field] = stripped
-
-
-_ERROR = "Error: "
-
-
-def _said_to_be_an_error(output: str | list[Any]) -> str | list[Any]:
-    if isinstance(output, str):
-        return output if output.startswith(_ERROR) else _ERROR + output
-    first = output[0] if output else None
-    if isinstance(first, InputText) and first.text.startswith(_ERROR):
-        return output
-    return [InputText(text=_ERROR), *output]
-
-
-# --- what a role may say --------------------------------------------------------------------------------------------
-
-_TOLD = frozenset({InputText, InputImage, InputFile})
-_SAID = frozenset({OutputText, RefusalPart})
-
-
-def _fitting_content(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses) -> ItemT | None:
-    """The item with parts its role may have; `None` where nothing of a message is left."""
-    field, parts, allowed = "content", None, _TOLD
-    if isinstance(item, Message):
-        parts = item.content
-        allowed = _SAID if item.role == "assistant" else _TOLD
-    elif isinstance(item, OUTPUTS):
-        field, parts = "output", item.output
-    if not isinstance(parts, list):
-        return item
-    path = f"input[{i}].{field}"
-    fitting = _with_lifetimes(parts, path, dialect, lost)
-    if not allowed.issuperset(map(type, fitting)):
-        fitting = _fitting(fitting, allowed is _SAID, path, dialect, lost)
-    if fitting is parts:
-        return item
-    if not fitting and isinstance(item, Message):
-        lost.dropped(f"input[{i}]", "a message of which nothing is left")
-        return None
-    return replace(item, **{field: fitting})
-
-
-def _with_lifetimes(parts: list[Any], path: str, dialect: ResponsesDialect, lost: Losses) -> list[Any]:
-    """The parts with cache lifetimes the host knows; the same list where there are no others."""
-    fitting = parts
-    for j, part in enumerate(parts):
-        mark = getattr(part, "prompt_cache_breakpoint", UNSET)
-        if given(mark) and mark.ttl in dialect.cache_ttls:
-            nearest = dialect.cache_ttls[mark.ttl]
-            lost.changed(
-                f"{path}[{j}].prompt_cache_breakpoint.ttl", f"{mark.ttl} is not known here; {nearest} was asked for"
-            )
-            fitting = list(parts) if fitting is parts else fitting
-            fitting[j] = replace(part, prompt_cache_breakpoint=replace(mark, ttl=nearest))
-    return fitting
-
-
-def _fitting(parts: list[Any], said: bool, path: str, dialect: ResponsesDialect, lost: Losses) -> list[Any]:
-    fitting: list[Any] = []
-    for j, part in enumerate(parts):
-        place = f"{path}[{j}]"
-        match part:
-            case InputAudio() | InputVideo() if kind_of(part) not in dialect.parts:
-                lost.dropped(place, f"a part of kind {kind_of(part)}, which the host does not take")
-            case InputText() | PlainText() if said:
-                lost.changed(place, "sent as output_text, the text of an assistant")
-                fitting.append(OutputText(text=part.text, annotations=[]))
-            case InputImage() | InputFile() if said:
-                lost.dropped(place, f"a part of kind {kind_of(part)} in what an assistant said")
-            case OutputText() | PlainText() if not said:
-                lost.changed(place, "sent as input_text, without annotations")
-                fitting.append(InputText(text=part.text))
-            case RefusalPart() if not said:
-                lost.changed(place, "sent as input_text")
-                fitting.append(InputText(text=part.refusal))
-            case _:
-                fitting.append(part)
-    return fitting
-
-
 # --- from a host ----------------------------------------------------------------------------------------------------
 
 
@@ -390,8 +244,3 @@ def unsealed(item: ItemT, dialect: ResponsesDialect) -> ItemT:
         return item
     held: Held | None = unseal(item.encrypted_content, WIRE, dialect.issuer, Held)
     return item if held is None else replace(item, encrypted_content=held.encrypted_content)
-
-
-def kind_of(model: Struct) -> str:
-    """The `type` a tagged struct has on the wire."""
-    return str(model.__struct_config__.tag)

@@ -19,7 +19,8 @@ from ...responses import CustomTool, FunctionTool, Request
 from ...responses.leftovers import report_foreign
 from ...responses.lenient import WIRE
 from ...unknown import Unknown, extras, given, with_extras
-from .items import decode_items, encode_items, kind_of
+from .content import kind_of
+from .items import decode_items, encode_items
 
 OPENAI = ResponsesDialect()
 

@@ -20,7 +20,8 @@ from ...responses.leftovers import report_foreign
 from ...responses.lenient import WIRE
 from ...unknown import Unknown, given
 from .complete import complete
-from .items import decode_items, strip, unsealed
+from .content import strip
+from .items import decode_items, unsealed
 from .request import OPENAI
 
 

@@ -49,11 +49,13 @@ def seen(response: Response) -> dict[str, Any]:
 def texts(response: Response) -> Iterator[tuple[str, str]]:
     """The visible texts in their order, each with its path."""
     for i, item in enumerate(response.output):
-        if isinstance(item, Message) and isinstance(item.content, str):
+        if isinstance(item, Message) and isinstance(item.content, str) and item.content:
             yield f"output[{i}].content", item.content
         elif isinstance(item, Message):
             for j, part in enumerate(item.content):
-                yield f"output[{i}].content[{j}]", getattr(part, "text", None) or getattr(part, "refusal", None) or ""
+                text = getattr(part, "text", None) or getattr(part, "refusal", None)
+                if text:
+                    yield f"output[{i}].content[{j}]", text
 
 
 def silent(before: Response, after: Response, lost: list[Loss]) -> Iterator[str]:

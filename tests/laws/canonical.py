@@ -23,16 +23,19 @@ class Equivalence:
     why: str
     wires: tuple[str, ...]
     rewrite: Callable[[Plain, str], None]
+    moves: bool = False
+    """Whether it moves things to where no loss would look for them; what is missing is then sought without it."""
 
 
 ALL = wires.NAMES
+OTHERS = tuple(name for name in ALL if name != "openai_responses")
 
 
 def items(document: Plain) -> Iterator[Plain]:
     """The items of a request's input or a response's output."""
     for field in ("input", "output"):
         if isinstance(document.get(field), list):
-            yield from document[field]
+            yield from (item for item in document[field] if item is not None)
 
 
 def _bookkeeping(document: Plain, wire: str) -> None:
@@ -55,7 +58,115 @@ def _leftovers(value: Any, wire: str) -> None:
             _leftovers(inner, wire)
 
 
-DEFAULTS = {"truncation": "disabled", "store": False, "background": False}
+def _input_string(document: Plain, wire: str) -> None:
+    if isinstance(document.get("input"), str):
+        document["input"] = [{"type": "message", "role": "user", "content": document["input"]}]
+
+
+TEXT = {"user": "input_text", "system": "input_text", "developer": "input_text", "assistant": "output_text"}
+
+
+def _one_text(document: Plain, wire: str) -> None:
+    for item in items(document):
+        if item.get("type") == "message" and isinstance(item.get("content"), str):
+            item["content"] = [{"type": TEXT.get(item["role"], "input_text"), "text": item["content"]}]
+        elif item.get("type") == "function_call_output" and isinstance(item.get("output"), str):
+            item["output"] = [{"type": "input_text", "text": item["output"]}]
+
+
+def _preamble(document: Plain, wire: str) -> None:
+    said: list[Plain] = []
+    if isinstance(document.get("instructions"), str) and "input" in document:
+        said.append({"text": document.pop("instructions")})
+    found = document["input"] if isinstance(document.get("input"), list) else []
+    for i, item in enumerate(found):
+        if item is None:
+            continue
+        if item.get("type") != "message" or item["role"] not in ("system", "developer"):
+            break
+        said += [{name: value for name, value in part.items() if name != "type"} for part in item["content"]]
+        found[i] = None  # positions stay, because losses name them
+    if said:
+        document["preamble"] = said
+
+
+def _nothing(document: Plain, wire: str) -> None:
+    for name in ("instructions", "tools"):
+        if document.get(name) in ("", []):
+            del document[name]
+    for field in ("input", "output"):
+        if isinstance(document.get(field), list):
+            document[field] = [None if _says_nothing(item) else item for item in document[field]]
+
+
+def _says_nothing(item: Plain) -> bool:
+    if item.get("type") != "message" or not isinstance(item.get("content"), list):
+        return False
+    item["content"] = [part for part in item["content"] if part.get("text") != ""]
+    return not item["content"]
+
+
+def _empty_arguments(document: Plain, wire: str) -> None:
+    for item in items(document):
+        if item.get("type") == "function_call" and item["arguments"] == "":
+            item["arguments"] = "{}"
+
+
+def _creation(document: Plain, wire: str) -> None:
+    if document.get("created_at") == 0 or wire == "anthropic_messages":
+        document.pop("created_at", None)
+
+
+def _failed(document: Plain, wire: str) -> None:
+    if document.get("status") == "failed":
+        for name in ("id", "model"):
+            document.pop(name, None)
+
+
+def _neighbours(document: Plain, wire: str) -> None:
+    """Messages side by side become one; their items stay as nothing, which comparing skips."""
+    for field in ("input", "output"):
+        last: Plain | None = None
+        for i, item in enumerate(document[field] if isinstance(document.get(field), list) else ()):
+            if item is None:
+                continue
+            if last and item.get("type") == "message" == last["type"] and {**item, "content": last["content"]} == last:
+                last["content"] = [*last["content"], *item["content"]]
+                document[field][i] = None
+            else:
+                last = item
+
+
+def _format(document: Plain, wire: str) -> None:
+    asked = (document.get("text") or {}).get("format") or {}
+    if asked.get("type") == "json_schema":
+        asked.pop("name", None)
+        if asked.get("strict") is True:
+            del asked["strict"]
+
+
+def _nulls(document: Plain, wire: str) -> None:
+    for name in [name for name, value in document.items() if value is None]:
+        del document[name]
+
+
+def _annotations(document: Plain, wire: str) -> None:
+    for item in items(document):
+        for part in item["content"] if isinstance(item.get("content"), list) else ():
+            if part.get("annotations") == []:
+                del part["annotations"]
+
+
+DEFAULTS = {
+    "truncation": "disabled",
+    "store": False,
+    "background": False,
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "stream_options": {"include_obfuscation": False},
+}
 
 
 def _defaults(document: Plain, wire: str) -> None:
@@ -80,13 +191,69 @@ CANONICAL: dict[str, Equivalence] = {
         ALL,
         _defaults,
     ),
+    "input": Equivalence(
+        "an input that is a string is what a user says",
+        OTHERS,
+        _input_string,
+    ),
+    "text": Equivalence(
+        "a text is what it is, alone or as the only part of a list",
+        OTHERS,
+        _one_text,
+    ),
+    "arguments": Equivalence(
+        "a call without arguments has none, written or not",
+        OTHERS,
+        _empty_arguments,
+    ),
+    "created": Equivalence(
+        "when an answer was made is not on every wire, and zero where it must be there and nobody knows",
+        OTHERS,
+        _creation,
+    ),
+    "annotations": Equivalence(
+        "a text without sources has an empty list of them, written or not",
+        OTHERS,
+        _annotations,
+    ),
+    "nothing": Equivalence(
+        "a text without a character, or a list of no tools, says nothing",
+        OTHERS,
+        _nothing,
+    ),
+    "nulls": Equivalence(
+        "a field of a request or response that is null says what an absent one says",
+        OTHERS,
+        _nulls,
+    ),
+    "failed": Equivalence(
+        "a failed answer is an error, which has neither id nor model",
+        OTHERS,
+        _failed,
+    ),
+    "preamble": Equivalence(
+        "what is said to the model before anybody speaks is instructions, in whichever form and role",
+        OTHERS,
+        _preamble,
+    ),
+    "neighbours": Equivalence(
+        "a role that speaks twice in a row has said both",
+        OTHERS,
+        _neighbours,
+        moves=True,
+    ),
+    "format": Equivalence(
+        "a JSON schema is always strict on this wire, and its name is a label",
+        ("anthropic_messages",),
+        _format,
+    ),
 }
 
 
-def canonical_document(model: Any, wire: str) -> Plain:
-    """A request or response as plain JSON after every rewriting that holds on the wire."""
+def canonical_document(model: Any, wire: str, *, moved: bool = True) -> Plain:
+    """A request or response as plain JSON after every rewriting that holds on the wire; `moved` for those that move things."""
     document: Plain = plain(model)
     for rule in CANONICAL.values():
-        if wire in rule.wires:
+        if wire in rule.wires and (moved or not rule.moves):
             rule.rewrite(document, wire)
     return document

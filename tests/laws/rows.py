@@ -7,14 +7,17 @@ stands in the laws; a new wire needs its row here and nothing else.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from hypothesis import strategies as st
+
 from llm_rest import wires
 from llm_rest.dialects import ChatDialect, MessagesDialect, ResponsesDialect
 from llm_rest.responses import AnyItem
-from llm_rest.vendors import VENDORS
+from llm_rest.vendors import DIALECTS, VENDORS
 
 Plain = dict[str, Any]
 
@@ -35,6 +38,8 @@ class Row:
     models: tuple[str, ...]
     history: str
     """The field of a request that grows from turn to turn."""
+    replay: Callable[[Plain], list[Any]]
+    """What a client adds to the history for an answer it got."""
     requests: tuple[Plain, ...]
     answers: tuple[Plain, ...]
     events: tuple[Plain, ...]
@@ -47,6 +52,7 @@ ROWS: dict[str, Row] = {
     "openai_responses": Row(
         models=("gpt-5.2", "gpt-4.1"),
         history="input",
+        replay=lambda answer: answer["output"],
         requests=(
             {
                 "model": "gpt-5.2",
@@ -208,6 +214,7 @@ ROWS: dict[str, Row] = {
     "openai_chat": Row(
         models=("gpt-5.2", "gpt-4.1"),
         history="messages",
+        replay=lambda answer: [answer["choices"][0]["message"]],
         requests=(
             {
                 "model": "gpt-5.2",
@@ -352,6 +359,7 @@ ROWS: dict[str, Row] = {
     "anthropic_messages": Row(
         models=("claude-sonnet-4-5", "claude-opus-4-8", "claude-sonnet-5-5", "claude-haiku-4-5"),
         history="messages",
+        replay=lambda answer: [{"role": "assistant", "content": answer["content"]}],
         requests=(
             {
                 "model": "claude-sonnet-4-5",
@@ -377,7 +385,12 @@ ROWS: dict[str, Row] = {
                         "role": "assistant",
                         "content": [
                             {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
-                            {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Oslo in Norway"}},
+                            {
+                                "type": "tool_use",
+                                "id": "toolu_1",
+                                "name": "get_weather",
+                                "input": {"city": "Oslo in Norway"},
+                            },
                         ],
                     },
                     {
@@ -525,15 +538,21 @@ ROWS: dict[str, Row] = {
 }
 
 
-def dialects(wire: str) -> list[Any]:
-    """The facts of every vendor that speaks a wire, each once."""
-    found = [surface.dialect for row in VENDORS.values() for surface in row.surfaces if surface.wire == wire]
-    kinds = {"openai_responses": ResponsesDialect, "openai_chat": ChatDialect, "anthropic_messages": MessagesDialect}
-    unique: list[Any] = [kinds[wire]()]
-    for dialect in found:
-        if dialect is not None and dialect not in unique:
-            unique.append(dialect)
+@cache
+def dialects(wire: str) -> dict[str, Any]:
+    """The facts of every vendor that speaks a wire, by the name of the first vendor that has them."""
+    unique: dict[str, Any] = {"default": DIALECTS[wire]()}
+    for vendor in VENDORS.values():
+        for surface in vendor.surfaces:
+            known = surface.dialect in unique.values()
+            if surface.wire == wire and surface.dialect is not None and not known:
+                unique[vendor.name] = surface.dialect
     return unique
+
+
+def vendors(wire: str) -> st.SearchStrategy[str]:
+    """The names under which `dialects` has facts; a failing example shows one of them."""
+    return st.sampled_from(list(dialects(wire)))
 
 
 @cache

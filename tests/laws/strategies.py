@@ -203,16 +203,21 @@ FOREIGN_THOUGHTS: S[Reasoning] = st.builds(
     content=maybe(st.builds(ReasoningText, text=TEXTS).map(lambda part: [part])),
     encrypted_content=maybe(st.sampled_from(["gAAAA-somebody", "llm_rest.1.another_wire.somebody.e30"])),
     id=maybe(st.just("rs_1")),
-)
-HOSTED: S[AnyItem] = st.sampled_from(
+).filter(lambda item: bool(item.summary or item.content or item.encrypted_content))
+RECORDS: S[AnyItem] = st.sampled_from(
     [
         WebSearchCall(id="ws_1", status="completed", action=Search(query="oslo")),
         CodeInterpreterCall(id="ci_1", status="completed", code="1+1", container_id="c1", outputs=None),
         McpCall(id="mcp_1", server_label="docs", name="find", arguments="{}", output="found"),
-        ItemReference(id="msg_9"),
         Compaction(encrypted_content="gAAAA-compacted"),
-        AdditionalTools(role="developer", tools=[FunctionTool(name="late")]),
         Unknown({"type": "vendor:item", "x": 1}),
+        with_extras(Message(role="assistant", content="extended"), {"x_new": {"a": [1]}}),
+    ]
+)
+INPUT_ONLY: S[AnyItem] = st.sampled_from(
+    [
+        ItemReference(id="msg_9"),
+        AdditionalTools(role="developer", tools=[FunctionTool(name="late")]),
         with_extras(Message(role="user", content="extended"), {"x_new": {"a": [1]}}),
     ]
 )
@@ -254,7 +259,7 @@ def turns(
         items.append(draw(SYSTEM_MESSAGES))
     for _ in range(draw(st.integers(0, 2))):
         if rich and draw(st.booleans()):
-            items.append(draw(FOREIGN_THOUGHTS | HOSTED))
+            items.append(draw(FOREIGN_THOUGHTS | RECORDS | INPUT_ONLY))
         if draw(st.booleans()):
             items.append(draw(RICH_SPEECH if rich else PLAIN_SPEECH))
         items.extend(draw(calls(used, rich=rich)))
@@ -349,7 +354,7 @@ STOPS = TEXTS | st.lists(TEXTS, min_size=1, max_size=4)
 
 RICH_OPTIONS: dict[str, S[Any]] = {
     "stream": st.booleans(),
-    "stream_options": st.just(StreamOptions(include_obfuscation=False)),
+    "stream_options": st.builds(StreamOptions, include_obfuscation=st.booleans()),
     "max_output_tokens": st.sampled_from([1, 16, 1000, 2000, 100_000]),
     "max_tool_calls": st.integers(1, 3),
     "temperature": st.sampled_from([0, 0.5, 1, 1.5, 2]),
@@ -414,12 +419,17 @@ def requests(
         items.insert(0, draw(SYSTEM_MESSAGES))
     options = RICH_OPTIONS if rich else PLAIN_OPTIONS
     names = draw(st.lists(st.sampled_from(sorted(options)), unique=True, max_size=12 if rich else 3))
+    chosen: dict[str, Any] = {name: draw(options[name]) for name in names}
+    if not rich:  # where a wire must have a limit and finds none, it takes the model's
+        chosen.setdefault("max_output_tokens", 1000)
+    if "stream_options" in chosen:
+        chosen["stream"] = True
     return Request(
         model=draw(st.sampled_from(models)),
         input=draw(TEXTS) if draw(st.integers(0, 9)) == 0 else items,
         instructions=draw(maybe(TEXTS | BLANK if rich else TEXTS)),
         tools=draw(maybe(RICH_TOOLS)) if rich else draw(PLAIN_TOOLS),
-        **{name: draw(options[name]) for name in names},
+        **chosen,
     )
 
 
@@ -436,7 +446,7 @@ def usages(draw: st.DrawFn, *, rich: bool = False) -> Usage:
         input_tokens=into,
         output_tokens=out,
         total_tokens=into + out,
-        input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=written or UNSET),
+        input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=written),
         output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
         leftovers=draw(LEFTOVERS) if rich else UNSET,
     )
@@ -462,7 +472,7 @@ def responses(
     """An answer: perhaps thoughts, then text, calls, or both."""
     output: list[AnyItem] = list(draw(st.sampled_from(thoughts))) if thoughts and draw(st.booleans()) else []
     if rich:
-        output.extend(draw(st.lists(FOREIGN_THOUGHTS | HOSTED, max_size=2)))
+        output.extend(draw(st.lists(FOREIGN_THOUGHTS | RECORDS, max_size=2)))
     if not output or draw(st.booleans()):
         output.append(draw(RICH_SPEECH if rich else PLAIN_SPEECH))
     used = call_ids(output)

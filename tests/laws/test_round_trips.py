@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from llm_rest import wires
 from tests.laws.canonical import canonical_document
-from tests.laws.harness import every_wire, request_trip, response_trip
-from tests.laws.rows import ROWS, dialects, thoughts
+from tests.laws.harness import Trip, every_wire, request_trip, response_trip
+from tests.laws.rows import ROWS, dialects, thoughts, vendors
 from tests.laws.strategies import requests, responses
 from tests.support.documents import canonical, differences
 from tests.support.facts import unaccounted
@@ -23,7 +24,21 @@ def test_every_wire_has_a_row() -> None:
 
 
 def same(before: Any, after: Any, name: str) -> list[str]:
-    return list(differences(canonical_document(before, name), canonical_document(after, name)))
+    one, other = canonical_document(before, name), canonical_document(after, name)
+    for document in (one, other):
+        for field in ("input", "output"):
+            if isinstance(document.get(field), list):
+                document[field] = [item for item in document[field] if item is not None]
+    return list(differences(one, other))
+
+
+MESSAGE = ('.type: "message"', '.role: "assistant"', '.role: "user"')
+"""That something is a message is known by what it says, which is compared."""
+
+
+def missing(before: Any, trip: Trip, name: str) -> list[str]:
+    one, other = (canonical_document(model, name, moved=False) for model in (before, trip.back))
+    return [leaf for leaf in unaccounted(one, other, trip.lost) if not leaf.endswith(MESSAGE)]
 
 
 @every_wire
@@ -32,7 +47,7 @@ def test_a_request_that_loses_nothing_comes_back(name: str) -> None:
 
     @given(st.data())
     def law(data: st.DataObject) -> None:
-        dialect = data.draw(st.sampled_from(dialects(name)))
+        dialect = dialects(name)[data.draw(vendors(name))]
         request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer)))
         trip = request_trip(name, request, dialect)
         lossless[not trip.lost] += 1
@@ -47,30 +62,30 @@ def test_a_request_that_loses_nothing_comes_back(name: str) -> None:
 @given(data=st.data())
 def test_what_does_not_come_back_of_a_request_is_a_loss(name: str, data: st.DataObject) -> None:
     """BUGS 4, 87 and 90"""
-    dialect = data.draw(st.sampled_from(dialects(name)))
+    dialect = dialects(name)[data.draw(vendors(name))]
     request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
     trip = request_trip(name, request, dialect)
-    before, after = canonical_document(request, name), canonical_document(trip.back, name)
-    assert unaccounted(before, after, trip.lost) == []
+    assert missing(request, trip, name) == []
 
 
 @every_wire
 @given(data=st.data())
 def test_a_request_goes_the_same_way_a_second_time(name: str, data: st.DataObject) -> None:
     wire = wires.load(name)
-    dialect = data.draw(st.sampled_from(dialects(name)))
+    dialect = dialects(name)[data.draw(vendors(name))]
     request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
     trip = request_trip(name, request, dialect)
     again, _ = wire.encode_request(trip.back, dialect=dialect)
-    assert list(differences(msgspec.json.decode(trip.document), msgspec.json.decode(msgspec.json.encode(again)))) == []
+    assert list(differences(json.loads(trip.document), json.loads(msgspec.json.encode(again)))) == []
 
 
 @every_wire
 @given(data=st.data())
 def test_what_a_wire_wrote_it_reads_without_a_loss(name: str, data: st.DataObject) -> None:
-    dialect = data.draw(st.sampled_from(dialects(name)))
+    dialect = dialects(name)[data.draw(vendors(name))]
     request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
-    assert request_trip(name, request, dialect).lost_back == []
+    # A call that was malformed before is still told to be.
+    assert [loss for loss in request_trip(name, request, dialect).lost_back if loss.kind != "changed"] == []
 
 
 @every_wire
@@ -79,7 +94,7 @@ def test_a_response_that_loses_nothing_comes_back(name: str) -> None:
 
     @given(st.data())
     def law(data: st.DataObject) -> None:
-        dialect = data.draw(st.sampled_from(dialects(name)))
+        dialect = dialects(name)[data.draw(vendors(name))]
         response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer)))
         trip = response_trip(name, response, dialect)
         lossless[not trip.lost] += 1
@@ -93,22 +108,21 @@ def test_a_response_that_loses_nothing_comes_back(name: str) -> None:
 @every_wire
 @given(data=st.data())
 def test_what_does_not_come_back_of_a_response_is_a_loss(name: str, data: st.DataObject) -> None:
-    dialect = data.draw(st.sampled_from(dialects(name)))
+    dialect = dialects(name)[data.draw(vendors(name))]
     response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
     trip = response_trip(name, response, dialect)
-    before, after = canonical_document(response, name), canonical_document(trip.back, name)
-    assert unaccounted(before, after, trip.lost) == []
+    assert missing(response, trip, name) == []
 
 
 @every_wire
 @given(data=st.data())
 def test_a_response_goes_the_same_way_a_second_time(name: str, data: st.DataObject) -> None:
     wire = wires.load(name)
-    dialect = data.draw(st.sampled_from(dialects(name)))
+    dialect = dialects(name)[data.draw(vendors(name))]
     response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
     trip = response_trip(name, response, dialect)
     again, _ = wire.encode_response(trip.back, dialect=dialect)
-    assert list(differences(msgspec.json.decode(trip.document), msgspec.json.decode(msgspec.json.encode(again)))) == []
+    assert list(differences(json.loads(trip.document), json.loads(msgspec.json.encode(again)))) == []
 
 
 def test_canonical_text_is_exact() -> None:

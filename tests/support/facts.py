@@ -6,6 +6,7 @@ that is missing on the other side must stand under (or over) the path of some lo
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -27,9 +28,13 @@ class Leaf(NamedTuple):
     value: str
 
 
+MOVED = {("input.[]", "null"), ("output.[]", "null")}
+"""What stands where an item stood that is compared elsewhere, or says nothing."""
+
+
 def plain(model: Any) -> Any:
     """A struct as the JSON it encodes to."""
-    return msgspec.json.decode(msgspec.json.encode(model))
+    return json.loads(msgspec.json.encode(model))  # which takes numbers beyond floats, unlike msgspec
 
 
 def leaves(document: Any, steps: Steps = ()) -> Iterator[Leaf]:
@@ -64,18 +69,26 @@ def place_of(loss: Loss) -> Steps:
     return steps[:-1] if loss.kind in ("emulated", "withheld") and len(steps) > 1 else steps
 
 
+def _places(steps: Steps, before: Any) -> list[Steps]:
+    """Where a loss explains what is missing: also where the equivalences moved what it names."""
+    items = before.get(steps[0]) if steps else None
+    moved = len(steps) > 1 and isinstance(items, list) and int(steps[1]) < len(items) and items[int(steps[1])] is None
+    return [steps, ("preamble",)] if moved or steps == ("instructions",) else [steps]
+
+
 def unaccounted(before: Any, after: Any, losses: Iterable[Loss]) -> list[str]:
     """The leaves of `before` that `after` lacks and that no loss names."""
-    named = [place_of(loss) for loss in losses]
+    named = [steps for loss in losses for steps in _places(place_of(loss), before)]
     returned = Counter((leaf.kind, leaf.value) for leaf in leaves(after))
     sent: dict[tuple[str, str], list[Leaf]] = defaultdict(list)
     for leaf in leaves(before):
-        sent[leaf.kind, leaf.value].append(leaf)
+        if leaf[1:] not in MOVED:
+            sent[leaf.kind, leaf.value].append(leaf)
     missing: list[str] = []
     for key, group in sent.items():
         short = len(group) - returned[key]
         silent = [leaf for leaf in group if not any(related(leaf.steps, steps) for steps in named)]
         # Of equal leaves it cannot be told which one is missing: those that a loss names are given the blame first.
-        for leaf in silent[: short - (len(group) - len(silent))] if short > len(group) - len(silent) else []:
-            missing.append(f"{'.'.join(leaf.steps)}: {leaf.value[:120]}")
+        named_ones = len(group) - len(silent)
+        missing += [f"{'.'.join(leaf.steps)}: {leaf.value[:120]}" for leaf in silent[: max(0, short - named_ones)]]
     return missing

@@ -539,7 +539,11 @@ class GeminiModel(Struct, frozen=True, kw_only=True):
     levels: tuple[str, ...] = ("minimal", "low", "medium", "high", "xhigh")
     """The efforts that can be asked for by name, from little to much."""
     budgets: tuple[int, int] | None = None
-    """The fewest and the most tokens to think with, for models that are told a number; 0 turns thinking off."""
+    """The fewest and the most tokens to think with, for models that are told a number."""
+    always_thinks: bool = True
+    """Thinking cannot be turned off."""
+    prefill: bool = False
+    """Takes a conversation that ends with the beginning of the answer."""
     sampling: bool = False
     """Takes `temperature`, `topP` and `topK`."""
     penalties: bool = False
@@ -560,6 +564,8 @@ class GeminiModel(Struct, frozen=True, kw_only=True):
 
 _GEMINI_OLD = GeminiModel(
     levels=(),
+    always_thinks=False,
+    prefill=True,
     sampling=True,
     penalties=True,
     signs_calls=False,
@@ -568,8 +574,8 @@ _GEMINI_OLD = GeminiModel(
     media_resolution=False,
     external_urls=False,
 )
-_GEMINI_2_5 = replace(_GEMINI_OLD, budgets=(0, 24_576), penalties=False, external_urls=True)
-_GEMINI_3 = GeminiModel(levels=("minimal", "low", "medium", "high"), sampling=True)
+_GEMINI_2_5 = replace(_GEMINI_OLD, budgets=(1, 24_576), penalties=False, external_urls=True)
+_GEMINI_3 = GeminiModel(levels=("minimal", "low", "medium", "high"), sampling=True, prefill=True)
 _GEMINI_3_NO_MINIMAL = replace(_GEMINI_3, levels=("low", "medium", "high"))
 
 GEMINI_MODELS: dict[str, GeminiModel] = {
@@ -577,7 +583,7 @@ GEMINI_MODELS: dict[str, GeminiModel] = {
     "gemini-1.5": _GEMINI_OLD,
     "gemini-2.0": _GEMINI_OLD,
     "gemini-2.5": _GEMINI_2_5,
-    "gemini-2.5-pro": replace(_GEMINI_2_5, budgets=(128, 32_768)),
+    "gemini-2.5-pro": replace(_GEMINI_2_5, budgets=(128, 32_768), always_thinks=True),
     "gemini-2.5-flash-lite": replace(_GEMINI_2_5, budgets=(512, 24_576)),
     "gemini-2.5-flash-image": replace(_GEMINI_2_5, budgets=None, draws=True),
     "gemini-3": _GEMINI_3_NO_MINIMAL,
@@ -587,10 +593,10 @@ GEMINI_MODELS: dict[str, GeminiModel] = {
     "gemini-3.1-flash-lite": _GEMINI_3,
     "gemini-3.1-flash-image": replace(_GEMINI_3_NO_MINIMAL, draws=True),
     "gemini-3.5": _GEMINI_3,
-    "gemini-3.5-flash-lite": replace(_GEMINI_3, sampling=False),
-    "gemini-3.6": replace(_GEMINI_3, sampling=False),
-    "gemini-3.7": replace(_GEMINI_3_NO_MINIMAL, sampling=False),
-    "gemini-3.8": replace(_GEMINI_3_NO_MINIMAL, sampling=False),
+    "gemini-3.5-flash-lite": replace(_GEMINI_3, sampling=False, prefill=False),
+    "gemini-3.6": replace(_GEMINI_3, sampling=False, prefill=False),
+    "gemini-3.7": replace(_GEMINI_3_NO_MINIMAL, sampling=False, prefill=False),
+    "gemini-3.8": replace(_GEMINI_3_NO_MINIMAL, sampling=False, prefill=False),
     "gemini": GeminiModel(),
     "gemma": replace(_GEMINI_OLD, penalties=False),
 }

@@ -8,7 +8,7 @@ holds a secret in the clear: keys are wrapped before they get here and unwrapped
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -23,7 +23,7 @@ from .auth import Secret, checked_headers
 from .errors import Attempt, ConfigError, LLMError, Refusal, Truncated
 from .observers import Listener, RequestEnd, RequestStart, tell
 from .on_loss import Site, settle
-from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, to_request
+from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, surrogates_in, to_request
 from .reply import Reply, Told, reply
 from .responses.request import Request
 from .transport import HttpRequest, Timeouts, is_duration
@@ -100,16 +100,14 @@ def url_of(base_url: str, route: Route) -> str:
     return f"{base_url}{route.path}?{urlencode(route.query, doseq=True)}" if route.query else base_url + route.path
 
 
-def body_of(document: Any) -> bytes:
-    """A wire's document as bytes. Raises `ConfigError` for what JSON cannot carry."""
+def encoded(encode: Callable[..., tuple[Any, list[Loss]]], request: Request, dialect: Any) -> tuple[bytes, list[Loss]]:
+    """The request as a wire's bytes, and what the wire could not carry. Raises `ConfigError` for what is no character."""
     try:
-        return _encoder.encode(document)
-    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
-        reason = str(problem)
-    raise ConfigError(f"the request cannot be written as JSON: {reason}")
-
-
-# --- the steps strung together --------------------------------------------------------------------------------------
+        body, lost = encode(request, dialect=dialect)
+        return _encoder.encode(body), lost
+    except UnicodeEncodeError:
+        error = surrogates_in(request)
+    raise error
 
 
 class Caller:
@@ -244,12 +242,12 @@ class Caller:
     async def generate(self, input: Input | None, options: dict[str, Any], site: Site) -> Reply:
         """The reply of the model. Raises an `LLMError` for anything else."""
         target, settings, request, lost = self.prepare(input, options)
-        body, more = target.wire.encode_request(request, dialect=target.dialect)
+        body, more = encoded(target.wire.encode_request, request, target.dialect)
         lost += more
         if lost:
             settle(lost, settings.on_loss, site, who=target.provider)
         route = target.wire.route(request, dialect=target.dialect)
-        sent = await self.send(target, settings, route, body_of(body))
+        sent = await self.send(target, settings, route, body)
         return self.succeeded(target, self.replied(target, settings, sent, request, lost, site), sent.headers)
 
     def succeeded(self, target: Target, found: Reply, headers: Mapping[str, str | Secret] = {}) -> Reply:

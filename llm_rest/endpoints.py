@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from .answers import document_of
-from .call import body_of
+from .call import encoded
 from .errors import ConfigError, NotFound, TimeoutError_
 from .on_loss import Site, settle
 from .reply import Reply
@@ -53,9 +53,9 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     """How many tokens the vendor counts in this input."""
     target, settings, request, _ = caller.prepare(input, options)
     encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
-    body, lost = encode(request, dialect=target.dialect)
+    body, lost = encoded(encode, request, target.dialect)
     settle(lost, settings.on_loss, site, who=target.provider)
-    sent = await caller.send(target, settings, route(request, dialect=target.dialect), body_of(body))
+    sent = await caller.send(target, settings, route(request, dialect=target.dialect), body)
     counted: int = document_of(target, sent, decoder).input_tokens
     return counted
 
@@ -66,9 +66,9 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
     encode, route, decoder, decode = _described(
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
     )
-    body, more = encode(request, dialect=target.dialect)
+    body, more = encoded(encode, request, target.dialect)
     settle(lost + more, settings.on_loss, site, who=target.provider)
-    sent = await caller.send(target, settings, route(request, dialect=target.dialect), body_of(body))
+    sent = await caller.send(target, settings, route(request, dialect=target.dialect), body)
     compacted: CompactedResponse
     compacted, more = decode(document_of(target, sent, decoder), dialect=target.dialect)
     settle(more, settings.on_loss, site, who=target.provider, reply=compacted)

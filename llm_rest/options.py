@@ -160,16 +160,9 @@ def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
         document = replace(input, **fields) if fields else input
     elif input is not None:
         fields["input"] = _items(input)
-    if document is fields and fields.keys() <= _TEXTS and all(type(v) is str and v.isascii() for v in fields.values()):
-        request = Request(**fields)
-    else:
-        request = _decoded(document)
+    request = _checked(document)
     _refuse_empty(request)
     return request
-
-
-_TEXTS = frozenset({"model", "input", "instructions"})
-"""The fields of the plainest request, in which nothing can be wrong."""
 
 
 def _items(input: Any) -> Any:
@@ -190,19 +183,46 @@ def _typed(item: Any) -> Any:
     return {"type": "message", **cast("Plain", item)}
 
 
-def _decoded(document: Any) -> Request:
-    # To JSON and back is the fastest way to check everything, and gives structs that share nothing with the caller's.
+def _checked(document: Any) -> Request:
+    """The document as a request that shares no struct, list or dict with the caller's."""
     try:
-        raw = _encoder.encode(document)
-        # What is not a number becomes null in JSON, so only a document with a null in it has to be looked through.
-        fault = _fault(document, "") if b"null" in raw else None
-        if fault is None:
-            return REQUEST.decode(raw)
+        plain = msgspec.to_builtins(document, str_keys=True)
+        if not _has_odd_number(plain):
+            return _converted(plain)
+        fault = _fault(document, "")
     except DecodeError as problem:
         fault = problem.message.removeprefix("$").lstrip(".")
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         fault = _fault(document, "") or f"input or an option cannot be written as JSON: {problem}"
-    raise ConfigError(fault)
+    raise ConfigError(fault or "the request cannot be written as JSON")
+
+
+def _converted(plain: Any) -> Request:
+    try:
+        return msgspec.convert(plain, Request)
+    except msgspec.ValidationError:
+        # Kinds and fields that are not known, and older spellings: the decoder keeps and reads those.
+        return REQUEST.decode(_encoder.encode(plain))
+
+
+def _has_odd_number(plain: Any) -> bool:
+    """Whether plain values hold a number that is none; JSON would make it null without a word."""
+    waiting: list[Any] = [plain]
+    while waiting:
+        value = waiting.pop()
+        inside: Iterable[Any] = cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
+        for inner in inside:
+            if isinstance(inner, float):
+                if not isfinite(inner):
+                    return True
+            elif isinstance(inner, dict | list):
+                waiting.append(cast("Any", inner))
+    return False
+
+
+def surrogates_in(request: Request) -> ConfigError:
+    """The error that names where a request holds what UTF-8 cannot spell."""
+    return ConfigError(_fault(request, "") or "the request holds half of a surrogate pair, which is no character")
 
 
 def _refuse_empty(request: Request) -> None:

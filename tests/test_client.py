@@ -334,6 +334,10 @@ async def test_a_missing_key_names_the_variable_to_set(new_client: NewClient, mo
         ({"max_output_tokens": 1.5}, "max_output_tokens"),
         ({"metadata": {"a": "\ud800"}}, "metadata.a"),
         ({"input": "a\udc00"}, "input"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_text", "text": "\ud83d"}]}]},
+            r"input\[0\].content\[0\].text: .*surrogate",
+        ),
         ({"input": ""}, "empty"),
         ({"input": " \n"}, "empty"),
         ({"input": []}, "empty"),

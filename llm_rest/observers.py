@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -40,7 +40,7 @@ def listeners(on_event: Listener | Iterable[Listener] | None) -> tuple[Listener,
     """The listeners as a tuple. Raises `ConfigError` for what cannot be called."""
     if on_event is None:
         return ()
-    found = tuple(on_event) if isinstance(on_event, Iterable) else (on_event,)
+    found = tuple(cast("Any", on_event)) if isinstance(on_event, Iterable) else (on_event,)
     for listener in found:
         if not callable(listener):
             raise ConfigError(f"on_event= takes a function or several, not a {type(listener).__name__}")

@@ -305,14 +305,13 @@ async def test_the_key_is_shown_nowhere(
             call["temperature"] = "hot"
     heard: list[Any] = []
     async with new_client(on_event=heard.append, **made) as llm:
-        try:
+        with pytest.raises(LLMError) as caught:
             await llm.generate("Hi", **call)
-        except LLMError as error:
-            raised = error
         inner = getattr(llm, "_inner", llm)
         assert secret not in repr(inner) + str(inner) + repr(deep(inner))
         with pytest.raises(TypeError, match="key"):
             pickle.dumps(inner)
+    raised = caught.value
     assert secret not in shown_everywhere(raised)
     assert secret not in caplog.text + repr(heard)
     assert copy.copy(raised).kind == raised.kind

@@ -368,13 +368,11 @@ async def test_a_deadline_holds_for_a_client_of_the_callers(
 
 async def test_no_frame_of_an_error_shows_the_key(new_transport: NewTransport) -> None:
     """BUGS 84."""
-    try:
+    with pytest.raises(ConnectError) as caught:
         await exchange(new_transport, nobody())
-    except ConnectError as error:
-        caught = error
-    assert caught.__cause__ is None
-    assert caught.__context__ is None
-    frame = caught.__traceback__
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    frame = caught.value.__traceback__
     assert frame is not None
     while frame is not None:
         assert KEY not in repr(frame.tb_frame.f_locals)

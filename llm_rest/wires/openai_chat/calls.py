@@ -19,7 +19,7 @@ from ...responses.repair import derived_call_id, repair_call
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Opt, extras, given
 from . import types
-from .left import absent, put_back, sent, unspelled
+from .left import absent, notes, put_back, sent, unspelled
 from .types import Json
 
 if TYPE_CHECKING:
@@ -81,31 +81,38 @@ def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
 
 
-def encode_call(item: Call, dialect: ChatDialect, path: str, lost: Losses, *, answer: bool = False) -> types.ToolCall:
-    """The call as this wire spells it. In an `answer` its id goes to a client, which takes any."""
-    name, call_id = item.name, item.call_id if answer else fit_call_id(item.call_id, dialect)
-    if call_id != item.call_id:
-        lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
-    if given(item.namespace):
-        lost.emulated(f"{path}.namespace", f"a namespace, sent as the beginning of the name {item.namespace}__{name}")
-        name = qualified(name, item.namespace)
-    if given(item.caller) and not isinstance(item.caller, Direct):
-        lost.dropped(f"{path}.caller", "which program made the call")
-    if item.async_:
-        lost.dropped(f"{path}.async", "that the call runs in the background")
+def encode_call(item: Call, dialect: ChatDialect, i: int, lost: Losses, *, answer: bool = False) -> types.ToolCall:
+    """The call at place `i` as this wire spells it. In an `answer` its id goes to a client, which takes any."""
+    call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
+    name = qualified(item.name, item.namespace)
+    if call_id != item.call_id or item.namespace or item.caller or item.async_:
+        _report(item, call_id, f"output[{i}]" if answer else f"input[{i}]", lost)
     if isinstance(item, FunctionCall):
         body = types.FunctionBody(name=name, arguments=item.arguments)
         return types.ToolCall(id=call_id, type="function", function=body)
     if dialect.custom_tools:
         return types.ToolCall(id=call_id, type="custom", custom=types.CustomBody(name=name, input=item.input))
-    lost.emulated(path, "a call with free text, sent as a function with one text")
+    lost.emulated(
+        f"output[{i}]" if answer else f"input[{i}]", "a call with free text, sent as a function with one text"
+    )
     text = msgspec.json.encode({"input": item.input}).decode()
     return types.ToolCall(id=call_id, type="function", function=types.FunctionBody(name=name, arguments=text))
 
 
+def _report(item: Call, call_id: str, path: str, lost: Losses) -> None:
+    if call_id != item.call_id:
+        lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
+    if given(item.namespace):
+        lost.emulated(f"{path}.namespace", f"a namespace, sent as the beginning of the name {item.namespace}__*")
+    if given(item.caller) and not isinstance(item.caller, Direct):
+        lost.dropped(f"{path}.caller", "which program made the call")
+    if item.async_:
+        lost.dropped(f"{path}.async", "that the call runs in the background")
+
+
 def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
     """The call written as its document had it; `left` is what `decode_call` kept."""
-    spelling: Json = left.get(SPELLING, {})
+    spelling = notes(left)
     if "id" in spelling:
         call.id = absent(spelling["id"])
     if "type" in spelling:

@@ -6,7 +6,7 @@ Follows the Chat Completions reference and those of Perplexity and OpenRouter (r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,6 +14,7 @@ from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, UrlCitation
 from ...unknown import Unknown, given
 from .content import FOREIGN
+from .left import as_list, is_object, notes
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
     from ...losses import Losses
 
 _FIELDS = ("url", "title", "start_index", "end_index")
-
-
-def is_object(value: Any) -> TypeGuard[Json]:
-    """Whether a JSON value is an object."""
-    return isinstance(value, dict)
-
-
-def as_list(value: Any) -> list[Any]:
-    """A JSON value where it is a list; empty otherwise."""
-    return cast("Any", value) if isinstance(value, list) else []
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -98,7 +89,7 @@ def encode_annotations(annotations: Iterable[AnyAnnotation], offset: int, path: 
                 encoded.append(kept)
             case UrlCitation():
                 left = own(annotation.leftovers, WIRE)
-                if SPELLING not in left:
+                if not notes(left):
                     encoded.append({"type": "url_citation", "url_citation": {**_place(annotation, offset), **left}})
             case _:
                 lost.dropped(f"{path}.annotations[{j}]", "a source that this wire has no field for")

@@ -7,9 +7,10 @@ reads all fields in question at once and compares them with nothing.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...responses.leftovers import SPELLING
 from ...unknown import Model, base, extras, with_extras
@@ -24,6 +25,21 @@ S = TypeVar("S", bound=Model)
 
 ABSENT: Json = {"absent": True}
 """How a leftover says that a field was not there, which null would not."""
+
+
+def is_object(value: Any) -> TypeGuard[Json]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def as_object(value: Any) -> Json:
+    """A JSON value where it is an object; empty otherwise. A leftover may have come from anywhere."""
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """A JSON value where it is a list; empty otherwise."""
+    return cast("Any", value) if isinstance(value, list) else []
 
 
 def absent(value: Any) -> Any:
@@ -56,9 +72,21 @@ class Rest:
             if values == self._nothing
             else {name: each for name, each in zip(self._names, values, strict=False) if each is not UNSET}
         )
-        if type(value) is not self._model:
-            found.update(extras(value))
+        if type(value) is not self._model and (unknown := extras(value)):
+            found.update(unknown)
         return found
+
+
+def notes(left: Json) -> Json:
+    """How the document was written, of a leftover that may have come from anywhere."""
+    return as_object(left.get(SPELLING))
+
+
+def noting(left: Json) -> Json:
+    """Where to note how the document is written."""
+    if not isinstance(left.get(SPELLING), dict):
+        left[SPELLING] = {}
+    return cast("Json", left[SPELLING])
 
 
 def unspelled(left: Json) -> Json:
@@ -75,7 +103,7 @@ def put_back(model: S, fields: Json) -> S:
         elif (inner := getattr(model, name)) is UNSET:
             setattr(model, name, value)
         elif isinstance(inner, Model) and isinstance(value, dict):
-            setattr(model, name, put_back(inner, cast("Json", value)))
+            setattr(model, name, put_back(replace(inner), cast("Json", value)))
     return with_extras(model, {**extras(model), **unknown}) if unknown else model
 
 

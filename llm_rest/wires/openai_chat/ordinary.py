@@ -7,16 +7,27 @@ changing this file, know that both ways have to give the same response (`tests/w
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from types import GenericAlias
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from ...responses.items import AnyItem, FunctionCall, Message
 from ...responses.leftovers import SPELLING
-from ...responses.parts import OutputText
+from ...responses.parts import ContentPart, OutputText
 from ...unknown import Decoder, Model, ModelMeta
-from .types import Answer, Choice, Completion, FunctionBody, Json, ToolCall, Usage
+from .types import (
+    Answer,
+    Choice,
+    Completion,
+    CompletionDetails,
+    FunctionBody,
+    Json,
+    PromptDetails,
+    ToolCall,
+    Usage,
+)
 
 CHOICE = "choices[0]"
 MESSAGE = "choices[0].message"
@@ -41,9 +52,20 @@ _Answer = _only(
     role=Literal["assistant"],
     content=str | None,
     refusal=None | UnsetType,
-    tool_calls=list[_Call] | UnsetType,
+    tool_calls=GenericAlias(list, (_Call,)) | UnsetType,
     annotations=Annotated[list[Any], Meta(max_length=0)] | UnsetType,
 )
+_Count = Annotated[int, Meta(gt=0)]
+OrdinaryUsage = _only(
+    Usage,
+    prompt_tokens=_Count,
+    completion_tokens=_Count,
+    total_tokens=_Count,
+    prompt_tokens_details=PromptDetails | UnsetType,
+    completion_tokens_details=CompletionDetails | UnsetType,
+)
+"""Counts that need nothing but other names, where they come without details."""
+
 _Choice = _only(
     Choice,
     index=Literal[0],
@@ -57,8 +79,8 @@ Ordinary: type[Completion] = _only(
     object=Literal["chat.completion"],
     created=int,
     model=str,
-    choices=Annotated[list[_Choice], Meta(min_length=1, max_length=1)],
-    usage=Usage | UnsetType,
+    choices=GenericAlias(list, (_Choice,)),
+    usage=OrdinaryUsage | UnsetType,
     service_tier=str | None | UnsetType,
     system_fingerprint=str | None | UnsetType,
 )
@@ -86,23 +108,27 @@ RESPONSE: Decoder[Completion] = _OrdinaryFirst()
 
 
 def read(body: Completion) -> tuple[list[AnyItem], Json] | None:
-    """The items of an ordinary answer and what it leaves; `None` for any other."""
-    if type(body) is not Ordinary:
+    """The items of an ordinary answer, complete, and what it leaves; `None` for any other."""
+    if type(body) is not Ordinary or len(body.choices) != 1:
         return None
+    # Everything below has been checked by the decoder, which a type checker cannot know.
     choice = body.choices[0]
-    said = cast("Answer", choice.message)
-    content = cast("str | None", said.content)
+    said: Any = choice.message
     output: list[AnyItem] = []
-    if content:
-        output.append(Message(role="assistant", content=[OutputText(text=content, annotations=[])]))
-    seen: set[str] = {"null"}
-    for call in said.tool_calls or ():
-        function = cast("FunctionBody", call.function)
-        call_id, arguments = cast("str", call.id), cast("str", function.arguments)
-        if call_id in seen or arguments == "null":
-            return None
-        seen.add(call_id)
-        output.append(FunctionCall(call_id=call_id, name=cast("str", function.name), arguments=arguments))
+    if said.content:
+        parts: list[ContentPart] = [OutputText(text=said.content, annotations=[])]
+        output.append(Message(id=f"msg_{body.id}_0", status="completed", role="assistant", content=parts))
+    if said.tool_calls:
+        seen = {"null"}
+        for call in said.tool_calls:
+            call_id: str = call.id
+            function = call.function
+            if call_id in seen or function.arguments == "null":
+                return None
+            seen.add(call_id)
+            item_id = f"fc_{body.id}_{len(output)}"
+            name, arguments = function.name, function.arguments
+            output.append(FunctionCall(id=item_id, status="completed", call_id=call_id, name=name, arguments=arguments))
     return output, _left(body, choice, said)
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Place = Literal["reasoning_content", "reasoning", "reasoning_details", "thinking", "think"]
 
+TEXT_PLACES: tuple[Place, Place] = ("reasoning_content", "reasoning")
+"""The fields of a message that hold reasoning as a bare text."""
+
 OURS = "llm_rest"
 """The format of the `reasoning_details` in which we show state of other issuers to clients, who hand it back."""
 
@@ -121,7 +124,7 @@ def decode_thoughts(said: Spoken, dialect: ChatDialect) -> Thoughts:
         places.append("reasoning_details")
     elif details is not UNSET:
         left["reasoning_details"] = details
-    for place in ("reasoning_content", "reasoning"):
+    for place in TEXT_PLACES:
         text: str | None | Any = getattr(said, place)
         if text is UNSET:
             continue

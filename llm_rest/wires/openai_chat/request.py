@@ -26,7 +26,7 @@ from .. import Route
 from . import types
 from .choice import decode_choice, encode_choice
 from .formats import decode_format, encode_format
-from .left import absent, put_back, sent
+from .left import ABSENT, absent, as_object, is_object, notes, put_back, sent, unspelled
 from .messages import decode_messages, encode_messages
 from .search import decode_search, encode_search
 from .tools import decode_functions, decode_tools, encode_tools
@@ -117,7 +117,7 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     """The body to send for a request."""
     lost = Losses()
     left = own(request.leftovers, WIRE)
-    spelling: Json = left.get(SPELLING, {})
+    spelling = notes(left)
     body = types.Request(**{name: getattr(request, name) for name in SAME})
     items = _items(request)
     body.n = spelling.get("n", UNSET)
@@ -130,7 +130,7 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     _encode_rest(request, body, left, dialect, lost)
     body.messages = [*_instructions(request, note, spelling, dialect), *encode_messages(items, dialect, lost)]
     if left:
-        body = put_back(body, {name: value for name, value in left.items() if name not in (SPELLING, "tools")})
+        body = put_back(body, {name: value for name, value in unspelled(left).items() if name != "tools"})
     _leave_behind(request, body, dialect, lost)
     return _with_extra(request, body), lost
 
@@ -148,28 +148,31 @@ def _instructions(request: Request, note: str, spelling: Json, dialect: ChatDial
 
 
 def _encode_limits(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect) -> None:
-    setattr(body, spelling.get("max_output_tokens", dialect.max_tokens_field), request.max_output_tokens)
-    setattr(body, spelling.get("seed", dialect.seed_field), request.seed)
+    limit = "max_tokens" if dialect.max_tokens_field == "max_completion_tokens" else "max_completion_tokens"
+    setattr(body, limit if "max_output_tokens" in spelling else dialect.max_tokens_field, request.max_output_tokens)
+    seed = "seed" if dialect.seed_field == "random_seed" else "random_seed"
+    setattr(body, seed if "seed" in spelling else dialect.seed_field, request.seed)
 
 
 def _encode_tools(
     request: Request, items: Sequence[AnyItem], body: types.Request, left: Json, dialect: ChatDialect, lost: Losses
 ) -> None:
-    spelling: Json = left.get(SPELLING, {})
+    spelling = notes(left)
     offered = list(request.tools or ())
     for i, item in enumerate(items):
         if isinstance(item, AdditionalTools):
             lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
             offered += item.tools
     if not offered:
-        body.tools = spelling.get("tools", UNSET)
+        body.tools = absent(spelling.get("tools", ABSENT))
         _encode_no_tools(request, lost)
         return
-    tools = encode_tools(offered, left.get("tools", {}), dialect, lost)
+    tools = encode_tools(offered, as_object(left.get("tools")), dialect, lost)
     body.web_search_options = encode_search(offered, request.model, "web_search" in spelling, dialect, lost)
     chosen, tools = encode_choice(request.tool_choice, tools, dialect, lost)
-    if "tool_choice" in spelling and decode_choice(_choice(spelling["tool_choice"])) == request.tool_choice:
-        chosen = _choice(spelling["tool_choice"])
+    came = _choice(spelling.get("tool_choice"))
+    if came is not None and decode_choice(came) == request.tool_choice:
+        chosen = came
     if tools:
         body.tools = tools
         body.tool_choice = chosen
@@ -185,8 +188,12 @@ def _encode_no_tools(request: Request, lost: Losses) -> None:
         lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
 
 
-def _choice(plain: Any) -> str | types.ToolChoice:
-    return plain if isinstance(plain, str) else msgspec.convert(plain, types.ToolChoice)
+def _choice(plain: Any) -> str | types.ToolChoice | None:
+    """The tool choice that a document had, from a leftover that may have come from anywhere."""
+    try:
+        return msgspec.convert(plain, str | types.ToolChoice | None)
+    except msgspec.ValidationError:
+        return None
 
 
 def _encode_functions(body: types.Request) -> None:
@@ -251,7 +258,7 @@ def _encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect
 def _encode_stream(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect) -> None:
     if "stream_options" in spelling:
         came = absent(spelling["stream_options"])
-        body.stream_options = msgspec.convert(came, types.StreamOptions) if isinstance(came, dict) else came
+        body.stream_options = put_back(types.StreamOptions(), came) if is_object(came) else came
     elif request.stream and "stream_options" not in dialect.lacks:
         body.stream_options = types.StreamOptions(include_usage=True)
         if given(request.stream_options) and "include_obfuscation" not in dialect.lacks:
@@ -435,7 +442,7 @@ def _decode_tools(body: types.Request, request: Request, left: Json, spelling: J
 def _unusual(choice: str | types.ToolChoice) -> bool:
     if isinstance(choice, str):
         return decode_choice(choice) != choice
-    return choice.type not in ("function", "custom") or bool(extras(choice))
+    return choice.type not in ("function", "custom")
 
 
 def _decode_text(body: types.Request, request: Request, left: Json) -> None:

@@ -24,10 +24,20 @@ from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Opt, Unknown, extras, given
 from . import ordinary, types
 from .calls import Sent, names_sent, undo
-from .citations import as_list, decode_annotations, decode_citations, is_object
-from .left import Rest, absent, known, put_back, sent
+from .citations import decode_annotations, decode_citations
+from .left import Rest, absent, as_list, as_object, is_object, known, notes, noting, put_back, sent, unspelled
 from .ordinary import CHOICE, MESSAGE
-from .reasoning import CallState, MessageState, Thought, put_tags, put_text, show_foreign, state_of, text_of
+from .reasoning import (
+    TEXT_PLACES,
+    CallState,
+    MessageState,
+    Thought,
+    put_tags,
+    put_text,
+    show_foreign,
+    state_of,
+    text_of,
+)
 from .request import OPENAI
 from .spoken import Heard, Turn, decode_spoken
 from .types import WIRE, Json
@@ -38,6 +48,8 @@ if TYPE_CHECKING:
 
 CALLS = "choices[0].message.tool_calls"
 OTHERS = "choices[1:]"
+PLACES = frozenset({CHOICE, MESSAGE, CALLS, OTHERS})
+"""The leftovers that are named after a place in the document; all others are its own fields."""
 
 
 # --- why it ended ---------------------------------------------------------------------------------------------------
@@ -118,20 +130,22 @@ def decode_response(
     lost = Losses()
     choice = body.choices[0] if body.choices else _NO_CHOICE
     origin, found = body.id, None if dialect.think_tags or dialect.missing_call_state else ordinary.read(body)
+    complete = found is not None
     if found is None or not origin:
         origin = origin or f"resp_{digest(msgspec.json.encode(body).decode())}"
         found = _read(body, choice, origin, dialect, lost)
     output, left = found
     if request is not None and (meant := names_sent(request, dialect)):
-        output = _undo(output, meant, lost)
+        output, complete = _undo(output, meant, lost), False
     ending = status_of(choice.finish_reason, output)
-    settle(output, origin, ending)
+    if not complete or ending.status != "completed":
+        settle(output, origin, ending)
     calls = bool(choice.message and choice.message.tool_calls)
     if choice.finish_reason != finish_of(ending.status, ending.reason, calls):
         _keep_finish(choice.finish_reason, ending, left, lost)
     response = Response(
         id=origin,
-        created_at=int(body.created if given(body.created) else now),
+        created_at=body.created if type(body.created) is int else int(body.created or now),
         status=ending.status,
         model=body.model,
         output=output,
@@ -179,7 +193,7 @@ def _leftovers(body: types.Completion, choice: types.Choice, message: types.Answ
     if rest:
         left[CHOICE] = rest
     if message.role != "assistant":
-        heard.left.setdefault(SPELLING, {})["role"] = sent(message.role)
+        noting(heard.left)["role"] = sent(message.role)
     if heard.left:
         left[MESSAGE] = heard.left
     if heard.calls and (kept := {call_id: kept for call_id, kept in heard.calls.items() if kept}):
@@ -297,9 +311,10 @@ def encode_response(
     """The answer as a host of this wire gives it; `request` tells which form its client expects."""
     lost = Losses()
     report_foreign(response.leftovers, WIRE, "", lost)
-    left = dict(own(response.leftovers, WIRE))
+    left = own(response.leftovers, WIRE)
+    first = as_object(left.get(CHOICE))
     came = response.leftovers is not UNSET and WIRE in response.leftovers
-    legacy = request is not None and "functions" in own(request.leftovers, WIRE).get(SPELLING, {})
+    legacy = request is not None and "functions" in notes(own(request.leftovers, WIRE))
     turn = _encode_output(response.output, left, legacy, dialect, lost)
     said = turn.finish()
     if not came:
@@ -309,16 +324,16 @@ def encode_response(
         choice.logprobs = None
     for item in response.output:
         if isinstance(item, Message) and (part := _last_text([item])) is not None and part.logprobs:
-            choice.logprobs = left.get(CHOICE, {}).get("logprobs", _wrapped_logprobs(part))
-    choice = put_back(choice, {k: v for k, v in left.get(CHOICE, {}).items() if k not in ("finish_reason", "index")})
-    if "index" in left.get(CHOICE, {}):
-        choice.index = absent(left[CHOICE]["index"])
+            choice.logprobs = first.get("logprobs", _wrapped_logprobs(part))
+    if "index" in first:
+        choice.index = absent(first["index"])
+    choice = put_back(choice, {name: value for name, value in first.items() if name not in ("finish_reason", "index")})
     body = types.Completion(
         id=response.id,
         object="chat.completion",
         created=int(response.created_at) if given(response.created_at) else 0,
         model=response.model,
-        choices=[choice, *(msgspec.convert(other, types.Choice) for other in as_list(left.get(OTHERS)))],
+        choices=[choice, *as_list(left.get(OTHERS))],
         service_tier=response.service_tier,
     )
     if response.usage is not UNSET:
@@ -333,9 +348,9 @@ def _encode_output(
     output: list[AnyItem], left: Json, legacy: bool, dialect: ChatDialect, lost: Losses
 ) -> Turn[types.Answer]:
     turn = Turn(types.Answer(role="assistant", content=None), dialect, lost, answer=True)
-    turn.left = dict(left.get(MESSAGE, {}))
-    turn.spelling = turn.left.pop(SPELLING, {})
-    calls: Json = left.get(CALLS, {})
+    message = as_object(left.get(MESSAGE))
+    turn.left, turn.spelling = unspelled(message), notes(message)
+    calls = as_object(left.get(CALLS))
     attached: dict[str, Json] = {}
     for i, item in enumerate(output):
         path = f"output[{i}]"
@@ -343,20 +358,20 @@ def _encode_output(
             item = known(item, path, lost)
         match item:
             case Message():
-                turn.say(item, path)
+                turn.say(item, i)
             case FunctionCall() | CustomToolCall():
-                kept = {SPELLING: {"legacy": True}} if legacy else calls.get(item.call_id, {})
-                made = turn.call(item, kept, path)
+                kept: Json = {SPELLING: {"legacy": True}} if legacy else as_object(calls.get(item.call_id))
+                made = turn.call(item, kept, i)
                 if item.call_id in attached:
                     made.extra_content = attached[item.call_id]
-                elif "extra_content" in kept.get(SPELLING, {}):
-                    made.extra_content = absent(kept[SPELLING]["extra_content"])
+                elif "extra_content" in notes(kept):
+                    made.extra_content = absent(notes(kept)["extra_content"])
             case Reasoning():
                 state = state_of(item, dialect)
                 if isinstance(state, CallState):
                     attached[state.call_id] = state.extra_content
                 elif isinstance(state, MessageState):
-                    turn.attach(state, path)
+                    turn.attach(state, i)
                 else:
                     _show(turn, item, state, i, dialect, lost)
             case _:
@@ -374,17 +389,19 @@ def _show(
     text, path = text_of(item), f"output[{i}]"
     if (turn.has_text or turn.calls) and text and "parts" not in turn.spelling:
         lost.changed(path, "reasoning between texts or calls, shown before them")
-    places: list[str] = turn.spelling.get("reasoning", {}).get("places", [])
+    places = [
+        place for place in as_list(as_object(turn.spelling.get("reasoning")).get("places")) if place in TEXT_PLACES
+    ]
     if state is not None:
-        turn.think(item, state, path)
+        turn.think(item, state, i)
         places = [place for place in places if place != state.place]
     elif "think" in turn.spelling:
-        put_tags(turn.said, text, turn.spelling["think"])
+        put_tags(turn.said, text, str(turn.spelling["think"]))
         return
     elif not places and text:
-        turn.think(item, Thought(place=dialect.reasoning_field or "reasoning_content", shown=""), path)
+        turn.think(item, Thought(place=dialect.reasoning_field or "reasoning_content", shown=""), i)
     for place in places:
-        if place != "reasoning_details" and text:
+        if text:
             put_text(turn.said, place, text)
     if state is None and given(item.encrypted_content):
         show_foreign(turn.said, item, item.encrypted_content, i)
@@ -401,7 +418,7 @@ def _as_openai(said: types.Answer) -> None:
 def _finish(response: Response, left: Json, calls: bool, lost: Losses) -> Opt[str]:
     details = response.incomplete_details
     reason = details.reason if given(details) and given(details.reason) else None
-    kept: Json = left.get(CHOICE, {})
+    kept = as_object(left.get(CHOICE))
     if "finish_reason" in kept:
         came: Opt[str] = absent(kept["finish_reason"])
         if status_of(came, response.output).status == response.status:
@@ -432,12 +449,10 @@ def _wrapped_results(value: Any) -> Any:
 
 
 def _spelled_document(body: types.Completion, left: Json) -> types.Completion:
-    spelling: Json = left.pop(SPELLING, {})
+    spelling = notes(left)
     for name in ("id", "object", "created", "error", "choices"):
         if name in spelling:
             setattr(body, name, absent(spelling[name]))
     if "message" in spelling:
         body.choices[0].message = absent(spelling["message"])
-    for place in (CHOICE, MESSAGE, CALLS, OTHERS):
-        left.pop(place, None)
-    return put_back(body, left)
+    return put_back(body, {name: value for name, value in unspelled(left).items() if name not in PLACES})

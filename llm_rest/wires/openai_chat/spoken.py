@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from ...responses.carriers import digest
 from ...responses.items import AnyItem, Message, Reasoning
-from ...responses.leftovers import SPELLING, report_foreign
+from ...responses.leftovers import report_foreign
 from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given
@@ -23,7 +23,7 @@ from . import types
 from .calls import Call, decode_call, encode_call, spell_call
 from .citations import encode_annotations
 from .content import FOREIGN, decode_parts, encode_parts
-from .left import Rest, absent, put_back, sent
+from .left import Rest, absent, notes, noting, put_back, sent
 from .reasoning import (
     CallState,
     MessageState,
@@ -88,18 +88,13 @@ def decode_spoken(
     return heard
 
 
-def _spelling(left: Json) -> Json:
-    found: Json = left.setdefault(SPELLING, {})
-    return found
-
-
 def _decode_thoughts(said: Spoken, dialect: ChatDialect, heard: Heard, answer: bool) -> None:
     thoughts = decode_thoughts(said, dialect)
     heard.items.extend(thoughts.items)
     heard.left.update(thoughts.left)
     unmarked = dialect.replay_reasoning == "never" and not answer
     if thoughts.places and (unmarked or thoughts.places != [dialect.reasoning_field]):
-        _spelling(heard.left)["reasoning"] = {"issuer": dialect.issuer, "places": thoughts.places}
+        noting(heard.left)["reasoning"] = {"issuer": dialect.issuer, "places": thoughts.places}
 
 
 def _decode_content(
@@ -113,7 +108,7 @@ def _decode_content(
     if content and dialect.think_tags and answer and (found := split_think(content)):
         shown, gap, content = found
         heard.items.append(thought(shown, "think", dialect, gap))
-        _spelling(heard.left)["think"] = gap
+        noting(heard.left)["think"] = gap
     if content and not refusal:
         said: str | list[ContentPart] = [OutputText(text=content, annotations=[])] if answer else content
         heard.items.append(Message(role="assistant", content=said))
@@ -121,13 +116,13 @@ def _decode_content(
         parts: list[ContentPart] = [OutputText(text=content, annotations=[])] if content else []
         heard.items.append(Message(role="assistant", content=[*parts, RefusalPart(refusal=refusal)]))
     if not content and content is not None:
-        _spelling(heard.left)["content"] = sent(content)
+        noting(heard.left)["content"] = sent(content)
 
 
 def _decode_list(content: list[types.AnyPart], dialect: ChatDialect, heard: Heard) -> None:
     """Thinking parts become items; what stands between two of them becomes a message."""
     kept: list[types.AnyPart] = []
-    _spelling(heard.left)["parts"] = True
+    noting(heard.left)["parts"] = True
     for part in [*content, None]:
         if part is not None and not isinstance(part, Thinking):
             kept.append(part)
@@ -146,12 +141,12 @@ def _decode_calls(
         item, left = decode_call(call, dialect, origin, position, f"{path}.tool_calls[{position}]", lost)
         if item.call_id in heard.calls:
             lost.changed(f"{path}.tool_calls[{position}]", f"a second call of the id {item.call_id!r}")
-            left.setdefault(SPELLING, {})["id"] = call.id
+            noting(left)["id"] = call.id
             item.call_id = derived_call_id(origin, position)
         if call.extra_content and call.extra_content != dialect.missing_call_state:
             heard.items.append(carrier(CallState(call_id=item.call_id, extra_content=call.extra_content), dialect))
         elif dialect.missing_call_state:
-            left.setdefault(SPELLING, {})["extra_content"] = sent(call.extra_content)
+            noting(left)["extra_content"] = sent(call.extra_content)
         heard.calls[item.call_id] = left
         heard.items.append(item)
 
@@ -164,7 +159,7 @@ def _decode_legacy(
         return
     modern = types.ToolCall(type="function", function=call)
     item, left = decode_call(modern, dialect, origin, 0, f"{path}.function_call", lost)
-    left[SPELLING] = {**left.get(SPELLING, {}), "legacy": True}
+    noting(left)["legacy"] = True
     heard.calls[item.call_id] = left
     heard.items.append(item)
 
@@ -191,8 +186,11 @@ def text_said(message: Message) -> str:
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
 
 
+_NOTHING: Json = {}
+
+
 class Turn(Generic[S]):
-    """One message of the assistant, put together item by item; `finish` gives it."""
+    """One message of the assistant, put together from the items at places `i`; `finish` gives it."""
 
     __slots__ = ("_answer", "_dialect", "_late", "_lost", "_text", "calls", "has_text", "left", "said", "spelling")
 
@@ -200,39 +198,39 @@ class Turn(Generic[S]):
         self.said = said
         self.has_text = False
         self.calls: list[str] = []
-        self.left: Json = {}
-        self.spelling: Json = {}
+        self.left = _NOTHING
+        self.spelling = _NOTHING
         self._dialect = dialect
         self._lost = lost
         self._answer = answer
-        self._late: list[tuple[Reasoning, Thought, str]] = []
+        self._late: tuple[tuple[Reasoning, Thought, int], ...] = ()
         self._text = ""  # what was said last
 
-    def say(self, item: Message, path: str) -> None:
-        """Add the text of a message; `path` is where it stands."""
+    def _path(self, i: int) -> str:
+        return f"output[{i}]" if self._answer else f"input[{i}]"
+
+    def say(self, item: Message, i: int) -> None:
+        """Add the text of a message."""
         content, said = item.content, self.said
         if isinstance(content, str):
             text = content
         else:
-            text = self._take_parts(content, path)
+            text = self._take_parts(content, self._path(i))
         self._text = text_said(item) if isinstance(said.content, list) else text
         if given(item.phase) and not self._answer:
-            self._lost.dropped(f"{path}.phase", f"that the text is {item.phase}")
+            self._lost.dropped(f"{self._path(i)}.phase", f"that the text is {item.phase}")
         if isinstance(said.content, list) or "parts" in self.spelling:
             if text:
                 self._add(Text(text=text))
         elif self.has_text:
-            self._joined(f"{said.content}\n\n{text}", path)
+            said.content = f"{said.content}\n\n{text}"
+            self._lost.changed(self._path(i), "joined to the text before it, with a blank line between them")
         else:
             # A thought between tags may stand there already.
             said.content = f"{said.content}{text}" if said.content else text
             if self.calls:
-                self._lost.changed(path, "a text after a call, sent before it")
+                self._lost.changed(self._path(i), "a text after a call, sent before it")
         self.has_text = True
-
-    def _joined(self, text: str, path: str) -> None:
-        self.said.content = text
-        self._lost.changed(path, "joined to the text before it, with a blank line between them")
 
     def _take_parts(self, parts: list[ContentPart], path: str) -> str:
         """The texts of the parts; refusals, sources and what only this wire knows go into their own places."""
@@ -289,12 +287,11 @@ class Turn(Generic[S]):
             said.content = [Text(text=said.content)] if said.content else []
         said.content.append(part)
 
-    def call(self, item: Call, left: Json, path: str) -> types.ToolCall:
+    def call(self, item: Call, left: Json, i: int) -> types.ToolCall:
         """Add a call, written as `left` says its document had it."""
-        made = encode_call(item, self._dialect, path, self._lost, answer=self._answer)
+        made = encode_call(item, self._dialect, i, self._lost, answer=self._answer)
         self.calls.append(made.id or "")
-        spelling: Json = left.get(SPELLING, {})
-        if "legacy" in spelling and given(made.function):
+        if left and "legacy" in notes(left) and given(made.function):
             made = spell_call(made, left)
             self.said.function_call = made.function
             return made
@@ -305,17 +302,17 @@ class Turn(Generic[S]):
             self.said.tool_calls = [made]
         return made
 
-    def think(self, item: Reasoning, state: Thought, path: str) -> None:
+    def think(self, item: Reasoning, state: Thought, i: int) -> None:
         """Add a thought that the host itself issued."""
         if self._dialect.replay_reasoning == "with_tools" and not self._answer:
-            self._late.append((item, state, path))
+            self._late = (*self._late, (item, state, i))
         else:
-            put_thought(self.said, item, state, path, self._lost)
+            put_thought(self.said, item, state, self._path(i), self._lost)
 
-    def attach(self, state: MessageState, path: str) -> None:
+    def attach(self, state: MessageState, i: int) -> None:
         """Add what the host attached to the message."""
         if state.shown and digest(self._text) != state.shown:
-            self._lost.dropped(f"{path}.encrypted_content", "a signature on a text that was edited")
+            self._lost.dropped(f"{self._path(i)}.encrypted_content", "a signature on a text that was edited")
             return
         if state.extra_content is not None:
             self.said.extra_content = state.extra_content
@@ -325,11 +322,13 @@ class Turn(Generic[S]):
     def finish(self) -> S:
         """The message."""
         said, dialect = self.said, self._dialect
-        for item, state, path in self._late:
+        for item, state, i in self._late:
             if self.calls:
-                put_thought(said, item, state, path, self._lost)
+                put_thought(said, item, state, self._path(i), self._lost)
             else:
-                self._lost.withheld(path, "reasoning of a message without calls, which the host does not want back")
+                self._lost.withheld(
+                    self._path(i), "reasoning of a message without calls, which the host does not want back"
+                )
         if dialect.requires_reasoning and self.calls and not self._answer:
             field = dialect.reasoning_field
             if getattr(said, field) is UNSET:

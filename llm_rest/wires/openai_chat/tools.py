@@ -27,7 +27,7 @@ from ...responses.tools import (
 from ...unknown import Opt, Unknown, extras, given
 from . import types
 from .calls import qualified
-from .left import put_back
+from .left import absent, as_object, notes, put_back, sent, unspelled
 from .search import is_search
 from .strictness import doubts, holds_strictly
 from .types import Json
@@ -85,7 +85,7 @@ def _encode_tool(
             lost.dropped(f"{path}.{name.rstrip('_')}", "an option of a tool that this wire has no field for")
     name = qualified(tool.name, namespace)
     if isinstance(tool, CustomTool):
-        return put_back(_encode_custom(tool, name, dialect, path, lost), left.get(name, {}))
+        return put_back(_encode_custom(tool, name, dialect, path, lost), as_object(left.get(name)))
     function = types.Function(name=name, description=tool.description, parameters=tool.parameters)
     if dialect.needs_parameters and not given(tool.parameters):
         function.parameters = {"type": "object", "properties": {}}
@@ -95,7 +95,7 @@ def _encode_tool(
         elif tool.strict:
             lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
     made = types.Tool(type="function", function=function)
-    kept: Json | None = left.get(name)
+    kept = as_object(left.get(name))
     return _spelled(made, kept) if kept else made
 
 
@@ -109,12 +109,12 @@ def _strict_unasked(schema: Opt[Schema], path: str, lost: Losses) -> bool:
 
 def _spelled(made: types.Tool, kept: Json) -> types.Tool:
     """The tool with what its document said beyond Responses, written as it was."""
-    spelling: Json = kept.get(SPELLING, {})
+    spelling = notes(kept)
     if "type" in spelling:
-        made.type = spelling["type"] if spelling["type"] is not None else UNSET
+        made.type = absent(spelling["type"])
     if "strict" in spelling and given(made.function) and made.function.strict is UNSET:
         made.function.strict = spelling["strict"]
-    return put_back(made, {name: value for name, value in kept.items() if name != SPELLING})
+    return put_back(made, unspelled(kept))
 
 
 def _encode_custom(tool: CustomTool, name: str, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:
@@ -172,7 +172,7 @@ def _decode_tool(tool: types.Tool, left: Json) -> AnyTool:
             parameters=function.parameters,
             strict=function.strict is True,
         )
-        spelling: Json = {} if tool.type == "function" else {"type": None}
+        spelling: Json = {} if tool.type == "function" else {"type": sent(tool.type)}
         if function.strict is False or function.strict is None:
             spelling["strict"] = function.strict
         if spelling:

@@ -17,7 +17,8 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
 from ...unknown import extras, given
 from . import types
-from .left import Rest, absent, put_back, sent, unspelled
+from .left import Rest, absent, notes, put_back, sent, unspelled
+from .ordinary import OrdinaryUsage
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
     """The counts as Responses means them."""
     prompt, completion, total = counted.prompt_tokens, counted.completion_tokens, counted.total_tokens
     usage = Usage(input_tokens=prompt or 0, output_tokens=completion or 0, total_tokens=total)
+    if (
+        type(counted) is OrdinaryUsage
+        and counted.prompt_tokens_details is counted.completion_tokens_details is UNSET
+        and dialect.output_tokens == "completion"
+    ):
+        return usage
     left = _REST.of(counted)
     if left or not (prompt and completion and total) or dialect.output_tokens != "completion":
         _decode_more(counted, left, usage, dialect)
@@ -119,7 +126,7 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
         prompt_tokens=usage.input_tokens, completion_tokens=completion, total_tokens=usage.total_tokens
     )
     left = own(usage.leftovers, WIRE)
-    spelling: Json = left.get(SPELLING, {})
+    spelling = notes(left)
     details = usage.input_tokens_details
     if given(details) and "cached" not in spelling:
         counted.prompt_tokens_details = types.PromptDetails(

@@ -1,0 +1,125 @@
+"""Messages that are nobody's answer: what the user says and what the model is told, both ways.
+
+Follows the developer, system and user messages of the Chat Completions reference (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...responses.items import Message
+from ...responses.leftovers import SPELLING, own, report_foreign
+from ...unknown import Unknown, extras
+from . import types
+from .content import decode_parts, encode_parts
+from .left import absent, notes, put_back, sent, unspelled
+from .types import WIRE, AnyMessage, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...dialects import ChatDialect
+    from ...losses import Losses
+
+Plain = types.SystemMessage | types.DeveloperMessage | types.UserMessage
+
+KINDS: dict[str, type[Plain]] = {
+    "system": types.SystemMessage,
+    "developer": types.DeveloperMessage,
+    "user": types.UserMessage,
+}
+"""The messages by their role."""
+
+
+def joined(parts: Sequence[Any]) -> str:
+    """The texts of the parts, for hosts that take nothing but a string."""
+    return "".join(part.text for part in parts if isinstance(part, types.Text))
+
+
+def spell_content(message: types.Message, left: Json) -> None:
+    """Write an empty content as the document had it."""
+    spelling = notes(left)
+    if "content" in spelling and not message.content:
+        message.content = absent(spelling["content"])
+
+
+def encode_plain(item: Message, dialect: ChatDialect, path: str, lost: Losses) -> AnyMessage:
+    """The message for an item that is not the assistant's."""
+    role = item.role
+    if role == "developer" and dialect.system_role == "system":
+        lost.changed(f"{path}.role", "the role developer, sent as system")
+        role = "system"
+    content: types.Content
+    if isinstance(item.content, str):
+        content = item.content
+    else:
+        content = encode_parts(item.content, dialect, f"{path}.content", lost)
+        if role in dialect.plain_text:
+            content = joined(content)
+    kind = KINDS.get(role)
+    if kind is None:
+        return Unknown({"role": role, "content": msgspec.to_builtins(content)})
+    message = kind(content=content)
+    if not item.leftovers:
+        return message
+    report_foreign(item.leftovers, WIRE, path, lost)
+    left = own(item.leftovers, WIRE)
+    if "name" in left and "name" in dialect.lacks:
+        lost.dropped(f"{path}.leftovers.{WIRE}.name", "the name of a message, which this host does not take")
+        left = {name: value for name, value in left.items() if name != "name"}
+    message = put_back(message, unspelled(left))
+    spell_content(message, left)
+    return message
+
+
+def decode_plain(message: Plain, dialect: ChatDialect) -> Message:
+    """The item for a message that is not the assistant's."""
+    item = Message(role=str(message.__struct_config__.tag), content="")
+    content = message.content
+    left: Json = {}
+    if isinstance(content, str):
+        item.content = content
+    elif isinstance(content, list):
+        item.content = decode_parts(content, dialect)
+    else:
+        left[SPELLING] = {"content": sent(content)}
+    for name in ("name", "tool_calls"):
+        if (value := getattr(message, name, msgspec.UNSET)) is not msgspec.UNSET:
+            left[name] = value
+    if type(message) not in KINDS.values():
+        left.update(extras(message))
+    if left:
+        item.leftovers = {WIRE: left}
+    return item
+
+
+def alternating(messages: list[AnyMessage], lost: Losses) -> list[AnyMessage]:
+    """The messages with neighbours of one role joined, for hosts that want roles to take turns."""
+    kept: list[AnyMessage] = []
+    for k, message in enumerate(messages):
+        before = kept[-1] if kept else None
+        both: AnyMessage | None = None
+        if isinstance(message, types.UserMessage) and isinstance(before, types.UserMessage):
+            both = types.UserMessage(content=_both(before.content, message.content))
+        elif isinstance(message, types.AssistantMessage) and isinstance(before, types.AssistantMessage):
+            both = types.AssistantMessage(content=_both(before.content, message.content))
+        if both is None:
+            kept.append(message)
+        else:
+            lost.changed(f"messages[{k}]", "joined to the message of the same role before it")
+            kept[-1] = both
+    return kept
+
+
+def _both(one: Any, other: Any) -> types.Content:
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    return [*_parts(one), *_parts(other)]
+
+
+def _parts(content: Any) -> list[types.AnyPart]:
+    if isinstance(content, str):
+        return [types.Text(text=content)]
+    return content or []

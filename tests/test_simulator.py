@@ -11,7 +11,7 @@ import anyio
 import msgspec
 import pytest
 
-from llm_rest import AsyncClient, Client, InvalidRequest, OverloadedError, wires
+from llm_rest import AsyncClient, Client, InvalidReasoningState, InvalidRequest, OverloadedError, wires
 from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
 from llm_rest.server.app import running
@@ -403,15 +403,13 @@ def test_errors_arrive_as_the_classes_of_their_kind() -> None:
             llm.generate("fail 400 Not like this.")
 
 
-def test_a_thought_that_was_edited_is_an_invalid_reasoning_state() -> None:
+def test_a_thought_out_of_its_place_is_an_invalid_reasoning_state() -> None:
     """BUGS 14"""
     said: list[Any] = [Message(role="user", content=SCRIPT)]
     with Client("simulator/x", wire="openai_responses") as llm:
-        first = llm.generate(said, tools=TOOLS)
-        history = continued(said, first)
-        # The same thought in another conversation: its envelope is whole, and what followed it is not there.
-        thought = next(item for item in history if isinstance(item, Reasoning))
-        with pytest.raises(InvalidRequest):
+        thought = llm.generate(said, tools=TOOLS).output[0]
+        assert isinstance(thought, Reasoning)
+        with pytest.raises(InvalidReasoningState, match="without its required following item"):
             llm.generate([Message(role="user", content="hi"), thought, Message(role="user", content="ho")])
 
 

@@ -43,7 +43,8 @@ class Sent(NamedTuple):
     """An answer that is no error, and how it came."""
 
     answer: HttpAnswer
-    headers: Mapping[str, str | Secret]
+    secrets: Mapping[str, str | Secret]
+    """What was sent that an answer must not show: the headers, and the tokens in the body."""
     attempts: tuple[Attempt, ...]
 
 
@@ -93,7 +94,7 @@ def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
     except DecodeError as fault:
         problem = fault.message
     error = (
-        refusal(target, sent.answer, sent.headers) if _is_error(sent.answer.body) else malformed(target, sent, problem)
+        refusal(target, sent.answer, sent.secrets) if _is_error(sent.answer.body) else malformed(target, sent, problem)
     )
     raise told(error, target, sent.attempts)
 
@@ -113,7 +114,7 @@ def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponse:
     facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
     what = f"an answer of {kind}" if answer.body else "an empty answer"
     message = f"{what} instead of a document of {target.endpoint.wire} ({problem}): {facts.message}"
-    facts = without_secrets(replace(facts, message=message.removesuffix(": ")), sent.headers)
+    facts = without_secrets(replace(facts, message=message.removesuffix(": ")), sent.secrets)
     return MalformedResponse(facts.message, status=answer.status, request_id=facts.request_id, body=facts.body)
 
 

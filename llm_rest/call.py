@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from . import models
@@ -26,14 +26,15 @@ from .on_loss import Site, settle
 from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, surrogates_in, to_request
 from .reply import Reply, Told, reply
 from .responses.request import Request
+from .responses.tools import McpTool
 from .transport import HttpRequest, Timeouts, is_duration
+from .wires import Route
 
 if TYPE_CHECKING:
     from .losses import Loss
     from .options import Input
     from .target import Target, Targets
     from .transport import Transport
-    from .wires import Route
 
 _encoder = msgspec.json.Encoder()
 
@@ -68,11 +69,18 @@ def timeouts_of(value: object) -> Timeouts:
 
 
 def hide(options: dict[str, Any]) -> None:
-    """Wrap the token among the options, in place: tracebacks are recorded with the local variables of every frame."""
+    """Wrap what is secret among the options, in place: tracebacks are recorded with the local variables of every frame."""
     if options.get("user_token") is not None:
-        token = options.pop("user_token")
-        options["user_token"] = token if isinstance(token, Secret) else Secret(token)
-        del token
+        options["user_token"] = _secret(options.pop("user_token"))
+    if options.get("extra_headers") is not None:
+        more: Any = options["extra_headers"]
+        if not isinstance(more, Mapping):
+            raise ConfigError(f"extra_headers: expected names and values, got {type(more).__name__}")
+        options["extra_headers"] = {name: _secret(value) for name, value in cast("Mapping[str, Any]", more).items()}
+
+
+def _secret(value: Any) -> Any:
+    return Secret(value) if isinstance(value, str) else value
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:
@@ -100,14 +108,37 @@ def url_of(base_url: str, route: Route) -> str:
     return f"{base_url}{route.path}?{urlencode(route.query, doseq=True)}" if route.query else base_url + route.path
 
 
-def encoded(encode: Callable[..., tuple[Any, list[Loss]]], request: Request, dialect: Any) -> tuple[bytes, list[Loss]]:
-    """The request as a wire's bytes, and what the wire could not carry. Raises `ConfigError` for what is no character."""
+class Outgoing(Struct, frozen=True):
+    """A document on its way: its bytes, where they go, and the secrets in them. Its repr shows no content."""
+
+    route: Route
+    body: bytes = b""
+    secrets: dict[str, Secret] = {}
+
+    def __repr__(self) -> str:
+        return f"<{self.route.method} {self.route.path}, {len(self.body)} bytes>"
+
+
+def encoded(
+    encode: Callable[..., tuple[Any, list[Loss]]], route: Callable[..., Route], request: Request, dialect: Any
+) -> tuple[Outgoing, list[Loss]]:
+    """The request as a wire sends it, and what the wire could not carry. Raises `ConfigError` for what is no character."""
     try:
         body, lost = encode(request, dialect=dialect)
-        return _encoder.encode(body), lost
+        return Outgoing(route(request, dialect=dialect), _encoder.encode(body), _secrets_in(request)), lost
     except UnicodeEncodeError:
-        error = surrogates_in(request)
-    raise error
+        pass
+    raise surrogates_in(request)
+
+
+def _secrets_in(request: Request) -> dict[str, Secret]:
+    """The tokens that travel in the body: those for MCP servers."""
+    found: dict[str, Secret] = {}
+    for i, tool in enumerate(request.tools or ()):
+        if isinstance(tool, McpTool):
+            inside = {**(tool.headers or {}), "authorization": tool.authorization or ""}
+            found |= {f"tools[{i}].{name}": Secret(value) for name, value in inside.items()}
+    return found
 
 
 class Caller:
@@ -136,6 +167,8 @@ class Caller:
         return other
 
     def _take(self, options: Mapping[str, Any]) -> None:
+        options = {**options}
+        hide(options)
         checked_names(options)
         merged = self._merged(options)
         to_request("checked", merged)
@@ -182,21 +215,25 @@ class Caller:
         request, lost = models.without(request, problems)
         return target, settings, request, lost
 
-    async def send(self, target: Target, settings: Settings, route: Route, body: bytes = b"") -> Sent:
+    async def send(self, target: Target, settings: Settings, outgoing: Outgoing) -> Sent:
         """The answer, if it is a good one; a token that was refused is replaced once. Raises an `LLMError` otherwise."""
+        route = outgoing.route
         url = url_of(target.endpoint.base_url, route)
         attempts: tuple[Attempt, ...] = ()
         while True:
             headers = await self._headers(target, settings)
             if route.headers or settings.headers:
                 headers = with_headers({**headers, **route.headers}, settings.headers)
+            secret = {**headers, **outgoing.secrets} if outgoing.secrets else headers
             self._tell(target, RequestStart, method=route.method, url=url)
             started, clock = time.time(), time.perf_counter()
             answer, error = None, None
             try:
-                answer = await self.transport.send(HttpRequest(route.method, url, headers, body), settings.timeouts)
+                answer = await self.transport.send(
+                    HttpRequest(route.method, url, headers, outgoing.body), settings.timeouts
+                )
                 if answer.status >= 300:
-                    error = redirect(answer) if answer.status < 400 else refusal(target, answer, headers)
+                    error = redirect(answer) if answer.status < 400 else refusal(target, answer, secret)
             except LLMError as problem:
                 error = problem
             seconds = time.perf_counter() - clock
@@ -204,7 +241,7 @@ class Caller:
             attempts += (Attempt(started, seconds, error.kind if error else str(status)),)
             self._tell(target, RequestEnd, seconds=seconds, status=status, error=error.kind if error else None)
             if answer is not None and error is None:
-                return Sent(answer, headers, attempts)
+                return Sent(answer, secret, attempts)
             renew = status == 401 and target.credentials.renewable and settings.user_token is None
             if error is not None and not (renew and len(attempts) == 1):
                 raise told(error, target, attempts)
@@ -242,19 +279,18 @@ class Caller:
     async def generate(self, input: Input | None, options: dict[str, Any], site: Site) -> Reply:
         """The reply of the model. Raises an `LLMError` for anything else."""
         target, settings, request, lost = self.prepare(input, options)
-        body, more = encoded(target.wire.encode_request, request, target.dialect)
+        outgoing, more = encoded(target.wire.encode_request, target.wire.route, request, target.dialect)
         lost += more
         if lost:
             settle(lost, settings.on_loss, site, who=target.provider)
-        route = target.wire.route(request, dialect=target.dialect)
-        sent = await self.send(target, settings, route, body)
-        return self.succeeded(target, self.replied(target, settings, sent, request, lost, site), sent.headers)
+        sent = await self.send(target, settings, outgoing)
+        return self.succeeded(target, self.replied(target, settings, sent, request, lost, site), sent.secrets)
 
-    def succeeded(self, target: Target, found: Reply, headers: Mapping[str, str | Secret] = {}) -> Reply:
+    def succeeded(self, target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
         """The reply, unless the generation failed. Raises what the vendor says about that."""
         if found.status != "failed":
             return found
-        error = failure(target, found, headers)
+        error = failure(target, found, secrets)
         error.partial = found
         raise told(error, target, found.generation.attempts)
 

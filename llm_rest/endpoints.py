@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from .answers import document_of
-from .call import encoded
+from .call import Outgoing, encoded
 from .errors import ConfigError, NotFound, TimeoutError_
 from .on_loss import Site, settle
 from .reply import Reply
@@ -53,9 +53,9 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     """How many tokens the vendor counts in this input."""
     target, settings, request, _ = caller.prepare(input, options)
     encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
-    body, lost = encoded(encode, request, target.dialect)
+    outgoing, lost = encoded(encode, route, request, target.dialect)
     settle(lost, settings.on_loss, site, who=target.provider)
-    sent = await caller.send(target, settings, route(request, dialect=target.dialect), body)
+    sent = await caller.send(target, settings, outgoing)
     counted: int = document_of(target, sent, decoder).input_tokens
     return counted
 
@@ -66,9 +66,9 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
     encode, route, decoder, decode = _described(
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
     )
-    body, more = encoded(encode, request, target.dialect)
+    outgoing, more = encoded(encode, route, request, target.dialect)
     settle(lost + more, settings.on_loss, site, who=target.provider)
-    sent = await caller.send(target, settings, route(request, dialect=target.dialect), body)
+    sent = await caller.send(target, settings, outgoing)
     compacted: CompactedResponse
     compacted, more = decode(document_of(target, sent, decoder), dialect=target.dialect)
     settle(more, settings.on_loss, site, who=target.provider, reply=compacted)
@@ -85,7 +85,7 @@ async def retrieve(
     target, settings = caller.chosen(options)
     (route,) = _described(target, "retrieve_route")
     asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
-    sent = await caller.send(target, settings, asked)
+    sent = await caller.send(target, settings, Outgoing(asked))
     return caller.replied(target, settings, sent, None, [], site)
 
 
@@ -93,7 +93,7 @@ async def cancel_response(caller: Caller, response_id: str, options: dict[str, A
     """Stop a response that is being made in the background."""
     target, settings = caller.chosen(options)
     (route,) = _described(target, "cancel_route")
-    sent = await caller.send(target, settings, route(response_id, dialect=target.dialect))
+    sent = await caller.send(target, settings, Outgoing(route(response_id, dialect=target.dialect)))
     return caller.replied(target, settings, sent, None, [], site)
 
 
@@ -109,7 +109,7 @@ async def input_items(
         asked: Route = route(
             response_id, after=after, limit=100, order=order, include=tuple(include), dialect=target.dialect
         )
-        sent = await caller.send(target, settings, asked)
+        sent = await caller.send(target, settings, Outgoing(asked))
         page, _ = decode(document_of(target, sent, decoder), dialect=target.dialect)
         items += page.data
         # A page that does not move on would be asked for again and again.
@@ -148,7 +148,7 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -
     beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
     headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers
     try:
-        await caller.send(target, settings, Route(f"{beside}/models", headers=dict(headers), method="GET"))
+        await caller.send(target, settings, Outgoing(Route(f"{beside}/models", headers=dict(headers), method="GET")))
     except NotFound:
         # A host without a list of models: the smallest request tells as well.
         await caller.generate("Hi", {**options, "max_output_tokens": 16, "on_loss": "ignore"}, site)

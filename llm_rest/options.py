@@ -161,6 +161,8 @@ def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
     elif input is not None:
         fields["input"] = _items(input)
     request = _checked(document)
+    if isinstance(request, str):
+        raise ConfigError(request)
     _refuse_empty(request)
     return request
 
@@ -183,18 +185,18 @@ def _typed(item: Any) -> Any:
     return {"type": "message", **cast("Plain", item)}
 
 
-def _checked(document: Any) -> Request:
-    """The document as a request that shares no struct, list or dict with the caller's."""
+def _checked(document: Any) -> Request | str:
+    """The document as a request that shares no struct, list or dict with the caller's, or what is wrong with it."""
+    # Nothing is raised here: the plain values may hold an MCP server's token, which no frame of an error shows.
     try:
         plain = msgspec.to_builtins(document, str_keys=True)
         if not _has_odd_number(plain):
             return _converted(plain)
-        fault = _fault(document, "")
+        return _fault(document, "") or "the request holds a number that is none"
     except DecodeError as problem:
-        fault = problem.message.removeprefix("$").lstrip(".")
+        return problem.message.removeprefix("$").lstrip(".")
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
-        fault = _fault(document, "") or f"input or an option cannot be written as JSON: {problem}"
-    raise ConfigError(fault or "the request cannot be written as JSON")
+        return _fault(document, "") or f"input or an option cannot be written as JSON: {problem}"
 
 
 def _converted(plain: Any) -> Request:

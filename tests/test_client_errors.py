@@ -31,6 +31,7 @@ from llm_rest.errors import (
     ServerError,
     TimeoutError_,
 )
+from llm_rest.mcp import Mcp
 from llm_rest.responses import FunctionCall
 from tests.callers import NewClient, answer
 
@@ -259,6 +260,8 @@ def shown_everywhere(error: BaseException) -> str:
 
 def deep(value: Any, depth: int = 4) -> Any:
     """A value as an error reporter unfolds it."""
+    if isinstance(value, Mcp):
+        return repr(value)
     if depth and isinstance(value, dict):
         return {name: deep(inner, depth - 1) for name, inner in value.items()}
     if depth and hasattr(value, "__dict__") and not isinstance(value, type):
@@ -266,7 +269,7 @@ def deep(value: Any, depth: int = 4) -> Any:
     return repr(value)
 
 
-@pytest.mark.parametrize("how", ["argument", "environment", "provider", "call"])
+@pytest.mark.parametrize("how", ["argument", "environment", "provider", "call", "header", "default", "mcp"])
 @pytest.mark.parametrize("what", ["connect", "status", "html", "loss", "option"])
 async def test_the_key_is_shown_nowhere(
     new_client: NewClient,
@@ -288,8 +291,15 @@ async def test_the_key_is_shown_nowhere(
             monkeypatch.setenv("OPENAI_API_KEY", secret)
         case "provider":
             made["credentials"] = lambda vendor, account: secret
-        case _:
+        case "call":
             call["user_token"] = secret
+        case "header":
+            made["api_key"], call["extra_headers"] = "sk-0123456789", {"X-Other": secret}
+        case "default":
+            made["api_key"], made["defaults"] = "sk-0123456789", {"extra_headers": {"X-Other": secret}}
+        case _:
+            headers = {"Authorization": f"Bearer {secret}"}
+            made["api_key"], call["tools"] = "sk-0123456789", [Mcp("wiki", "https://host/mcp", headers=headers)]
     match what:
         case "connect":
             httpx_mock.add_exception(httpx.ConnectError("no"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import httpcore
 import httpx
-from anyio.lowlevel import EventLoopToken, current_token
+from anyio.lowlevel import current_token
 
 from .addresses import public_address
 from .bodies import MAX_BODY
@@ -53,7 +53,7 @@ class AsyncTransport(Exchanges):
         self._max = max_connections
         self._http = http
         self._public_only = public_only
-        self._loop: EventLoopToken | None = None
+        self._loop: object = None
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -139,8 +139,10 @@ class _Own(_Reading):
         return self._begin(await self._transport.handle_async_request(OwnRequest(request, deadline)))
 
     async def finish(self) -> bool:
-        await self._end()
-        return self._line is None or self._line.clean()
+        with suppress(Exception):
+            await self._end()
+            return self._line is None or self._line.clean()
+        return False
 
     async def close(self) -> None:
         await self._abandon()
@@ -163,7 +165,8 @@ class _OfClient(_Reading):
         return self._begin(await self._http.send(built, stream=True, follow_redirects=False))
 
     async def finish(self) -> bool:
-        await self._end()
+        with suppress(Exception):
+            await self._end()
         return False
 
     async def close(self) -> None:

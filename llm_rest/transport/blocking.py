@@ -140,8 +140,10 @@ class _Own(_Reading):
         return self._begin(self._transport.handle_request(OwnRequest(request, deadline)))
 
     async def finish(self) -> bool:
-        self._end()
-        return self._line is None or self._line.clean()
+        with suppress(Exception):
+            self._end()
+            return self._line is None or self._line.clean()
+        return False
 
     async def close(self) -> None:
         with suppress(Exception):
@@ -165,7 +167,8 @@ class _OfClient(_Reading):
         return self._begin(self._http.send(built, stream=True, follow_redirects=False))
 
     async def finish(self) -> bool:
-        self._end()
+        with suppress(Exception):
+            self._end()
         return False
 
     async def close(self) -> None:

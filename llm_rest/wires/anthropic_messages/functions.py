@@ -35,7 +35,7 @@ def encode_function(tool: FunctionTool, namespace: str, path: str, context: Cont
         context.lost.changed(f"{path}.parameters", "arguments are an object on this wire")
     encoded = types.Tool(
         name=wire_name(tool.name, namespace),
-        description=tool.description,
+        description=tool.description if given(tool.description) else UNSET,
         input_schema=parameters,
         defer_loading=tool.defer_loading,
         allowed_callers=encode_callers(tool.allowed_callers, context.model),
@@ -81,7 +81,7 @@ def encode_custom(tool: CustomTool, namespace: str, path: str, context: Context)
     _only_waited_for(tool, path, context)
     return types.Tool(
         name=wire_name(tool.name, namespace),
-        description=tool.description,
+        description=tool.description if given(tool.description) else UNSET,
         input_schema={
             "type": "object",
             "properties": {"input": text},

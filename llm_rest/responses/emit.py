@@ -82,7 +82,7 @@ class Emitter:
     def whole(self, item: AnyItem) -> None:
         """Begin and end an item that is known completely, with every step on the way."""
         opened = self.add(_skeleton(item))
-        _inner(opened, item)
+        tell(opened, item)
         opened.done(item)
 
     def finish(self, response: Response) -> None:
@@ -263,7 +263,8 @@ def _skeleton(item: AnyItem) -> AnyItem:
             return item
 
 
-def _inner(opened: OpenItem, item: AnyItem) -> None:
+def tell(opened: OpenItem, item: AnyItem) -> None:
+    """The steps between an item's beginning and its end, every text in one piece."""
     match item:
         case Message(content=str(text)):
             _part(opened, OutputText(text=text, annotations=[]))

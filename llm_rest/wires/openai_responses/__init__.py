@@ -14,10 +14,12 @@ from .. import Route
 from .errors import decode_error, encode_error
 from .request import OPENAI, decode_request, encode_request
 from .response import decode_response, encode_response
+from .stream import decode_stream, encode_stream
 
 FRAMING: Literal["sse", "ndjson"] = "sse"
 END: bytes | None = b"[DONE]"
 """Sent by us, as Open Responses asks; from others it may or may not come."""
+NAMED_EVENTS = True
 
 
 def route(request: Request, *, dialect: ResponsesDialect = OPENAI, stream: bool = False) -> Route:
@@ -29,13 +31,16 @@ __all__ = [
     "END",
     "EVENT",
     "FRAMING",
+    "NAMED_EVENTS",
     "REQUEST",
     "RESPONSE",
     "decode_error",
     "decode_request",
     "decode_response",
+    "decode_stream",
     "encode_error",
     "encode_request",
     "encode_response",
+    "encode_stream",
     "route",
 ]

@@ -56,14 +56,14 @@ def strip(item: ItemT, field: str, i: int, lost: Losses) -> ItemT:
         changes["leftovers"] = UNSET
     if isinstance(item, Message):
         if not isinstance(item.content, str):
-            _strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
+            strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
     elif isinstance(item, OUTPUTS):
         _strip_output(item, f"{field}[{i}]", lost, changes)
     elif isinstance(item, Reasoning):
         if item.summary:
-            _strip_parts(item.summary, "summary", f"{field}[{i}]", lost, changes)
+            strip_parts(item.summary, "summary", f"{field}[{i}]", lost, changes)
         if item.content:
-            _strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
+            strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
     elif isinstance(item, ComputerCallOutput) and item.output.leftovers is not UNSET:
         report_foreign(item.output.leftovers, WIRE, f"{field}[{i}].output", lost)
         changes["output"] = replace(item.output, leftovers=UNSET)
@@ -72,7 +72,7 @@ def strip(item: ItemT, field: str, i: int, lost: Losses) -> ItemT:
 
 def _strip_output(item: Any, path: str, lost: Losses, changes: dict[str, Any]) -> None:
     if not isinstance(item.output, str):
-        _strip_parts(item.output, "output", path, lost, changes)
+        strip_parts(item.output, "output", path, lost, changes)
     if item.is_error is not UNSET:
         changes["is_error"] = UNSET
     if item.is_error is True:
@@ -80,7 +80,7 @@ def _strip_output(item: Any, path: str, lost: Losses, changes: dict[str, Any]) -
         lost.changed(path, "that the tool failed is said in the text of its output")
 
 
-def _strip_parts(parts: Any, field: str, path: str, lost: Losses, changes: dict[str, Any]) -> None:
+def strip_parts(parts: Any, field: str, path: str, lost: Losses, changes: dict[str, Any]) -> None:
     """Puts the parts without leftovers into `changes`, if any had some."""
     stripped: list[Any] | None = None
     for j, part in enumerate(parts):
@@ -92,7 +92,7 @@ def _strip_parts(parts: Any, field: str, path: str, lost: Losses, changes: dict[
             new = replace(part, leftovers=UNSET)
         if isinstance(part, OutputText) and part.annotations:
             annotations: dict[str, Any] = {}
-            _strip_parts(part.annotations, "annotations", f"{path}.{field}[{j}]", lost, annotations)
+            strip_parts(part.annotations, "annotations", f"{path}.{field}[{j}]", lost, annotations)
             new = replace(new, **annotations) if annotations else new
         if new is not part:
             stripped = list(parts) if stripped is None else stripped

@@ -45,7 +45,7 @@ def encode_response(
     """The response without the fields of ours; complete as a server answers it where the request is known."""
     lost = Losses()
     changes: dict[str, Any] = {}
-    output = [_encode_item(item, i, dialect, lost) for i, item in enumerate(response.output)]
+    output = [encode_item(item, i, dialect, lost) for i, item in enumerate(response.output)]
     if any(new is not old for new, old in zip(output, response.output, strict=True)):
         changes["output"] = output
     if response.leftovers is not UNSET:
@@ -59,7 +59,8 @@ def encode_response(
     return response if request is None else complete(response, request), lost
 
 
-def _encode_item(item: AnyItem, i: int, dialect: ResponsesDialect, lost: Losses) -> AnyItem:
+def encode_item(item: AnyItem, i: int, dialect: ResponsesDialect, lost: Losses) -> AnyItem:
+    """One item of an answer, without the fields of ours."""
     if isinstance(item, Unknown):
         return item
     return strip(unsealed(item, dialect), "output", i, lost)

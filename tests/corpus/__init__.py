@@ -18,12 +18,12 @@ from msgspec import Raw, Struct, field
 
 from llm_rest import wires
 from llm_rest.framing import NDJSON, SSE
-from llm_rest.vendors import DIALECTS, VENDORS
 from tests.support import WIRES
+from tests.support.hosts import facts
 
 CORPUS = Path(os.environ.get("LLM_REST_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus")
 
-RENAMED = {"azure": "azure_openai"}
+RENAMED = {"azure": "azure_openai", "bedrock-mantle": "bedrock_mantle"}
 """Vendors that the recordings call otherwise than our table."""
 
 
@@ -53,12 +53,8 @@ class Exchange(Struct):
 
     @property
     def dialect(self) -> Any:
-        """What our table knows about this vendor on this wire; the wire's own vendor where there is no row."""
-        vendor = VENDORS.get(RENAMED.get(self.vendor, self.vendor))
-        for surface in vendor.surfaces if vendor else ():
-            if surface.wire == self.wire and surface.dialect is not None:
-                return surface.dialect
-        return DIALECTS[self.wire]()
+        """What our table knows about this vendor on this wire."""
+        return facts(RENAMED.get(self.vendor, self.vendor), self.wire)
 
     @property
     def question(self) -> bytes | None:

@@ -50,6 +50,15 @@ def _response_object(document: Plain) -> None:
             value.setdefault("object", "response")
 
 
+# --- openai_chat ----------------------------------------------------------------------------------------------------
+
+
+def _code_text(document: Plain) -> None:
+    for value in objects(document):
+        if isinstance(value.get("code"), int):
+            value["code"] = str(value["code"])
+
+
 TABLE: dict[str, tuple[Canonical, ...]] = {
     "openai_responses": (
         Canonical("message-type", "a message is written with its type", _message_type, ("request",), struct=True),
@@ -57,7 +66,9 @@ TABLE: dict[str, tuple[Canonical, ...]] = {
             "object", "a response is written with its `object`", _response_object, ("response", "event"), struct=True
         ),
     ),
-    "openai_chat": (),
+    "openai_chat": (
+        Canonical("error-code", "the code of an error is a word, also where it is a number", _code_text, ("error",)),
+    ),
     "anthropic_messages": (),
 }
 

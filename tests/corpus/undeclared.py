@@ -14,5 +14,9 @@ UNDECLARED: dict[str, frozenset[str]] = {
         }
     ),
     "openai_chat": frozenset(),
-    "anthropic_messages": frozenset(),
+    "anthropic_messages": frozenset(
+        {
+            "Usage.pydantic_ai_gateway",  # what a gateway charged
+        }
+    ),
 }

@@ -91,8 +91,8 @@ def _preamble(document: Plain, wire: str) -> None:
 
 
 def _nothing(document: Plain, wire: str) -> None:
-    for name in ("instructions", "tools"):
-        if document.get(name) in ("", []):
+    for name in ("instructions", "tools", "metadata"):
+        if document.get(name) in ("", [], {}):
             del document[name]
     for field in ("input", "output"):
         if isinstance(document.get(field), list):
@@ -143,6 +143,18 @@ def _format(document: Plain, wire: str) -> None:
         asked.pop("name", None)
         if asked.get("strict") is True:
             del asked["strict"]
+
+
+INCLUDED = ("reasoning.encrypted_content",)
+
+
+def _included(document: Plain, wire: str) -> None:
+    asked = document.get("include")
+    if isinstance(asked, list):
+        rest = [None if name in INCLUDED else name for name in asked]  # positions stay, because losses name them
+        document["include"] = rest
+        if not any(rest):
+            del document["include"]
 
 
 def _nulls(document: Plain, wire: str) -> None:
@@ -205,6 +217,11 @@ CANONICAL: dict[str, Equivalence] = {
         "a call without arguments has none, written or not",
         OTHERS,
         _empty_arguments,
+    ),
+    "included": Equivalence(
+        "what is always sent along need not be asked for",
+        OTHERS,
+        _included,
     ),
     "created": Equivalence(
         "when an answer was made is not on every wire, and zero where it must be there and nobody knows",

@@ -15,9 +15,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from llm_rest import wires
-from llm_rest.dialects import ChatDialect, MessagesDialect, ResponsesDialect
+from llm_rest.dialects import MessagesDialect, ResponsesDialect
 from llm_rest.responses import AnyItem
 from llm_rest.vendors import DIALECTS, VENDORS
+from tests.support.hosts import facts
 
 Plain = dict[str, Any]
 
@@ -44,6 +45,17 @@ class Row:
     answers: tuple[Plain, ...]
     events: tuple[Plain, ...]
     thinking: tuple[Thinking, ...]
+
+
+def said(**message: Any) -> Plain:
+    """An answer of the Chat wire."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
+    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+
+def call(name: str) -> Plain:
+    """A call of the Chat wire."""
+    return {"id": name, "type": "function", "function": {"name": "search", "arguments": "{}"}}
 
 
 FUNCTION = {"name": "get_weather", "description": "d", "parameters": {"type": "object", "properties": {}}}
@@ -192,7 +204,7 @@ ROWS: dict[str, Row] = {
                 ("gAAAA-opaque-1==",),
             ),
             Thinking(
-                ResponsesDialect(issuer="elsewhere"),
+                facts("xai", "openai_responses"),
                 {
                     "id": "resp_2",
                     "status": "completed",
@@ -323,36 +335,43 @@ ROWS: dict[str, Row] = {
         ),
         thinking=(
             Thinking(
-                ChatDialect(),
-                {
-                    "id": "chatcmpl-1",
-                    "object": "chat.completion",
-                    "created": 1,
-                    "model": "m",
-                    "choices": [
-                        {
-                            "index": 0,
-                            "finish_reason": "tool_calls",
-                            "message": {
-                                "role": "assistant",
-                                "content": None,
-                                "reasoning": "Hm.",
-                                "reasoning_details": [
-                                    {"type": "reasoning.text", "text": "Hm.", "signature": "opaque-3==", "index": 0},
-                                    {"type": "reasoning.encrypted", "data": "opaque-4==", "format": "x", "index": 1},
-                                ],
-                                "tool_calls": [
-                                    {
-                                        "id": "call_t3",
-                                        "type": "function",
-                                        "function": {"name": "search", "arguments": "{}"},
-                                    }
-                                ],
-                            },
-                        }
+                facts("openrouter", "openai_chat"),
+                said(
+                    content=None,
+                    reasoning="Hm.",
+                    reasoning_details=[
+                        {"type": "reasoning.text", "text": "Hm.", "signature": "opaque-3==", "index": 0},
+                        {"type": "reasoning.encrypted", "data": "opaque-4==", "format": "x", "index": 1},
                     ],
-                },
+                    tool_calls=[call("call_t3")],
+                ),
                 ("opaque-3==", "opaque-4=="),
+            ),
+            Thinking(
+                facts("google", "openai_chat"),
+                said(
+                    content=None,
+                    tool_calls=[
+                        {**call("call_t8"), "extra_content": {"google": {"thought_signature": "opaque-8=="}}},
+                        call("call_t9"),
+                    ],
+                ),
+                ("opaque-8==",),
+            ),
+            Thinking(
+                facts("mistral", "openai_chat"),
+                said(
+                    content=[
+                        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}], "signature": "opaque-10=="},
+                        {"type": "text", "text": "Found."},
+                    ]
+                ),
+                ("opaque-10==",),
+            ),
+            Thinking(
+                facts("deepseek", "openai_chat"),
+                said(content="", reasoning_content="thought-11", tool_calls=[call("call_t11")]),
+                ("thought-11",),
             ),
         ),
     ),
@@ -543,10 +562,8 @@ def dialects(wire: str) -> dict[str, Any]:
     """The facts of every vendor that speaks a wire, by the name of the first vendor that has them."""
     unique: dict[str, Any] = {"default": DIALECTS[wire]()}
     for vendor in VENDORS.values():
-        for surface in vendor.surfaces:
-            known = surface.dialect in unique.values()
-            if surface.wire == wire and surface.dialect is not None and not known:
-                unique[vendor.name] = surface.dialect
+        if wire in vendor.wires and facts(vendor.name, wire) not in unique.values():
+            unique[vendor.name] = facts(vendor.name, wire)
     return unique
 
 

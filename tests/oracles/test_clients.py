@@ -31,8 +31,10 @@ OLDER_ANTHROPIC = {"temperature", "top_p", "top_k"}
 """Options of version 2023-06-01 of the Messages API, which the client of the newer version no longer lists."""
 
 
-INVENTED = {"extreme", "sometimes"}
-"""Words the strategies use for what some vendor may call something one day."""
+INVENTED = {"extreme", "sometimes", "on_demand", "default"}
+"""Words of some other vendor, or of one to come, for an effort or a tier."""
+SLUGS = ("vendor:", "openrouter:")
+"""How kinds begin that one vendor alone has."""
 
 
 def known(request: Request) -> Request:
@@ -50,7 +52,7 @@ def _known(value: Any) -> Any:
 
 def _is_invented(value: Any) -> bool:
     kind = value.get("type") if isinstance(value, dict) else value
-    return isinstance(kind, str) and (kind.startswith("vendor:") or kind in INVENTED)
+    return isinstance(kind, str) and (kind.startswith(SLUGS) or kind in INVENTED)
 
 
 def complaints(name: str, peer: Peer, request: Request) -> list[str]:

@@ -1,0 +1,206 @@
+"""What this wire hides in a conversation: envelopes for what must return, leftovers for what describes one document.
+
+A thought signature belongs to one part and must come back on that very part. The envelope says which: a call by its id, a text
+or an image by a digest of what is seen of it, so that an edit is noticed. Before changing this file, know that envelopes may
+be forged: their payloads are the tagged structs below, and whole parts come out only where they say nothing a client could
+have said himself. Follows Google's guide to thought signatures (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from ...errors import DecodeError
+from ...responses.carriers import digest, seal, sender, unseal
+from ...responses.items import Reasoning
+from ...responses.leftovers import SPELLING, report_foreign
+from ...unknown import Decoder, Model, Opt, base, extras, given
+from . import types
+from .types import WIRE, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ...losses import Losses
+    from ...responses.parts import Leftovers
+
+S = TypeVar("S", bound=Model)
+
+DUMMY = "skip_thought_signature_validator"
+"""Stands for the signature of a call that this vendor's models did not make; the vendor takes it for any."""
+
+ABSENT = "absent"
+"""Spelling of a field that was left out."""
+
+encode = msgspec.json.Encoder().encode
+
+
+# --- payloads -------------------------------------------------------------------------------------------------------
+
+
+class Payload(Struct, tag_field="kind", omit_defaults=True, kw_only=True):
+    """What an envelope of this wire may hold."""
+
+
+class Mark(Struct, array_like=True):
+    """A signature on the visible part number `at`; where `hidden`, on an empty text that stood before it."""
+
+    at: int
+    signature: str
+    hidden: bool = False
+
+
+class Thought(Payload, tag="thought"):
+    """This vendor's own thought: the digest of its text, signatures on it, and the signature of the call that follows."""
+
+    digest: str = ""
+    marks: list[Mark] = []
+    call_id: str = ""
+    signature: str = ""
+
+
+class Shown(Payload, tag="shown"):
+    """Signatures on the message or the image before the envelope."""
+
+    digest: str
+    marks: list[Mark]
+
+
+class Whole(Payload, tag="parts"):
+    """Parts that Responses cannot show, or not all of; `digest` names the items before the envelope that show some."""
+
+    digest: str
+    parts: Raw
+
+
+AnyPayload = Thought | Shown | Whole
+
+EMPTY = digest("")
+
+_parts: Decoder[list[types.Part]] = Decoder(list[types.Part])
+
+
+def opened(item: Reasoning, issuer: str) -> AnyPayload | None:
+    """What `issuer` sealed in a reasoning item on this wire."""
+    text = item.encrypted_content
+    return unseal(text, WIRE, issuer, AnyPayload) if given(text) else None
+
+
+def unopened(item: Reasoning, issuer: str, path: str, lost: Losses) -> None:
+    """Report a reasoning item that holds nothing this issuer could use."""
+    text = item.encrypted_content
+    if not given(text):
+        if item.summary or item.content:
+            lost.dropped(path, "reasoning of another vendor, which this wire does not take")
+    elif sender(text) == (WIRE, issuer):
+        lost.dropped(path, "opaque state that was damaged on the way")
+    else:
+        lost.withheld(path, "opaque state of another vendor")
+
+
+def carrier(payload: Payload, issuer: str, id: Opt[str]) -> Reasoning:
+    """A reasoning item that shows nothing and carries `payload`."""
+    return Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
+
+
+def returning_parts(raw: Raw) -> list[types.Part] | None:
+    """The parts in an envelope, or `None` where something else was put there."""
+    try:
+        parts = _parts.decode(bytes(raw))
+    except DecodeError:
+        return None
+    # Texts, calls and outputs are items of their own; an envelope with one was not made here.
+    spoken = any(part.text or given(part.function_call) or given(part.function_response) for part in parts)
+    return None if spoken else parts
+
+
+# --- leftovers ------------------------------------------------------------------------------------------------------
+
+_objects = msgspec.json.Decoder(dict[str, Raw])
+_decoders: dict[type, Decoder[Any]] = {}
+
+
+def decoder_of(kind: type[S]) -> Decoder[S]:
+    """The decoder of one struct of this wire."""
+    found = _decoders.get(kind)
+    if found is None:
+        found = _decoders[kind] = Decoder(kind)
+    return cast("Decoder[S]", found)
+
+
+def restored(kind: type[S], value: Any) -> S | None:
+    """The struct that plain leftovers were made from; `None` where they are something else."""
+    try:
+        return decoder_of(kind).decode(encode(value))
+    except (DecodeError, TypeError, ValueError):
+        return None
+
+
+def merged(struct: S, fields: Mapping[str, Any], path: str, lost: Losses) -> S:
+    """`struct` with plain `fields` set or added, objects within objects; unchanged, and reported, where they do not fit."""
+    if not fields:
+        return struct
+    try:
+        whole = _merge(_objects.decode(encode(struct)), fields)
+        return decoder_of(type(base(struct))).decode(encode(whole))
+    except (DecodeError, TypeError, ValueError, RecursionError):
+        lost.dropped(path, f"fields that do not fit: {', '.join(fields)}")
+        return struct
+
+
+def _merge(whole: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in fields.items():
+        there = whole.get(name)
+        if isinstance(value, dict) and isinstance(there, Raw) and bytes(there[:1]) == b"{":
+            value = _merge(_objects.decode(there), cast("Json", value))
+        whole[name] = value
+    return whole
+
+
+def plain(value: Any) -> Any:
+    """A struct as plain values, as leftovers hold it."""
+    return msgspec.json.decode(encode(value))
+
+
+def rest(struct: Model, without: Iterable[str] = ()) -> Json:
+    """The fields of `struct` by their names on the wire, as plain values, except those named `without`."""
+    found: Json = plain(struct)
+    for name in without:
+        found.pop(name, None)
+    return found
+
+
+def report_extras(struct: Model, path: str, lost: Losses) -> None:
+    """Report the fields of an item or part of ours that it does not declare."""
+    for name in extras(struct):
+        lost.dropped(f"{path}.{name}", "a field this wire does not know")
+
+
+def left(fields: Json, spelled: Json | None = None) -> Leftovers | UnsetType:
+    """Leftovers of this wire: what the document said, and how it was written."""
+    if spelled:
+        fields = {**fields, SPELLING: spelled}
+    return {WIRE: fields} if fields else UNSET
+
+
+def own_fields(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> Json:
+    """What this wire left, with what others left reported."""
+    if leftovers is UNSET:
+        return {}
+    report_foreign(leftovers, WIRE, path, lost)
+    found: Any = leftovers.get(WIRE)
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def spelling(own: Json) -> Json:
+    """How the document was written, among what this wire left."""
+    found = own.get(SPELLING)
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def document_fields(own: Json) -> Json:
+    """What the document said, among what this wire left."""
+    return {name: value for name, value in own.items() if name != SPELLING}

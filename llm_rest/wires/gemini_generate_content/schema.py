@@ -1,0 +1,251 @@
+"""JSON Schemas as this wire takes them, and the vendor's older dialect as JSON Schema.
+
+What the vendor knows is sent as it is, a few spellings are rewritten, and what it does not know is told to the model in the
+description instead; every change is a loss at its place. The caller's schema is never touched, and the same schema gives the
+same bytes, since tools are part of what the vendor caches. Before changing this file, know that recorded requests show which
+keywords are accepted: those the vendor does not enforce are among them. Follows Google's guide to structured output and the
+references of `Schema` and `responseJsonSchema` (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+if TYPE_CHECKING:
+    from ...losses import Losses
+    from ...responses.tools import Schema
+
+KEPT = frozenset(
+    """
+    $id $ref $anchor type format title description default items minItems maxItems minimum maximum required
+    additionalProperties propertyOrdering pattern minLength maxLength minProperties maxProperties uniqueItems
+    """.split()
+)
+"""Keywords the vendor accepts; the last six it does not enforce."""
+
+SCHEMAS = frozenset({"items", "additionalProperties"})
+SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "prefixItems"})
+SCHEMAS_BY_NAME = {"properties": "properties", "$defs": "$defs", "definitions": "$defs"}
+"""Keywords whose values hold schemas: one, a list, or one for each name (ours on the left)."""
+
+SILENT = frozenset({"$schema", "$comment", "examples", "discriminator", "readOnly", "writeOnly", "deprecated", "strict"})
+"""Keywords that nothing has to obey."""
+
+MAX_DEPTH = 200
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def fitted(schema: Schema, lost: Losses, path: str) -> Schema:
+    """`schema`, which stands at `path`, as this wire takes it; the same object where nothing has to change."""
+    if _fits(schema):
+        return schema
+    return _Fitting(lost).schema(schema, path, 0)
+
+
+def _fits(schema: Schema) -> bool:
+    """Whether there is nothing to change in a schema, which is so for nearly every one."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, bool):
+            continue
+        if not isinstance(node, dict):
+            return False
+        for name, value in cast("Schema", node).items():
+            if name in SCHEMAS and isinstance(value, dict):
+                waiting.append(value)
+            elif name in ("properties", "$defs") and isinstance(value, dict):
+                waiting += cast("Schema", value).values()
+            elif name in SCHEMA_LISTS and isinstance(value, list):
+                waiting += cast("list[Any]", value)
+            elif name == "$ref":
+                if any(not _beside(other) for other in cast("Schema", node)) or not _is_place(value):
+                    return False
+            elif name not in KEPT and not (name == "enum" and _is_enum(value)):
+                return False
+    return True
+
+
+def _is_place(reference: Any) -> bool:
+    return reference == "#" or (isinstance(reference, str) and reference.startswith("#/$defs/"))
+
+
+def _beside(name: str) -> bool:
+    """Whether a keyword may stand beside a reference."""
+    return name.startswith("$") or name == "title"
+
+
+def _is_enum(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_listed, cast("list[Any]", value)))
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+class _Fitting:
+    """One pass over a schema."""
+
+    def __init__(self, lost: Losses) -> None:
+        self.lost = lost
+
+    def any(self, value: Any, path: str, depth: int) -> Any:
+        """What stands where a schema may stand: a schema, or true and false."""
+        return self.schema(cast("Schema", value), path, depth + 1) if isinstance(value, dict) else value
+
+    def schema(self, schema: Schema, path: str, depth: int) -> Schema:
+        if depth > MAX_DEPTH:
+            self.lost.refused(path, f"a schema nested deeper than {MAX_DEPTH} levels")
+            return {}
+        if "$ref" in schema:
+            return self.reference(schema, path, depth)
+        fit: Schema = {}
+        told: list[str] = []
+        for name, value in schema.items():
+            here = f"{path}.{name}"
+            if name in SCHEMAS and isinstance(value, dict):
+                fit[name] = self.any(value, here, depth)
+            elif name in SCHEMAS_BY_NAME and isinstance(value, dict):
+                self.named(name, cast("Schema", value), fit, here, depth)
+            elif name in SCHEMA_LISTS and isinstance(value, list):
+                fit[name] = [self.any(one, f"{here}[{i}]", depth) for i, one in enumerate(cast("list[Any]", value))]
+            elif name in KEPT or (name == "enum" and _is_enum(value)):
+                fit[name] = value
+            elif name == "const" and _is_listed(value):
+                fit["enum"] = [value]
+                self.lost.changed(here, "a constant is sent as an enum of one")
+            elif name == "allOf" and isinstance(value, list):
+                self.all_of(cast("list[Any]", value), fit, here, depth)
+            elif name in ("exclusiveMinimum", "exclusiveMaximum") and type(value) is int and _counts(schema):
+                step = 1 if name == "exclusiveMinimum" else -1
+                fit["minimum" if step > 0 else "maximum"] = value + step
+                self.lost.changed(here, "an open bound of whole numbers is sent as the closed one beside it")
+            elif name in SILENT:
+                self.lost.dropped(here, "a keyword this wire does not know and nothing has to obey")
+            else:
+                told.append(f"{name}: {_encode(value).decode()}")
+                self.lost.changed(here, "not enforced on this wire; told in the description instead")
+        if told:
+            said = fit.get("description")
+            fit["description"] = "\n\n".join(filter(None, (said, f"({', '.join(told)})")))
+        return fit
+
+    def named(self, name: str, schemas: Schema, fit: Schema, path: str, depth: int) -> None:
+        theirs = SCHEMAS_BY_NAME[name]
+        if theirs != name:
+            self.lost.changed(path, f"{name} is spelled {theirs} on this wire")
+        there: Schema = fit.get(theirs, {})
+        fit[theirs] = there | {key: self.any(one, f"{path}.{key}", depth) for key, one in schemas.items()}
+
+    def all_of(self, schemas: list[Any], fit: Schema, path: str, depth: int) -> None:
+        """What all of several schemas ask for, in one; where two say different things, the later one counts."""
+        self.lost.changed(path, "allOf is sent as one schema with everything in it")
+        for i, one in enumerate(schemas):
+            found = self.any(one, f"{path}[{i}]", depth)
+            if not isinstance(found, dict):
+                continue
+            if "$ref" in found and (fit or len(schemas) > 1):
+                self.lost.refused(f"{path}[{i}]", "a reference in allOf beside other schemas")
+            for name, value in cast("Schema", found).items():
+                there = fit.get(name)
+                if isinstance(there, dict) and isinstance(value, dict):
+                    fit[name] = {**cast("Schema", there), **cast("Schema", value)}
+                elif name == "required" and isinstance(there, list) and isinstance(value, list):
+                    fit[name] = [*cast("Any", there), *(one for one in cast("Any", value) if one not in there)]
+                else:
+                    fit[name] = value
+
+    def reference(self, schema: Schema, path: str, depth: int) -> Schema:
+        target = schema["$ref"]
+        if isinstance(target, str) and target.startswith("#/definitions/"):
+            target = f"#/$defs/{target[14:]}"
+        elif not _is_place(target):
+            self.lost.refused(f"{path}.$ref", "a reference out of the definitions of the schema")
+        fit: Schema = {"$ref": target}
+        for name, value in schema.items():
+            if name in ("$defs", "definitions") and isinstance(value, dict):
+                self.named(name, cast("Schema", value), fit, f"{path}.{name}", depth)
+            elif _beside(name):
+                fit.setdefault(name, value)
+            else:
+                self.lost.dropped(f"{path}.{name}", "nothing stands beside a reference on this wire")
+        return fit
+
+
+def _counts(schema: Schema) -> bool:
+    return schema.get("type") == "integer" or schema.get("type") == ["integer", "null"]
+
+
+# --- the vendor's older dialect -------------------------------------------------------------------------------------
+
+TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+"""Types by their numbers."""
+
+_CAMEL = {
+    "any_of": "anyOf",
+    "property_ordering": "propertyOrdering",
+    "additional_properties": "additionalProperties",
+    **{f"{end}_{what}": f"{end}{what.title()}" for end in ("min", "max") for what in ("items", "length", "properties")},
+}
+_WHOLE = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+_OURS = {"defs": "$defs", "ref": "$ref", "example": "examples"}
+
+
+def from_openapi(schema: Schema, depth: int = 0) -> Schema:
+    """A schema of `parameters` or `responseSchema` as JSON Schema."""
+    if depth > MAX_DEPTH:
+        return {}
+    found: Schema = {}
+    for spelled, value in schema.items():
+        name = _CAMEL.get(spelled, spelled)
+        if name in SCHEMAS and isinstance(value, dict):
+            value = from_openapi(cast("Schema", value), depth + 1)
+        elif name in ("properties", "defs") and isinstance(value, dict):
+            value = {key: _inner(one, depth) for key, one in cast("Schema", value).items()}
+        elif name == "anyOf" and isinstance(value, list):
+            value = [_inner(one, depth) for one in cast("list[Any]", value)]
+        elif name == "type":
+            value = _type(value)
+        elif name == "example":
+            value = [value]
+        elif name in _WHOLE and isinstance(value, str) and value.isdecimal() and len(value) < 20:
+            value = int(value)
+        if name != "nullable":
+            found[_OURS.get(name, name)] = value
+    if found.get("type") in ("integer", "number") and isinstance(found.get("enum"), list):
+        # The older dialect spells every enum as text.
+        found["enum"] = [_number(one) for one in cast("list[Any]", found["enum"])]
+    if schema.get("nullable") is True:
+        _or_null(found)
+    return found
+
+
+def _inner(value: Any, depth: int) -> Any:
+    return from_openapi(cast("Schema", value), depth + 1) if isinstance(value, dict) else value
+
+
+def _type(value: Any) -> Any:
+    if type(value) is int and 0 <= value < len(TYPES):
+        value = TYPES[value]
+    return value.lower() if isinstance(value, str) else value
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return int(value) if value.lstrip("-").isdecimal() and len(value) < 20 else float(value)
+    except ValueError:
+        return value
+
+
+def _or_null(schema: Schema) -> None:
+    if isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+    elif isinstance(schema.get("anyOf"), list):
+        schema["anyOf"] = [*schema["anyOf"], {"type": "null"}]
+    if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+        schema["enum"] = [*schema["enum"], None]

@@ -1,0 +1,250 @@
+"""Contents of this wire and items of Responses: who spoke when, and what belongs into one content.
+
+Outputs of functions stand together in the user content right after the calls they answer, in the order of the calls; what one
+side says in a row is one content. Before changing this file, know that the vendor caches by prefix and checks signatures by
+turn: appending items may touch only the content that is still open. Follows Google's guides to function calling and thought
+signatures (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from ...responses.items import (
+    AdditionalTools,
+    CompactionTrigger,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FunctionCall,
+    FunctionCallOutput,
+    ItemReference,
+    Message,
+)
+from ...responses.leftovers import SPELLING, own
+from ...unknown import Unknown, given
+from . import types
+from .carried import ABSENT, merged, own_fields, report_extras, rest, spelling
+from .media import decode_parts, encode_parts
+from .outputs import Output, decode_output, encode_output
+from .reader import Asked, Reader
+from .types import WIRE
+from .writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...responses.items import AnyItem
+    from .media import Context
+
+Call = FunctionCall | CustomToolCall
+
+SYSTEM = ("system", "developer")
+SEPARATE = "separate"
+"""Spelling of an item that begins a content although it could stand in the one before."""
+
+
+# --- items to contents ----------------------------------------------------------------------------------------------
+
+
+class Turns:
+    """The contents of a request: `write` the items, then read `system` and `contents`."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.lost = context.lost
+        self.system: list[types.Part] = []
+        self.contents: list[types.Content] = []
+        self._writer = Writer(context)
+        self._items: Sequence[AnyItem] = ()
+        self._role = ""  # of the open content, which is the last
+        self._waiting: list[tuple[int, Call]] = []  # calls without an output yet
+        self._outputs: dict[str, deque[int]] = {}
+        self._taken: set[int] = set()
+
+    def write(self, items: Sequence[AnyItem]) -> None:
+        """Take the whole input."""
+        self._items = items
+        for i, item in enumerate(items):
+            if isinstance(item, Output):
+                self._outputs.setdefault(item.call_id or "", deque()).append(i)
+        for i, item in enumerate(items):
+            own: types.Json = {} if isinstance(item, Unknown) or item.leftovers is UNSET else item.leftovers.get(WIRE, {})
+            if own and spelling(own).get(SEPARATE):
+                self._separate()
+            match item:
+                case Message() if item.role != "assistant":
+                    self._heard(item, i)
+                case FunctionCallOutput() | CustomToolCallOutput():
+                    self._leave(i)
+                    if i not in self._taken:
+                        self.lost.refused(f"input[{i}]", "an output without a call before it")
+                        self._hear([encode_output(item, None, f"input[{i}]", self.context)[0]])
+                case ItemReference() | CompactionTrigger():
+                    self.lost.refused(f"input[{i}]", "what only a server that keeps conversations knows")
+                case AdditionalTools():
+                    pass  # offered with the other tools
+                case _:
+                    self._said(item, i)
+            if own and self.contents:
+                self._complete(own, f"input[{i}]")
+        self._leave(len(items))
+        if self.contents and self._role == "model" and not self.context.model.prefill:
+            self.lost.refused("input", "this model does not continue an answer; the conversation ends with the user")
+        first = self.contents[0] if self.contents else types.Content()
+        if first.role == "model" and any(given(part.function_call) for part in first.parts or ()):
+            self.lost.refused("input", "a conversation cannot begin with a call")
+
+    def _separate(self) -> None:
+        self._writer.close()
+        self._writer.begin()
+        self._role = self._role and "a closed one"
+
+    def _complete(self, own: types.Json, path: str) -> None:
+        """Give the content that was just begun what it had on this wire."""
+        content = self.contents[-1]
+        if spelling(own).get("role") == ABSENT:
+            content.role = UNSET
+        if isinstance(own.get("content"), dict):
+            parts = content.parts
+            content = merged(types.Content(role=content.role), own["content"], path, self.lost)
+            content.parts = parts
+            self.contents[-1] = content
+
+    # --- the model
+
+    def _said(self, item: AnyItem, i: int) -> None:
+        writer = self._writer
+        writer.write(item, f"input[{i}]")
+        if isinstance(item, Call):
+            self._waiting.append((i, item))
+        if writer.parts and self._role != "model":
+            self._open("model", writer.parts)
+
+    def _leave(self, i: int) -> None:
+        """What follows at `i` is not the model's: its content is complete, and its calls need their outputs now."""
+        self._writer.close()
+        self._writer.begin()
+        if self._waiting:
+            self._answer(i)
+
+    def _answer(self, i: int) -> None:
+        outputs: list[types.Part] = []
+        beside: list[types.Part] = []
+        for k, call in self._waiting:
+            found = self._outputs.get(call.call_id, deque())
+            while found and (found[0] < k or found[0] in self._taken):
+                found.popleft()
+            if not found:
+                self.lost.refused(f"input[{k}]", "a call without an output")
+                continue
+            place = found.popleft()
+            item = self._items[place]
+            assert isinstance(item, Output)
+            if any(not isinstance(between, Output) for between in self._items[i:place]):
+                self.lost.emulated(f"input[{place}]", "an output, moved up to its call")
+            self._taken.add(place)
+            part, more = encode_output(item, call, f"input[{place}]", self.context)
+            outputs.append(part)
+            beside += more
+        self._waiting = []
+        self._hear([*outputs, *beside])
+
+    # --- everybody else
+
+    def _heard(self, item: Message, i: int) -> None:
+        path = f"input[{i}]"
+        self._leave(i)
+        report_extras(item, path, self.lost)
+        own_fields(item.leftovers, path, self.lost)
+        parts = encode_parts(item.content, f"{path}.content", self.context)
+        if item.role not in SYSTEM:
+            if item.role != "user":
+                self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
+            self._hear(parts)
+        elif not self.contents:
+            self.system += self._only_text(parts, path)
+        else:
+            said = [types.Part(text=f"<system>\n{part.text}\n</system>") for part in self._only_text(parts, path)]
+            self.lost.changed(path, "no instructions can stand here; they are sent as the user's, in <system> tags")
+            self._hear(said)
+
+    def _only_text(self, parts: list[types.Part], path: str) -> list[types.Part]:
+        texts = [part for part in parts if given(part.text)]
+        if len(texts) < len(parts):
+            self.lost.dropped(path, "instructions are text on this wire")
+        return texts
+
+    def _hear(self, parts: list[types.Part]) -> None:
+        if not parts:
+            return
+        last = self.contents[-1] if self.contents else None
+        if self._role == "user" and last is not None and given(last.parts):
+            last.parts.extend(parts)
+        else:
+            self._open("user", parts)
+
+    def _open(self, role: str, parts: list[types.Part]) -> None:
+        self.contents.append(types.Content(role=role, parts=parts))
+        self._role = role
+
+
+# --- contents to items ----------------------------------------------------------------------------------------------
+
+
+def decode_contents(contents: Sequence[types.Content], issuer: str) -> list[AnyItem]:
+    """The items that `contents` are in Responses."""
+    items: list[AnyItem] = []
+    asked: list[Asked] = []
+    before = ""
+    for k, content in enumerate(contents):
+        role = "model" if content.role == "model" else "user"
+        parts = content.parts or []
+        if role == "model":
+            reader = Reader(issuer, f"call_{k}")
+            for part in parts:
+                reader.add(part)
+            found = reader.close()
+            # Parallel calls may stand in contents of their own; anything else the model says ends their turn.
+            asked = asked + reader.asked if reader.asked else asked
+        else:
+            found = _heard(parts, asked, f"call_{k}")
+        if found:
+            fields = rest(content, ("parts", "role") if content.role == role else ("parts",))
+            spelled: types.Json = {SEPARATE: True} if role == before else {}
+            if not given(content.role):
+                spelled["role"] = ABSENT
+            _note(found[0], {"content": fields} if fields else {}, spelled)
+            items += found
+            before = role
+    return items
+
+
+def _note(item: AnyItem, fields: types.Json, spelled: types.Json) -> None:
+    if isinstance(item, Unknown) or not (fields or spelled):
+        return
+    kept = own(item.leftovers, WIRE)
+    if spelled:
+        fields = {**fields, SPELLING: {**kept.get(SPELLING, {}), **spelled}}
+    item.leftovers = {WIRE: {**kept, **fields}}
+
+
+def _heard(parts: Sequence[types.Part], asked: list[Asked], origin: str) -> list[AnyItem]:
+    items: list[AnyItem] = []
+    said: list[types.Part] = []
+
+    def close() -> None:
+        if said:
+            items.append(Message(role="user", content=decode_parts(said)))
+            said.clear()
+
+    for part in parts:
+        if given(part.function_response):
+            close()
+            items.append(decode_output(part, part.function_response, asked, f"{origin}_{len(items)}"))
+        else:
+            said.append(part)
+    close()
+    return items

@@ -1,0 +1,307 @@
+"""What the model said, as parts: the way back of `reader`, for histories and for answers.
+
+Before changing this file, know that everything is written in its order, so that what was sent is sent again byte for byte: a
+carrier behind a text or an image reaches back to it, one before a call waits for the call. Follows Google's guide to thought
+signatures and the reference of `Part` (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from ...responses.carriers import digest
+from ...responses.items import (
+    AnyItem,
+    Compaction,
+    CustomToolCall,
+    Direct,
+    FunctionCall,
+    ImageGenerationCall,
+    Message,
+    Reasoning,
+)
+from ...responses.leftovers import own
+from ...responses.parts import OutputText, RefusalPart
+from ...unknown import Unknown, given
+from . import types
+from .carried import (
+    ABSENT,
+    DUMMY,
+    EMPTY,
+    Mark,
+    Shown,
+    Thought,
+    Whole,
+    document_fields,
+    encode,
+    merged,
+    opened,
+    own_fields,
+    report_extras,
+    returning_parts,
+    spelling,
+    unopened,
+)
+from .media import encode_parts
+from .names import wire_name
+from .own_tools import VISIBLE, fingerprint
+from .reader import IMAGES
+from .types import WIRE
+
+if TYPE_CHECKING:
+    from .media import Context
+
+GROUNDED = "grounded"
+"""Spelling of sources and searches that grounding told of: they describe an answer, and the vendor takes none back."""
+
+_json = msgspec.json.Decoder(Raw)
+
+
+class Writer:
+    """Turns items of the model into parts: `begin` a content, `write` each item, `close`.
+
+    `said` holds the texts with their parts, for the sources of an answer. With `blocked`, refusals are kept in `refusals`,
+    since an answer that was held back says why beside its parts; elsewhere they are plain text.
+    """
+
+    __slots__ = ("_called", "_lost", "_pending", "_seen", "_shown", "_signatures", "context", "parts")
+    __slots__ += ("blocked", "refusals", "said")
+
+    def __init__(self, context: Context, *, blocked: bool = False) -> None:
+        self.context = context
+        self.blocked = blocked
+        self.refusals: list[str] = []
+        self.said: list[tuple[types.Part, OutputText, str]] = []
+        self._lost = context.lost
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a content."""
+        self.parts: list[types.Part] = []
+        self._called = False
+        self._seen = EMPTY  # the digest of what was shown last, and its parts
+        self._shown: list[types.Part] = []
+        self._signatures: dict[str, tuple[str, str]] = {}
+        self._pending: list[tuple[str, AnyItem]] = []
+
+    def close(self) -> None:
+        """The content ends here; report what was still waiting for its carrier, or its call."""
+        if self._pending:
+            self._drop_pending()
+        for path, _ in self._signatures.values():
+            self._lost.dropped(path, "the signature of a call that is gone")
+        self._signatures = {}
+
+    def write(self, item: AnyItem, path: str) -> None:
+        """Add the parts of one item, which stands at `path`."""
+        if isinstance(item, Reasoning):
+            self._reasoning(item, path)
+            return
+        if self._pending and not isinstance(item, VISIBLE):
+            self._drop_pending()
+        if not isinstance(item, Unknown):
+            report_extras(item, path, self._lost)
+        match item:
+            case Message():
+                self._message(item, path)
+            case FunctionCall() | CustomToolCall():
+                self._call(item, path)
+            case ImageGenerationCall():
+                self._image(item, path)
+            case Compaction():
+                self._lost.withheld(path, "the compaction of another vendor")
+            case Unknown():
+                self._lost.dropped(path, f"an item of type {item.type!r}, which this wire does not know")
+            case _ if isinstance(item, VISIBLE):
+                if not spelling(own_fields(item.leftovers, path, self._lost)).get(GROUNDED):
+                    self._pending.append((path, item))
+            case _:
+                self._lost.dropped(
+                    path, f"an item of type {item.__struct_config__.tag!r}, which this wire cannot rebuild"
+                )
+
+    def _drop_pending(self) -> None:
+        for path, item in self._pending:
+            kind = item.type if isinstance(item, Unknown) else item.__struct_config__.tag
+            self._lost.dropped(path, f"an item of type {kind!r} without the parts it was made from")
+        self._pending = []
+
+    # --- texts
+
+    def _message(self, item: Message, path: str) -> None:
+        own_fields(item.leftovers, path, self._lost)
+        if given(item.phase):
+            self._lost.dropped(f"{path}.phase", "this wire has no such field of a message")
+        if isinstance(item.content, str):
+            self._show([types.Part(text=item.content)] if item.content else [], item.content)
+            return
+        parts: list[types.Part] = []
+        seen: list[str] = []
+        for j, part in enumerate(item.content):
+            at = f"{path}.content[{j}]"
+            if isinstance(part, RefusalPart):
+                if self.blocked:
+                    self.refusals.append(part.refusal)
+                    continue
+                self._lost.changed(at, "a refusal is plain text on this wire")
+            found = encode_parts([part], f"{path}.content", self.context, j)
+            if isinstance(part, OutputText):
+                seen.append(part.text)
+                if self.context.replay:
+                    self._drop_sources(part, at)
+                elif found:
+                    self.said.append((found[0], part, at))
+            parts += found
+        self._show(parts, "".join(seen))
+
+    def _drop_sources(self, part: OutputText, path: str) -> None:
+        if part.annotations and not spelling(own(part.leftovers, WIRE)).get(GROUNDED):
+            self._lost.dropped(
+                f"{path}.annotations", "sources of an earlier answer, which this wire does not take back"
+            )
+        if part.logprobs:
+            self._lost.dropped(f"{path}.logprobs", "probabilities of an earlier answer")
+
+    def _show(self, parts: list[types.Part], seen: str) -> None:
+        self.parts += parts
+        self._shown, self._seen = parts, digest(seen)
+
+    def _image(self, item: ImageGenerationCall, path: str) -> None:
+        own = own_fields(item.leftovers, path, self._lost)
+        for name in ("action", "background", "quality", "revised_prompt", "size", "error", "svg_usage"):
+            if given(getattr(item, name)):
+                self._lost.dropped(f"{path}.{name}", "this wire has no such field of an image")
+        if not given(item.result):
+            self._lost.dropped(path, "an image without its data")
+            return
+        kind = IMAGES.get(item.output_format or "png", f"image/{item.output_format}")
+        part = types.Part(inline_data=types.Blob(mime_type=kind, data=item.result))
+        part = merged(part, document_fields(own), path, self._lost)
+        self._show([part], item.result)
+
+    # --- thoughts and carriers
+
+    def _reasoning(self, item: Reasoning, path: str) -> None:
+        payload = opened(item, self.context.dialect.issuer)
+        if not isinstance(payload, Whole) and self._pending:
+            self._drop_pending()
+        report_extras(item, path, self._lost)
+        own_fields(item.leftovers, path, self._lost)
+        match payload:
+            case Thought():
+                self._thought(item, payload, path)
+            case Shown():
+                self._sign(payload, path)
+            case Whole():
+                self._restore(payload, path)
+            case None if self.context.replay:
+                unopened(item, self.context.dialect.issuer, path, self._lost)
+            case None:
+                self._tell(item, path)
+
+    def _thought(self, item: Reasoning, payload: Thought, path: str) -> None:
+        summary = item.summary or ()
+        if payload.call_id:
+            self._signatures[payload.call_id] = path, payload.signature
+        if digest("".join(part.text for part in summary)) != payload.digest:
+            self._lost.dropped(f"{path}.summary", "a thought whose text was changed")
+            return
+        parts = [
+            merged(types.Part(text=part.text, thought=True), own(part.leftovers, WIRE), path, self._lost)
+            for part in summary
+        ]
+        self.parts += parts
+        self._shown, self._seen = parts, ""  # nothing behind a thought belongs to it
+        self._mark(payload.marks, thought=True)
+
+    def _tell(self, item: Reasoning, path: str) -> None:
+        """Show a client what another vendor's model thought."""
+        self.parts += [types.Part(text=part.text, thought=True) for part in item.summary or () if part.text]
+        for part in item.content or ():
+            self._lost.changed(f"{path}.content", "what the model thought is shown as a summary")
+            self.parts.append(types.Part(text=part.text, thought=True))
+        if given(item.encrypted_content):
+            self._lost.withheld(path, "opaque state of another vendor")
+
+    def _sign(self, payload: Shown, path: str) -> None:
+        if payload.digest != self._seen and payload.digest != EMPTY:
+            self._lost.dropped(path, "the signature of a text or image that was changed or is gone")
+            return
+        if payload.digest != self._seen:
+            self._shown = []
+        self._mark(payload.marks)
+
+    def _mark(self, marks: list[Mark], *, thought: bool = False) -> None:
+        """Put signatures on the parts that were shown last, and between them."""
+        shown = self._shown
+        for mark in marks:
+            if not mark.hidden and shown:
+                shown[min(mark.at, len(shown) - 1)].thought_signature = mark.signature
+                continue
+            hidden = types.Part(text="", thought_signature=mark.signature, thought=True if thought else UNSET)
+            place = len(self.parts)
+            if mark.at < len(shown):
+                place = next(k for k, part in enumerate(self.parts) if part is shown[mark.at])
+            self.parts.insert(place, hidden)
+
+    def _restore(self, payload: Whole, path: str) -> None:
+        pending, self._pending = self._pending, []
+        parts = returning_parts(payload.parts)
+        if parts is not None and payload.digest == fingerprint([item for _, item in pending]):
+            self.parts += parts
+            return
+        self._pending = pending
+        self._drop_pending()
+        self._lost.dropped(path, "parts of tools whose items were changed or are gone")
+
+    # --- calls
+
+    def _call(self, item: FunctionCall | CustomToolCall, path: str) -> None:
+        lost = self._lost
+        call = types.FunctionCall(id=item.call_id, name=wire_name(item.name, item.namespace or ""))
+        if isinstance(item, CustomToolCall):
+            lost.emulated(path, "a custom tool's call is sent as a function's")
+            call.args = Raw(encode({"input": item.input}))
+        else:
+            call.args = self._arguments(item.arguments, path)
+        if given(item.caller) and not isinstance(item.caller, Direct):
+            lost.dropped(f"{path}.caller", "which program made the call")
+        if item.async_:
+            lost.dropped(f"{path}.async", "that the call runs in the background")
+        if call.name != item.name:
+            lost.changed(f"{path}.name", f"a name this wire does not take, sent as {call.name}")
+        part = types.Part(function_call=call)
+        if item.leftovers is not UNSET:
+            own = own_fields(item.leftovers, path, lost)
+            spelled = spelling(own)
+            if spelled.get("id") == ABSENT:
+                call.id = UNSET
+            if spelled.get("args") == ABSENT and bytes(call.args) == b"{}":
+                call.args = UNSET
+            part = merged(part, document_fields(own), path, lost)
+        _, signature = self._signatures.pop(item.call_id, ("", ""))
+        if signature:
+            part.thought_signature = signature
+        elif not self._called and self.context.replay and self.context.model.signs_calls:
+            part.thought_signature = DUMMY
+            lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
+        self._called = True
+        self._shown, self._seen = [], ""
+        self.parts.append(part)
+
+    def _arguments(self, text: str, path: str) -> Raw:
+        """Arguments as the object that this wire takes."""
+        data = text.strip().encode("utf-8", "replace")
+        if not data:
+            return Raw(b"{}")
+        try:
+            found = _json.decode(data)
+            if data[:1] == b"{":
+                return found
+        except msgspec.MsgspecError:
+            pass
+        self._lost.changed(f"{path}.arguments", "arguments that are no JSON object, sent as the text of one")
+        return Raw(encode({"arguments": text}))

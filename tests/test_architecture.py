@@ -46,7 +46,7 @@ ROWS = (
     Row(("auth",), ("errors", "vendors")),
     Row(("mcp",), ("errors", "responses")),
     # The sockets under httpx are httpcore's; what the transport replaces there is of its types.
-    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "anyio")),
+    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "h11", "anyio")),
     Row(CLIENT, (*PURE, "wires", *TABLES, "auth", "mcp", "transport", *TOOLS, *CLIENT)),
     Row(TOOLS, (*FOUNDATION, "responses", "models", *TOOLS), ("msgspec", "anyio")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),

@@ -4,11 +4,10 @@ The mirror image of `blocking`, with the waits of an event loop. Connections bel
 loop gets a set of its own.
 """
 
-# ruff: noqa: ASYNC109 - the parameters named timeout are those of httpcore's interface
-
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,16 +25,16 @@ from .connections import (
     OwnRequest,
     context_for,
     for_client,
-    has_leftover,
     httpcore_origin,
     proxy_for,
 )
-from .exchange import AT_ONCE, Connection, Deadline, Exchanges, Home, RawHeaders, together
+from .exchange import Connection, Deadline, Exchanges, Home, RawHeaders
+from .http11 import READ_AT_ONCE, Http11
 from .problems import timed_out
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
 
     from . import HttpRequest
 
@@ -141,7 +140,7 @@ class _Own(_Reading):
     async def finish(self) -> bool:
         with suppress(Exception):
             await self._end()
-            return self._line is None or self._line.clean()
+            return self._line is None or self._line.idle
         return False
 
     async def close(self) -> None:
@@ -180,19 +179,37 @@ class _Line:
         self._origin = httpcore_origin(origin)
         self._tls = tls
         self._public_only = public_only
-        self._http: httpcore.AsyncHTTP11Connection | None = None
+        self._socket: httpcore.AsyncNetworkStream | None = None
+        self._http = Http11()
+        self.idle = False
+        self._idle_since = 0.0
         self.deadline: Deadline
 
     async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
         """What a transport asks of its pool."""
-        if self._http is None:
-            self._http = httpcore.AsyncHTTP11Connection(
-                self._origin, await self._connected(), keepalive_expiry=KEEP_ALIVE
-            )
-            # One exchange at a time needs no lock, and the pause in this one is where a cancelled task leaks its socket.
-            if hasattr(self._http, "_state_lock"):
-                self._http._state_lock = _NoLock()  # type: ignore[assignment]  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-        return await self._http.handle_async_request(request)
+        self.idle = False
+        if self._socket is None:
+            self._socket = await self._connected()
+        body = b"".join(cast("Iterable[bytes]", request.stream))
+        # A server that refuses early may have answered before it stopped reading.
+        with suppress(httpcore.WriteError):
+            for piece in self._http.ask(request.method, request.url.target, request.headers, body):
+                await self._socket.write(piece, self._left())
+        self.deadline.sent()
+        while (head := self._http.head()) is None:
+            await self._feed(self._socket)
+        return httpcore.Response(head[0], headers=head[1], content=_Answer(self))
+
+    async def read(self) -> bytes:
+        """The next bytes of the body; none at its end."""
+        if self._socket is None:
+            raise httpcore.ReadError("the connection is closed")
+        while (piece := self._http.piece()) is None:
+            await self._feed(self._socket)
+        return piece
+
+    async def _feed(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._http.feed(await stream.read(READ_AT_ONCE, self._left()))
 
     async def _connected(self) -> httpcore.AsyncNetworkStream:
         host, port = self._origin.host.decode("ascii"), self._origin.port
@@ -202,71 +219,51 @@ class _Line:
             address = public_address(host, await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         network = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
         stream = await network.connect_tcp(address, port, timeout=self.deadline.connecting())
-        if self._origin.scheme == b"https":
-            self._tls.set_alpn_protocols(["http/1.1"])
-            stream = await stream.start_tls(self._tls, host, self.deadline.connecting())
-        return _Stream(stream, self)
+        if self._origin.scheme != b"https":
+            return stream
+        self._tls.set_alpn_protocols(["http/1.1"])
+        return await stream.start_tls(self._tls, host, self.deadline.connecting())
 
-    def usable(self) -> bool:
-        """Whether it waits, in good order, for another exchange."""
-        return self._http is not None and self._http.is_idle() and not self._http.has_expired()
-
-    def clean(self) -> bool:
-        """Whether the exchange ended as it should, with nothing behind it."""
-        return self._http is not None and self._http.is_idle() and not has_leftover(self._http)
-
-    async def aclose(self) -> None:
-        """Close the connection, if there is one."""
-        if self._http is not None:
-            await self._http.aclose()
-
-    def left(self) -> float | None:
-        """Seconds that a wait may take."""
+    def _left(self) -> float | None:
         seconds = self.deadline.left()
         if seconds is not None and seconds <= 0:
             raise httpcore.ReadTimeout(self.deadline.phase)
         return seconds
 
+    async def end(self) -> None:
+        """End the exchange: wait for another, or close where the answer was not read to its end or something follows it."""
+        if self._socket is not None and self._http.again():
+            self.idle, self._idle_since = True, time.monotonic()
+        else:
+            await self.aclose()
 
-class _NoLock:
-    async def __aenter__(self) -> None:
-        pass
-
-    async def __aexit__(self, *failure: object) -> None:
-        pass
-
-
-class _Stream(httpcore.AsyncNetworkStream):
-    """A socket of a `_Line`. The pieces of a small request leave together, when the answer is first waited for."""
-
-    def __init__(self, inner: httpcore.AsyncNetworkStream, line: _Line) -> None:
-        self._inner = inner
-        self._line = line
-        self._unsent: list[bytes] = []
-        self._asked = False
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._asked = False
-        self._unsent.append(buffer)
-        if len(buffer) > AT_ONCE:
-            await self._flush()
-
-    async def _flush(self) -> None:
-        unsent, self._unsent = self._unsent, []
-        for piece in together(unsent):
-            await self._inner.write(piece, self._line.left())
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if not self._asked:
-            self._asked = True
-            # A server that refuses early may have answered before it stopped reading.
-            with suppress(httpcore.WriteError):
-                await self._flush()
-            self._line.deadline.sent()
-        return await self._inner.read(max_bytes, self._line.left())
+    def usable(self) -> bool:
+        """Whether it waits for another exchange: not for too long, and not closed by the server, which would be readable."""
+        if self._socket is None or not self.idle or time.monotonic() - self._idle_since > KEEP_ALIVE:
+            return False
+        return not self._socket.get_extra_info("is_readable")
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        """Close the connection, if there is one."""
+        stream, self._socket = self._socket, None
+        if stream is not None:
+            await stream.aclose()
 
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
+
+class _Answer:
+    """The body of the answer on a line, as a transport reads it."""
+
+    def __init__(self, line: _Line) -> None:
+        self._line = line
+
+    def __aiter__(self) -> _Answer:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = await self._line.read()
+        if not piece:
+            raise StopAsyncIteration
+        return piece
+
+    async def aclose(self) -> None:
+        await self._line.end()

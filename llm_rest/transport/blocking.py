@@ -21,16 +21,16 @@ from .connections import (
     OwnRequest,
     context_for,
     for_client,
-    has_leftover,
     httpcore_origin,
     proxy_for,
 )
-from .exchange import AT_ONCE, Connection, Deadline, Exchanges, Home, RawHeaders, together
+from .exchange import Connection, Deadline, Exchanges, Home, RawHeaders
+from .http11 import READ_AT_ONCE, Http11
 from .problems import timed_out
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from . import HttpRequest
 
@@ -142,7 +142,7 @@ class _Own(_Reading):
     async def finish(self) -> bool:
         with suppress(Exception):
             self._end()
-            return self._line is None or self._line.clean()
+            return self._line is None or self._line.idle
         return False
 
     async def close(self) -> None:
@@ -183,14 +183,37 @@ class _Line:
         self._origin = httpcore_origin(origin)
         self._tls = tls
         self._public_only = public_only
-        self._http: httpcore.HTTP11Connection | None = None
+        self._socket: httpcore.NetworkStream | None = None
+        self._http = Http11()
+        self.idle = False
+        self._idle_since = 0.0
         self.deadline: Deadline
 
     def handle_request(self, request: httpcore.Request) -> httpcore.Response:
         """What a transport asks of its pool."""
-        if self._http is None:
-            self._http = httpcore.HTTP11Connection(self._origin, self._connected(), keepalive_expiry=KEEP_ALIVE)
-        return self._http.handle_request(request)
+        self.idle = False
+        if self._socket is None:
+            self._socket = self._connected()
+        body = b"".join(cast("Iterable[bytes]", request.stream))
+        # A server that refuses early may have answered before it stopped reading.
+        with suppress(httpcore.WriteError):
+            for piece in self._http.ask(request.method, request.url.target, request.headers, body):
+                self._socket.write(piece, self._left())
+        self.deadline.sent()
+        while (head := self._http.head()) is None:
+            self._feed(self._socket)
+        return httpcore.Response(head[0], headers=head[1], content=_Answer(self))
+
+    def read(self) -> bytes:
+        """The next bytes of the body; none at its end."""
+        if self._socket is None:
+            raise httpcore.ReadError("the connection is closed")
+        while (piece := self._http.piece()) is None:
+            self._feed(self._socket)
+        return piece
+
+    def _feed(self, stream: httpcore.NetworkStream) -> None:
+        self._http.feed(stream.read(READ_AT_ONCE, self._left()))
 
     def _connected(self) -> httpcore.NetworkStream:
         host, port = self._origin.host.decode("ascii"), self._origin.port
@@ -200,63 +223,46 @@ class _Line:
             address = public_address(host, socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         network = httpcore.SyncBackend()
         stream = network.connect_tcp(address, port, timeout=self.deadline.connecting())
-        if self._origin.scheme == b"https":
-            self._tls.set_alpn_protocols(["http/1.1"])
-            stream = stream.start_tls(self._tls, host, self.deadline.connecting())
-        return _Stream(stream, self)
+        if self._origin.scheme != b"https":
+            return stream
+        self._tls.set_alpn_protocols(["http/1.1"])
+        return stream.start_tls(self._tls, host, self.deadline.connecting())
 
-    def usable(self) -> bool:
-        """Whether it waits, in good order, for another exchange."""
-        return self._http is not None and self._http.is_idle() and not self._http.has_expired()
-
-    def clean(self) -> bool:
-        """Whether the exchange ended as it should, with nothing behind it."""
-        return self._http is not None and self._http.is_idle() and not has_leftover(self._http)
-
-    def close(self) -> None:
-        """Close the connection, if there is one."""
-        if self._http is not None:
-            self._http.close()
-
-    def left(self) -> float | None:
-        """Seconds that a wait may take."""
+    def _left(self) -> float | None:
         seconds = self.deadline.left()
         if seconds is not None and seconds <= 0:
             raise httpcore.ReadTimeout(self.deadline.phase)
         return seconds
 
+    def end(self) -> None:
+        """End the exchange: wait for another, or close where the answer was not read to its end or something follows it."""
+        if self._socket is not None and self._http.again():
+            self.idle, self._idle_since = True, time.monotonic()
+        else:
+            self.close()
 
-class _Stream(httpcore.NetworkStream):
-    """A socket of a `_Line`. The pieces of a small request leave together, when the answer is first waited for."""
-
-    def __init__(self, inner: httpcore.NetworkStream, line: _Line) -> None:
-        self._inner = inner
-        self._line = line
-        self._unsent: list[bytes] = []
-        self._asked = False
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._asked = False
-        self._unsent.append(buffer)
-        if len(buffer) > AT_ONCE:
-            self._flush()
-
-    def _flush(self) -> None:
-        unsent, self._unsent = self._unsent, []
-        for piece in together(unsent):
-            self._inner.write(piece, self._line.left())
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if not self._asked:
-            self._asked = True
-            # A server that refuses early may have answered before it stopped reading.
-            with suppress(httpcore.WriteError):
-                self._flush()
-            self._line.deadline.sent()
-        return self._inner.read(max_bytes, self._line.left())
+    def usable(self) -> bool:
+        """Whether it waits for another exchange: not for too long, and not closed by the server, which would be readable."""
+        if self._socket is None or not self.idle or time.monotonic() - self._idle_since > KEEP_ALIVE:
+            return False
+        return not self._socket.get_extra_info("is_readable")
 
     def close(self) -> None:
-        self._inner.close()
+        """Close the connection, if there is one."""
+        stream, self._socket = self._socket, None
+        if stream is not None:
+            stream.close()
 
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
+
+class _Answer:
+    """The body of the answer on a line, as a transport reads it."""
+
+    def __init__(self, line: _Line) -> None:
+        self._line = line
+
+    def __iter__(self) -> Iterator[bytes]:
+        while piece := self._line.read():
+            yield piece
+
+    def close(self) -> None:
+        self._line.end()

@@ -1,15 +1,13 @@
 """What sync and async connections share: URLs, TLS, proxies, the request as the HTTP client takes it, and no network at all.
 
-Follows the public API of httpx 0.28 and httpcore 1.0 (read 2026-11-20). Two private places are used, each with a way out
-where it is missing: `_pool` of a transport, so that it holds one connection and no pool, and the parser state
-that shows bytes behind an answer.
+Follows the public API of httpx 0.28 and httpcore 1.0 (read 2026-11-20). One private place is used, with a way out where it
+is missing: `_pool` of a transport, so that it holds one connection and no pool.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 from urllib.request import getproxies, proxy_bypass
 
@@ -117,18 +115,6 @@ def for_client(request: HttpRequest, deadline: Deadline, http: httpx.Client | ht
 
 def _plain(value: str | Hidden) -> str:
     return value if isinstance(value, str) else value.reveal()
-
-
-_trailing = attrgetter("_h11_state.trailing_data")
-
-
-def has_leftover(connection: Any) -> bool:
-    """Whether bytes follow the answer just read: they would be taken for the answer to the next request."""
-    try:
-        data, _closed = _trailing(connection)
-    except (AttributeError, TypeError, ValueError):
-        return False
-    return bool(data)
 
 
 class InProcess:

@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 ERROR_BODY_SECONDS = 10.0
 """How long the body of an error is waited for."""
 
-AT_ONCE = 65_536
-"""A piece of a request up to this size waits for the next, so that head and body leave together."""
-
-
-def together(pieces: list[bytes]) -> list[bytes]:
-    """The pieces of a request as they should leave: small ones as one."""
-    return pieces if not pieces or len(pieces[-1]) > AT_ONCE else [b"".join(pieces)]
-
-
 _FOREVER = float("inf")
 
 RawHeaders = Iterable[tuple[bytes, bytes]]

@@ -44,12 +44,6 @@ def _message_type(request: Plain) -> None:
             item.setdefault("type", "message")
 
 
-def _response_object(document: Plain) -> None:
-    for value in (document, document.get("response")):
-        if isinstance(value, dict) and {"id", "output", "status"} <= value.keys():
-            value.setdefault("object", "response")
-
-
 # --- openai_chat ----------------------------------------------------------------------------------------------------
 
 
@@ -61,13 +55,14 @@ def _code_text(document: Plain) -> None:
 
 TABLE: dict[str, tuple[Canonical, ...]] = {
     "openai_responses": (
-        Canonical("message-type", "a message is written with its type", _message_type, ("request",), struct=True),
         Canonical(
-            "object", "a response is written with its `object`", _response_object, ("response", "event"), struct=True
+            "responses.canonical.1", "a message is written with its type", _message_type, ("request",), struct=True
         ),
     ),
     "openai_chat": (
-        Canonical("error-code", "the code of an error is a word, also where it is a number", _code_text, ("error",)),
+        Canonical(
+            "chat.canonical.1", "the code of an error is a word, also where it is a number", _code_text, ("error",)
+        ),
     ),
     "anthropic_messages": (),
 }

@@ -90,6 +90,17 @@ def _preamble(document: Plain, wire: str) -> None:
         document["preamble"] = said
 
 
+def _above(document: Plain, wire: str) -> None:
+    for item in items(document):
+        if item.get("role") == "system":
+            item["role"] = "developer"
+
+
+def _user(document: Plain, wire: str) -> None:
+    if "user" in document and "safety_identifier" not in document:
+        document["safety_identifier"] = document.pop("user")
+
+
 def _nothing(document: Plain, wire: str) -> None:
     for name in ("instructions", "tools", "metadata"):
         if document.get(name) in ("", [], {}):
@@ -135,6 +146,14 @@ def _neighbours(document: Plain, wire: str) -> None:
                 document[field][i] = None
             else:
                 last = item
+
+
+def _thoughts(document: Plain, wire: str) -> None:
+    for item in items(document):
+        if item.get("type") == "reasoning":
+            said = [*(item.get("summary") or ()), *(item.get("content") or ())]
+            item["summary"] = []
+            item["content"] = [{**part, "type": "reasoning_text"} for part in said]
 
 
 def _format(document: Plain, wire: str) -> None:
@@ -253,11 +272,26 @@ CANONICAL: dict[str, Equivalence] = {
         OTHERS,
         _preamble,
     ),
+    "above": Equivalence(
+        "the system and the developer are one voice above the user",
+        ("anthropic_messages",),
+        _above,
+    ),
+    "user": Equivalence(
+        "`user` is the older name of `safety_identifier`",
+        ("anthropic_messages",),
+        _user,
+    ),
     "neighbours": Equivalence(
         "a role that speaks twice in a row has said both",
         OTHERS,
         _neighbours,
         moves=True,
+    ),
+    "thoughts": Equivalence(
+        "this wire shows one text of a thought, whether it was a summary or the thought itself",
+        ("openai_chat",),
+        _thoughts,
     ),
     "format": Equivalence(
         "a JSON schema is always strict on this wire, and its name is a label",

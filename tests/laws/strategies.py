@@ -197,19 +197,30 @@ RICH_SPEECH: S[Message] = st.one_of(
         leftovers=LEFTOVERS,
     ),
 )
-FOREIGN_THOUGHTS: S[Reasoning] = st.builds(
-    Reasoning,
-    summary=st.lists(st.builds(SummaryText, text=TEXTS), max_size=2),
-    content=maybe(st.builds(ReasoningText, text=TEXTS).map(lambda part: [part])),
-    encrypted_content=maybe(st.sampled_from(["gAAAA-somebody", "llm_rest.1.another_wire.somebody.e30"])),
-    id=maybe(st.just("rs_1")),
-).filter(lambda item: bool(item.summary or item.content or item.encrypted_content))
+
+
+def foreign_thoughts(*sealed: str) -> S[Reasoning]:
+    """What somebody else thought: something to read, something sealed, or both."""
+    thoughts = st.builds(
+        Reasoning,
+        summary=st.lists(st.builds(SummaryText, text=TEXTS), max_size=2),
+        content=maybe(st.builds(ReasoningText, text=TEXTS).map(lambda part: [part])),
+        encrypted_content=maybe(st.sampled_from(sealed)),
+        id=maybe(st.just("rs_1")),
+    )
+    return thoughts.filter(lambda item: bool(item.summary or item.content or item.encrypted_content))
+
+
+ENVELOPE = "llm_rest.1.another_wire.somebody.e30"
+# What is not in an envelope belongs to whoever sent it, so an answer of the wire under test has none of somebody else.
+FOREIGN_THOUGHTS = foreign_thoughts("gAAAA-somebody", ENVELOPE)
+SEALED_THOUGHTS = foreign_thoughts(ENVELOPE)
 RECORDS: S[AnyItem] = st.sampled_from(
     [
         WebSearchCall(id="ws_1", status="completed", action=Search(query="oslo")),
         CodeInterpreterCall(id="ci_1", status="completed", code="1+1", container_id="c1", outputs=None),
         McpCall(id="mcp_1", server_label="docs", name="find", arguments="{}", output="found"),
-        Compaction(encrypted_content="gAAAA-compacted"),
+        Compaction(encrypted_content="llm_rest.1.another_wire.somebody.e30"),
         Unknown({"type": "vendor:item", "x": 1}),
         with_extras(Message(role="assistant", content="extended"), {"x_new": {"a": [1]}}),
     ]
@@ -472,7 +483,7 @@ def responses(
     """An answer: perhaps thoughts, then text, calls, or both."""
     output: list[AnyItem] = list(draw(st.sampled_from(thoughts))) if thoughts and draw(st.booleans()) else []
     if rich:
-        output.extend(draw(st.lists(FOREIGN_THOUGHTS | RECORDS, max_size=2)))
+        output.extend(draw(st.lists(SEALED_THOUGHTS | RECORDS, max_size=2)))
     if not output or draw(st.booleans()):
         output.append(draw(RICH_SPEECH if rich else PLAIN_SPEECH))
     used = call_ids(output)

@@ -71,6 +71,8 @@ def place_of(loss: Loss) -> Steps:
 
 def _places(steps: Steps, before: Any) -> list[Steps]:
     """Where a loss explains what is missing: also where the equivalences moved what it names."""
+    if steps[-1:] == ("is_error",):
+        return [steps, (*steps[:-1], "output")]  # a flag the wire lacks is said in the text beside it
     items = before.get(steps[0]) if steps else None
     moved = len(steps) > 1 and isinstance(items, list) and int(steps[1]) < len(items) and items[int(steps[1])] is None
     return [steps, ("preamble",)] if moved or steps == ("instructions",) else [steps]

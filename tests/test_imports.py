@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from llm_rest.wires import NAMES as WIRES
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "llm_rest"
-WIRES = sorted(path.parent.name for path in PACKAGE.glob("wires/*/__init__.py"))
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in PACKAGE.rglob("*.py")
 )

@@ -9,7 +9,6 @@ warning about a loss points there.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from . import endpoints
@@ -100,11 +99,8 @@ def _check(http: object, max_connections: object, *, waits: bool) -> None:
     """Return if `http` is a client of the kind that is needed, told by what it can do: `httpx` or `httpx2`."""
     if not isinstance(max_connections, int) or max_connections < 1:
         raise ConfigError(f"max_connections is a number from 1, not {max_connections!r}")
-    kind = "AsyncClient" if waits else "Client"
-    send = getattr(http, "send", None)
-    if http is not None and (
-        not callable(send) or not hasattr(http, "build_request") or iscoroutinefunction(send) is not waits
-    ):
+    kind, closes = ("AsyncClient", "aclose") if waits else ("Client", "close")
+    if http is not None and not all(hasattr(http, name) for name in ("build_request", "send", closes)):
         raise ConfigError(f"http= takes an httpx.{kind}, not a {type(http).__name__}")
 
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest.client import Client
+from llm_rest.client import AsyncClient, Client
 from llm_rest.errors import (
     APIError,
     AuthError,
@@ -335,3 +335,12 @@ async def test_no_prompt_is_logged(
     async with new_client() as llm:
         await llm.generate("a private question")
     assert "private" not in caplog.text
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_the_key_is_not_shown_by_a_client_that_could_not_be_made(kind: type[Client | AsyncClient]) -> None:
+    """BUGS 84."""
+    secret = "verysecret-4711-0815"
+    with pytest.raises(LLMError) as caught:
+        kind("nobody/model", api_key=secret)
+    assert secret not in shown_everywhere(caught.value)

@@ -41,7 +41,7 @@ def clean_environment() -> Iterator[Path]:
 def seconds(python: Path, statement: str) -> float:
     """CPU seconds that `statement` takes in a new interpreter."""
     code = f"import time\nstart = time.process_time()\n{statement}\nprint(time.process_time() - start)"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=python.parent)
+    done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 

@@ -263,7 +263,6 @@ async def test_an_answer_that_is_not_whole_is_an_error_to_try_again(
 async def test_a_deadline_ends_the_exchange_whatever_trickles_in(
     new_transport: NewTransport, act: Any, timeouts: Timeouts, phase: str
 ) -> None:
-    """BUGS 67."""
     with loopback(act) as server, pytest.raises(TimeoutError_) as caught:
         await exchange(new_transport, server.url, timeouts)
     assert caught.value.phase == phase
@@ -447,7 +446,6 @@ def test_waiting_for_a_free_connection_has_a_deadline_async(backend: str) -> Non
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_cancelled_exchanges_leave_the_transport_usable(backend: str) -> None:
-    """BUGS 74."""
     slow = send_and_stall(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx")
 
     async def main() -> None:

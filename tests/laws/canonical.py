@@ -96,13 +96,18 @@ def _above(document: Plain, wire: str) -> None:
             item["role"] = "developer"
 
 
+def _stop(document: Plain, wire: str) -> None:
+    if isinstance(document.get("stop"), str):
+        document["stop"] = [document["stop"]]
+
+
 def _user(document: Plain, wire: str) -> None:
     if "user" in document and "safety_identifier" not in document:
         document["safety_identifier"] = document.pop("user")
 
 
 def _nothing(document: Plain, wire: str) -> None:
-    for name in ("instructions", "tools", "metadata"):
+    for name in ("instructions", "tools", "metadata", "text", "reasoning"):
         if document.get(name) in ("", [], {}):
             del document[name]
     for field in ("input", "output"):
@@ -153,7 +158,12 @@ def _thoughts(document: Plain, wire: str) -> None:
         if item.get("type") == "reasoning":
             said = [*(item.get("summary") or ()), *(item.get("content") or ())]
             item["summary"] = []
-            item["content"] = [{**part, "type": "reasoning_text"} for part in said]
+            item["content"] = [{"type": "reasoning_text", "text": "\n\n".join(part["text"] for part in said)}]
+
+
+def _stop(document: Plain, wire: str) -> None:
+    if isinstance(document.get("stop"), str):
+        document["stop"] = [document["stop"]]
 
 
 def _format(document: Plain, wire: str) -> None:
@@ -277,6 +287,11 @@ CANONICAL: dict[str, Equivalence] = {
         ("anthropic_messages",),
         _above,
     ),
+    "stop": Equivalence(
+        "one stop sequence is a list of one",
+        ("anthropic_messages",),
+        _stop,
+    ),
     "user": Equivalence(
         "`user` is the older name of `safety_identifier`",
         ("anthropic_messages",),
@@ -292,6 +307,11 @@ CANONICAL: dict[str, Equivalence] = {
         "this wire shows one text of a thought, whether it was a summary or the thought itself",
         ("openai_chat",),
         _thoughts,
+    ),
+    "stop": Equivalence(
+        "one stop sequence is a list of one",
+        OTHERS,
+        _stop,
     ),
     "format": Equivalence(
         "a JSON schema is always strict on this wire, and its name is a label",

@@ -101,7 +101,13 @@ def _effort(effort: Opt[str], max_tokens: int, context: Context) -> tuple[types.
     if budget >= max_tokens:
         lost.changed("reasoning.effort", f"an answer of {max_tokens} tokens leaves no room to think")
         return types.ThinkingConfig(type="disabled"), asked
-    return types.ThinkingConfig(type="enabled", budget_tokens=budget), asked
+    thinking = types.ThinkingConfig(type="enabled", budget_tokens=budget)
+    meant = decode_thinking(thinking, asked, max_tokens, model)
+    if given(meant) and meant.effort != effort:
+        lost.changed(
+            "reasoning.effort", f"thinking with {budget} of {max_tokens} tokens, which reads as {meant.effort!r}"
+        )
+    return thinking, asked
 
 
 def _nearest(effort: str, model: MessagesModel) -> str:

@@ -41,6 +41,7 @@ from .carried import (
     kinds,
     left,
     opened,
+    own_fields,
     reasoning_of,
     report_extras,
     rest,
@@ -184,16 +185,18 @@ class BlockWriter:
         self.context = context
         self.waits = False  # whether anything may still come for what was written
         self.lost = context.lost
-        self.refusals: list[str] = []
+        self.refusals: list[tuple[str, str]] = []
         self._issuer = context.dialect.issuer
         self._pending: list[tuple[str, AnyItem]] = []
         self._said: list[ContentPart] = []
         self._texts: list[types.Text | None] = []
-        self._uncited = ""
+        self._uncited: list[str] = []
 
     def write(self, item: AnyItem, path: str) -> list[types.AnyBlock]:
         """The blocks of one item, which stands at `path`, after those of items that waited for what did not come."""
         self.waits = True
+        if not isinstance(item, Unknown | FunctionCall | CustomToolCall) and item.leftovers is not UNSET:
+            own_fields(item.leftovers, path, self.lost)
         if isinstance(item, Reasoning):
             return self._reasoning(item, path)
         if isinstance(item, VISIBLE):
@@ -225,9 +228,9 @@ class BlockWriter:
         return self._leave_pending() if self._pending else []
 
     def _leave_citations(self) -> None:
-        if self._uncited:
-            self.lost.dropped(self._uncited, "sources without the citations they were made from")
-            self._uncited = ""
+        for path in self._uncited:
+            self.lost.dropped(path, "sources without the citations they were made from")
+        self._uncited = []
 
     def _leave_pending(self) -> list[types.AnyBlock]:
         """What becomes of items whose carrier did not come: they are another vendor's, or cannot be rebuilt."""
@@ -261,13 +264,13 @@ class BlockWriter:
     def _part(self, part: ContentPart, path: str) -> types.Text | None:
         if isinstance(part, OutputText):
             if part.annotations:
-                self._uncited = f"{path}.annotations"
+                self._uncited.append(f"{path}.annotations")
             if part.logprobs:
                 self.lost.dropped(f"{path}.logprobs", "this wire has no log probabilities")
             if type(part) is OutputText and part.leftovers is UNSET:
                 return text_block(part.text, path, self.context)
         elif isinstance(part, RefusalPart) and not self.context.replay:
-            self.refusals.append(part.refusal)
+            self.refusals.append((path, part.refusal))
             return None
         block = block_of(part, path, self.context)
         if block is None or isinstance(block, types.Text):
@@ -315,7 +318,7 @@ class BlockWriter:
         for block, cited in zip(self._texts, citations, strict=True):
             if block is not None and cited:
                 block.citations = [self._citation(citation) for citation in cited] if self.context.replay else cited
-        self._uncited = ""
+        self._uncited = []
 
     def _citation(self, citation: types.AnyCitation) -> types.AnyCitation:
         # An answer names the file; sent back, the name is refused.

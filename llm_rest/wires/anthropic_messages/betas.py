@@ -155,7 +155,7 @@ def _search(value: Any, found: set[str]) -> None:
     for name, one in cast("dict[str, Any]", value).items():
         if name in FIELDS and one:
             found.add(FIELDS[name])
-        if name in ("type", "display", "speed") and one in VALUES:
+        if name in ("type", "display", "speed") and isinstance(one, str) and one in VALUES:
             found.add(VALUES[one])
         if name not in _FREE:
             _search(one, found)

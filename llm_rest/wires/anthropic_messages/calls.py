@@ -66,6 +66,7 @@ def _dressed(block: types.ToolUse, item: FunctionCall | CustomToolCall, path: st
         block.toolset_name = item.namespace
     elif given(item.namespace):
         block.name = wire_name(item.name, item.namespace)
+        lost.emulated(f"{path}.namespace", "a tool of a namespace is called by both names in one")
     if item.async_:
         lost.dropped(f"{path}.async", "calls are waited for on this wire")
     match item.caller:
@@ -115,7 +116,7 @@ def decode_call(
         id=id,
         call_id=call_id(wire) if wire.startswith(MARK) else wire,
         name=block.name,
-        arguments=bytes(block.input).decode(),
+        arguments=bytes(block.input).decode("utf-8", "replace"),
         status=status,
     )
     caller = block.caller

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
 
 from ...errors import DecodeError
 from ...responses.carriers import digest, seal, unseal
@@ -81,12 +82,13 @@ def guest_block(item: AnyItem, path: str, lost: Losses) -> types.AnyBlock | None
         texts = [part.text for part in getattr(item, shown) or ()]
         if texts:
             text = GAP.join(texts)
-            left = Reasoning(id=item.id, encrypted_content=item.encrypted_content, status=item.status)
+            left = Reasoning(id=item.id, encrypted_content=item.encrypted_content)
             left.content = item.content if shown == "summary" else UNSET
             lengths = [len(text) for text in texts]
             guest = Guest(item=Raw(encode(left)), shown=shown, lengths=lengths, digest=digest(text))
             return types.Thinking(thinking=text, signature=seal(WIRE, CLIENT, guest))
-    return types.RedactedThinking(data=seal(WIRE, CLIENT, Guest(item=Raw(encode(item)))))
+    # The status is the answer's, and set again when it is read.
+    return types.RedactedThinking(data=seal(WIRE, CLIENT, Guest(item=Raw(encode(replace(item, status=UNSET))))))
 
 
 def guest_item(block: types.Thinking | types.RedactedThinking) -> AnyItem | None:

@@ -47,7 +47,7 @@ def decode_messages(messages: Sequence[types.InputMessage], issuer: str, tools: 
         fields = rest(message, ("clear_at", "output_config"))
         if fields:
             _note(found[0], {"message": fields})
-        if message.role == before != "system" and _would_join(items[-1], found[0]):
+        if items and message.role == before != "system" and _would_join(items[-1], found[0]):
             _note(found[0], {SPELLING: {SEPARATE: True}})
         items += found
         before = message.role

@@ -82,9 +82,9 @@ def encode_options(request: Request, body: types.Request, spelled: dict[str, Any
         lost.dropped("truncation", "this wire cuts nothing off by itself")
     if request.stream_options and request.stream_options.include_obfuscation:
         lost.dropped("stream_options.include_obfuscation", "this wire has no such option")
-    for wanted in request.include or ():
+    for i, wanted in enumerate(request.include or ()):
         if wanted not in INCLUDED:
-            lost.dropped("include", f"{wanted}, which this wire does not have")
+            lost.dropped(f"include[{i}]", f"{wanted!r}, which this wire does not have")
     for name, why in REFUSED.items():
         if getattr(request, name):
             lost.refused(name, why)

@@ -86,8 +86,8 @@ def _encode_tools(
     body.container = offer.container
     if offer.tools:
         body.tool_choice = encode_choice(request, spelled, context)
-    elif given(request.tool_choice) and request.tool_choice not in ("auto", "none"):
-        context.lost.refused("tool_choice", "a choice among no tools")
+    else:
+        _without_tools(request, context.lost)
     if given(request.max_tool_calls):
         searches = [tool for tool in offer.tools if tool.name in ("web_search", "web_fetch")]
         for tool in searches:
@@ -96,6 +96,15 @@ def _encode_tools(
             context.lost.changed("max_tool_calls", "a limit for each kind of search on this wire")
         else:
             context.lost.dropped("max_tool_calls", "this wire has no such option")
+
+
+def _without_tools(request: Request, lost: Losses) -> None:
+    if request.tool_choice == "none":
+        lost.dropped("tool_choice", "a choice among no tools")
+    elif given(request.tool_choice) and request.tool_choice != "auto":
+        lost.refused("tool_choice", "a choice among no tools")
+    if request.parallel_tool_calls is False:
+        lost.dropped("parallel_tool_calls", "there are no calls at all")
 
 
 def _encode_input(request: Request, body: types.Request, offer: Offer, context: Context) -> None:

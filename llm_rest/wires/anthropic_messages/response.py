@@ -262,8 +262,13 @@ def encode_response(
         usage=encode_usage(response, lost),
     )
     if writer.refusals:
-        body.stop_reason = "refusal"
-        said = "\n".join(writer.refusals)
+        if body.stop_reason != "refusal":
+            body.stop_reason = "refusal"
+            ended = "status" if response.status == "completed" else "incomplete_details.reason"
+            lost.changed(ended, "an answer that refuses ends with that on this wire")
+        said = "\n".join(text for _, text in writer.refusals)
+        for path, _ in writer.refusals if len(writer.refusals) > 1 else ():
+            lost.changed(path, "an answer refuses once on this wire; its refusals become one")
         details: dict[str, Any] = kept.get("stop_details") or {}
         if details.get("explanation") != said:
             kept = {**kept, "stop_details": {"type": "refusal", "category": None, "explanation": said}}

@@ -164,7 +164,7 @@ def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None
 
 
 def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> McpCall:
-    call = McpCall(server_label=use.server_name, name=use.name, arguments=bytes(use.input).decode())
+    call = McpCall(server_label=use.server_name, name=use.name, arguments=bytes(use.input).decode("utf-8", "replace"))
     if isinstance(result, types.McpToolResult):
         content = result.content
         if isinstance(content, list):

@@ -132,7 +132,8 @@ def _encode(tool: AnyTool, path: str, offer: Offer, context: Context) -> list[ty
             found = encode_mcp(tool, offer.alone, path, context)
             if found is not None:
                 server, toolset = found
-                offer.servers.append(server)
+                if all(other.name != server.name for other in offer.servers):
+                    offer.servers.append(server)
                 return [] if toolset is None else [toolset]
         case Unknown() if _wire_type(tool.type):
             try:
@@ -256,8 +257,11 @@ def encode_choice(request: Request, spelled: dict[str, Any], context: Context) -
     if encoded.type in ("any", "tool") and not context.model.forced_tools:
         lost.changed("tool_choice", "this model cannot be made to call a tool; it chooses itself")
         encoded = types.ToolChoice(type="auto")
-    if encoded.type != "none" and request.parallel_tool_calls is False:
-        encoded.disable_parallel_tool_use = True
+    if request.parallel_tool_calls is False:
+        if encoded.type == "none":
+            lost.dropped("parallel_tool_calls", "there are no calls at all")
+        else:
+            encoded.disable_parallel_tool_use = True
     elif spelled.get("tool_choice") == encoded.type:
         encoded.disable_parallel_tool_use = False
     return encoded

@@ -93,7 +93,7 @@ class Turns:
     def _rarer(self, item: AnyItem, i: int) -> None:
         path = f"input[{i}]"
         own = {} if isinstance(item, Unknown) else own_leftovers(item.leftovers, WIRE)
-        self._closed = bool(own.get(SPELLING, {}).get(SEPARATE))
+        self._closed |= bool(own.get(SPELLING, {}).get(SEPARATE))
         match item:
             case Message():
                 self._message(item, i)
@@ -136,7 +136,7 @@ class Turns:
         if self._waiting or self._held or self._writer.waits:
             return False
         if role == "user":
-            if self._joins:
+            if self._joins and not self._closed:
                 return False
         elif role != "assistant" or self._role != "user":
             return False
@@ -152,6 +152,8 @@ class Turns:
             blocks = self._writer.write(item, f"input[{i}]")
             if blocks:
                 self._answer_with(blocks, i)
+            elif self._role == "user":
+                self._skip_answer()
             return
         self._leave_answer(i)
         if type(item) is not Message:
@@ -196,6 +198,13 @@ class Turns:
                 self._place_held()
         self._role = "assistant"
         self._joins = self._closed = False
+
+    def _skip_answer(self) -> None:
+        """An answer that says nothing still ends the turn it answers, so that what follows leaves that turn as it is."""
+        held, self._held = self._held, []
+        for message, path in held:
+            self._as_user_text(message, path)
+        self._closed = True
 
     def _leave_answer(self, i: int) -> None:
         """What follows at `i` is not the model's: its message is complete, and its calls need their results now."""

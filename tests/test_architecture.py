@@ -20,7 +20,19 @@ FOUNDATION = ("unknown", "losses", "errors")
 PURE = (*FOUNDATION, "responses", "dialects")
 TABLES = ("framing", "vendors", "models")
 # What a client is made of: one call, what it takes, what it gives, who is told.
-CLIENT = ("client", "call", "endpoints", "answers", "target", "options", "on_loss", "observers", "reply", "content")
+CLIENT = (
+    "client",
+    "call",
+    "streams",
+    "endpoints",
+    "answers",
+    "target",
+    "options",
+    "on_loss",
+    "observers",
+    "reply",
+    "content",
+)
 TOOLS = ("tools", "structured", "turns", "loop", "conversation")
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..errors import ErrorFacts
     from ..losses import Loss
+    from ..responses.events import AnyEvent
     from ..responses.request import Request
     from ..responses.response import Response
     from ..unknown import Decoder
@@ -35,6 +36,24 @@ class Route(Struct, frozen=True):
     method: Literal["POST", "GET", "DELETE"] = "POST"
 
 
+class StreamDecoder(Protocol):
+    """A machine from a wire's events to Responses events. It raises for nothing a vendor sends."""
+
+    losses: list[Loss]
+
+    def feed(self, event: Any) -> list[AnyEvent]: ...
+    def close(self) -> list[AnyEvent]: ...
+
+
+class StreamEncoder(Protocol):
+    """A machine from Responses events to a wire's events."""
+
+    losses: list[Loss]
+
+    def feed(self, event: AnyEvent) -> list[Any]: ...
+    def close(self) -> list[Any]: ...
+
+
 D = TypeVar("D", contravariant=True)
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -52,6 +71,7 @@ class Wire(Protocol[D, Q, A]):
     EVENT: Decoder[Any]
     FRAMING: Literal["sse", "ndjson"]
     END: bytes | None
+    NAMED_EVENTS: bool
 
     def encode_request(self, request: Request, *, dialect: D = ...) -> tuple[Q, list[Loss]]: ...
     def decode_request(self, body: Q, *, dialect: D = ..., model: str | None = None) -> tuple[Request, list[Loss]]: ...
@@ -61,6 +81,8 @@ class Wire(Protocol[D, Q, A]):
     def encode_response(
         self, response: Response, *, request: Request | None = None, dialect: D = ...
     ) -> tuple[A, list[Loss]]: ...
+    def decode_stream(self, *, request: Request | None = None, dialect: D = ..., now: float = 0) -> StreamDecoder: ...
+    def encode_stream(self, *, request: Request | None = None, dialect: D = ...) -> StreamEncoder: ...
     def decode_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts: ...
     def encode_error(self, facts: ErrorFacts) -> tuple[int, Any]: ...
     def route(self, request: Request, *, dialect: D = ..., stream: bool = False) -> Route: ...

@@ -84,8 +84,9 @@ def _preamble(document: Plain, wire: str) -> None:
             continue
         if item.get("type") != "message" or item["role"] not in ("system", "developer"):
             break
-        said += [{name: value for name, value in part.items() if name != "type"} for part in item["content"]]
-        found[i] = None  # positions stay, because losses name them
+        parts = [part for part in item["content"] if part]
+        said += [{name: value for name, value in part.items() if name != "type"} for part in parts]
+        found[i] = None
     if said:
         document["preamble"] = said
 
@@ -118,13 +119,13 @@ def _nothing(document: Plain, wire: str) -> None:
 def _says_nothing(item: Plain) -> bool:
     if item.get("type") != "message" or not isinstance(item.get("content"), list):
         return False
-    item["content"] = [part for part in item["content"] if part.get("text") != ""]
-    return not item["content"]
+    item["content"] = [None if part.get("text") == "" else part for part in item["content"]]
+    return not any(item["content"])
 
 
 def _empty_arguments(document: Plain, wire: str) -> None:
     for item in items(document):
-        if item.get("type") == "function_call" and item["arguments"] == "":
+        if item.get("type") == "function_call" and item["arguments"] in ("", "null"):
             item["arguments"] = "{}"
 
 
@@ -161,12 +162,12 @@ def _thoughts(document: Plain, wire: str) -> None:
             item["content"] = [{"type": "reasoning_text", "text": "\n\n".join(part["text"] for part in said)}]
 
 
-def _stop(document: Plain, wire: str) -> None:
-    if isinstance(document.get("stop"), str):
-        document["stop"] = [document["stop"]]
-
-
 def _format(document: Plain, wire: str) -> None:
+    text = document.get("text") or {}
+    if "format" in text and text["format"] == {"type": "text"}:
+        del text["format"]
+        if not text:
+            del document["text"]
     asked = (document.get("text") or {}).get("format") or {}
     if asked.get("type") == "json_schema":
         asked.pop("name", None)
@@ -194,7 +195,7 @@ def _nulls(document: Plain, wire: str) -> None:
 def _annotations(document: Plain, wire: str) -> None:
     for item in items(document):
         for part in item["content"] if isinstance(item.get("content"), list) else ():
-            if part.get("annotations") == []:
+            if part and part.get("annotations") == []:
                 del part["annotations"]
 
 
@@ -206,11 +207,12 @@ DEFAULTS = {
     "parallel_tool_calls": True,
     "presence_penalty": 0,
     "frequency_penalty": 0,
-    "stream_options": {"include_obfuscation": False},
+    "top_logprobs": 0,
 }
 
 
 def _defaults(document: Plain, wire: str) -> None:
+    document.pop("stream_options", None)  # how the events of a stream are padded
     for name, value in DEFAULTS.items():
         if document.get(name, value) == value:
             document.pop(name, None)
@@ -281,16 +283,12 @@ CANONICAL: dict[str, Equivalence] = {
         "what is said to the model before anybody speaks is instructions, in whichever form and role",
         OTHERS,
         _preamble,
+        moves=True,
     ),
     "above": Equivalence(
         "the system and the developer are one voice above the user",
         ("anthropic_messages",),
         _above,
-    ),
-    "stop": Equivalence(
-        "one stop sequence is a list of one",
-        ("anthropic_messages",),
-        _stop,
     ),
     "user": Equivalence(
         "`user` is the older name of `safety_identifier`",
@@ -314,7 +312,7 @@ CANONICAL: dict[str, Equivalence] = {
         _stop,
     ),
     "format": Equivalence(
-        "a JSON schema is always strict on this wire, and its name is a label",
+        "text is the format there is anyway; a JSON schema is always strict on this wire, and its name is a label",
         ("anthropic_messages",),
         _format,
     ),

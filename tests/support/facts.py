@@ -28,8 +28,8 @@ class Leaf(NamedTuple):
     value: str
 
 
-MOVED = {("input.[]", "null"), ("output.[]", "null")}
-"""What stands where an item stood that is compared elsewhere, or says nothing."""
+SAME_KIND = {"instructions": "input.[].content.[].text"}
+"""Leaves that say the same in different places of a request."""
 
 
 def plain(model: Any) -> Any:
@@ -47,7 +47,7 @@ def leaves(document: Any, steps: Steps = ()) -> Iterator[Leaf]:
             yield from leaves(value, (*steps, str(i)))
     else:
         kind = ".".join("[]" if step.isdigit() else step for step in steps)
-        yield Leaf(steps, kind, canonical(document))
+        yield Leaf(steps, SAME_KIND.get(kind, kind), canonical(document))
 
 
 def steps_of(path: str) -> Steps:
@@ -61,30 +61,28 @@ def related(one: Steps, other: Steps) -> bool:
     return one[:shorter] == other[:shorter]
 
 
-def place_of(loss: Loss) -> Steps:
+def places_of(loss: Loss) -> list[Steps]:
     """Under which steps a loss explains what is missing."""
     steps = steps_of(loss.path)
-    # What was reached another way shows in a neighbour (an error flag in the text of the output), and opaque state that
-    # waits keeps its whole item waiting.
-    return steps[:-1] if loss.kind in ("emulated", "withheld") and len(steps) > 1 else steps
-
-
-def _places(steps: Steps, before: Any) -> list[Steps]:
-    """Where a loss explains what is missing: also where the equivalences moved what it names."""
-    if steps[-1:] == ("is_error",):
-        return [steps, (*steps[:-1], "output")]  # a flag the wire lacks is said in the text beside it
-    items = before.get(steps[0]) if steps else None
-    moved = len(steps) > 1 and isinstance(items, list) and int(steps[1]) < len(items) and items[int(steps[1])] is None
-    return [steps, ("preamble",)] if moved or steps == ("instructions",) else [steps]
+    match loss.kind:
+        case "withheld" if len(steps) > 1:  # opaque state that waits keeps its whole item waiting
+            return [steps[:-1]]
+        case "emulated":  # what was reached another way shows in a neighbour, or is asked for in words
+            return [steps, steps[:-1] or steps, ("instructions",)]
+        case _ if steps[-1:] == ("is_error",):  # a flag the wire lacks is said in the text beside it
+            return [steps, (*steps[:-1], "output")]
+        case _:
+            return [steps]
 
 
 def unaccounted(before: Any, after: Any, losses: Iterable[Loss]) -> list[str]:
     """The leaves of `before` that `after` lacks and that no loss names."""
-    named = [steps for loss in losses for steps in _places(place_of(loss), before)]
+    named = [steps for loss in losses for steps in places_of(loss)]
     returned = Counter((leaf.kind, leaf.value) for leaf in leaves(after))
     sent: dict[tuple[str, str], list[Leaf]] = defaultdict(list)
     for leaf in leaves(before):
-        if leaf[1:] not in MOVED:
+        # An entry that says nothing was taken out by an equivalence; its place stays, because losses name places.
+        if leaf.value != "null" or not leaf.kind.endswith("[]"):
             sent[leaf.kind, leaf.value].append(leaf)
     missing: list[str] = []
     for key, group in sent.items():

@@ -5,9 +5,10 @@ Follows the developer, system and user messages of the Chat Completions referenc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
+from msgspec.structs import replace
 
 from ...responses.items import Message
 from ...responses.leftovers import SPELLING, own, report_foreign
@@ -98,22 +99,27 @@ def decode_plain(message: Plain, dialect: ChatDialect) -> Message:
 def alternating(messages: list[AnyMessage], lost: Losses) -> list[AnyMessage]:
     """The messages with neighbours of one role joined, for hosts that want roles to take turns."""
     kept: list[AnyMessage] = []
-    for k, message in enumerate(messages):
+    for message in messages:
         before = kept[-1] if kept else None
-        both: AnyMessage | None = None
         if isinstance(message, types.UserMessage) and isinstance(before, types.UserMessage):
-            both = types.UserMessage(content=_both(before.content, message.content))
-        elif isinstance(message, types.AssistantMessage) and isinstance(before, types.AssistantMessage):
-            both = types.AssistantMessage(content=_both(before.content, message.content))
-        if both is None:
-            kept.append(message)
+            kept[-1] = types.UserMessage(content=_both(before.content, message.content))
+        elif isinstance(message, types.AssistantMessage) and _only_speaks(before):
+            kept[-1] = replace(message, content=_both(before.content, message.content))
         else:
-            lost.changed(f"messages[{k}]", "joined to the message of the same role before it")
-            kept[-1] = both
+            kept.append(message)
+    if len(kept) < len(messages):
+        lost.changed("input", "messages of one role side by side, joined to one")
     return kept
 
 
+def _only_speaks(message: AnyMessage | None) -> TypeGuard[types.AssistantMessage]:
+    """Whether what an assistant said is a text and nothing else, such as calls or thoughts."""
+    return isinstance(message, types.AssistantMessage) and message == types.AssistantMessage(content=message.content)
+
+
 def _both(one: Any, other: Any) -> types.Content:
+    if not one or not other:
+        return one or other or ""
     if isinstance(one, str) and isinstance(other, str):
         return f"{one}\n\n{other}"
     return [*_parts(one), *_parts(other)]

@@ -518,6 +518,8 @@ class GeminiDialect(Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...] = ("labels", "displayName", "excludeDomains")
     """Fields and tools that the host does not take. They stay behind and are reported; without `toolCall` it does not show the
     steps of its own tools either."""
+    fetches_urls: bool = False
+    """Fetches media from any public URL for models that cannot do so themselves."""
 
     @property
     def path(self) -> str:
@@ -529,6 +531,7 @@ VERTEX = GeminiDialect(
     root="",
     collection="publishers/google/models",
     lacks=("store", "partMetadata", "fileSearch", "mcpServers", "toolCall"),
+    fetches_urls=True,
 )
 """Gemini models on Vertex. The version and the project stand in the base URL."""
 

@@ -154,7 +154,7 @@ def merged(struct: S, fields: Mapping[str, Any], path: str, lost: Losses) -> S:
 def _merge(whole: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in fields.items():
         there = whole.get(name)
-        if isinstance(value, dict) and isinstance(there, Raw) and bytes(there[:1]) == b"{":
+        if isinstance(value, dict) and isinstance(there, Raw) and bytes(there)[:1] == b"{":
             value = _merge(_objects.decode(there), cast("Json", value))
         whole[name] = value
     return whole

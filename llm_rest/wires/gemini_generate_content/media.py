@@ -8,12 +8,12 @@ on file input methods and media resolution (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import UNSET
 
-from ...responses.media import data_url, parse_data_url
+from ...responses.media import Media, data_url, parse_data_url
 from ...responses.parts import (
     AudioData,
     InputAudio,
@@ -161,12 +161,11 @@ def _file(part: InputFile, own: types.Json, path: str, context: Context) -> type
     kind = media_type(name)
     if given(part.file_data):
         media = parse_data_url(part.file_data)
-        if media is None:
-            media = (kind or "application/pdf", part.file_data)
-            if part.file_data.startswith("data:"):
-                context.lost.dropped(f"{path}.file_data", "a data URL that is not base64")
-                return None
-        encoded = types.Part(inline_data=types.Blob(mime_type=media[0], data=media[1]))
+        if media is None and part.file_data.startswith("data:"):
+            context.lost.dropped(f"{path}.file_data", "a data URL that is not base64")
+            return None
+        media = media or Media(kind or "application/pdf", part.file_data)
+        encoded: types.Part | None = types.Part(inline_data=types.Blob(mime_type=media.type, data=media.data))
         _drop_others(part, ("file_url", "file_id"), path, context)
     elif given(part.file_url):
         encoded = _by_url(part.file_url, kind, "application/pdf", own, path, context)
@@ -201,7 +200,7 @@ def _by_url(url: str, named: str | None, guess: str, own: types.Json, path: str,
     if not url.startswith(("https://", "http://", "gs://")):
         context.lost.dropped(path, f"a URL this vendor cannot fetch: {url[:12]!r}")
         return None
-    if not (context.model.external_urls or _of_the_vendor(url)):
+    if not (context.model.external_urls or context.dialect.fetches_urls or _of_the_vendor(url)):
         context.lost.refused(path, "this model fetches nothing itself; send the bytes, `fetch_image(url)` gets them")
     return _at_uri(url, named, guess, own, path, context)
 
@@ -301,8 +300,8 @@ def _decode_file(part: types.Part, file: types.FileData, uri: str, kind: str) ->
     return found
 
 
-def _detail(image: InputImage, fields: dict[str, Any]) -> None:
-    level: Any = fields.get("mediaResolution")
-    if isinstance(level, dict) and len(level) == 1 and level.get("level") in DETAILS_BACK:
-        image.detail = DETAILS_BACK[level["level"]]
+def _detail(image: InputImage, fields: types.Json) -> None:
+    told: types.Json = fields.get("mediaResolution") or {}
+    if len(told) == 1 and told.get("level") in DETAILS_BACK:
+        image.detail = DETAILS_BACK[told["level"]]
         del fields["mediaResolution"]

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ...responses.items import CustomToolCallOutput, FunctionCallOutput
+from ...responses.items import CustomToolCallOutput, Direct, FunctionCallOutput
 from ...responses.parts import InputText
-from ...unknown import Unknown, given
+from ...unknown import given
 from . import types
 from .carried import ABSENT, document_fields, encode, left, merged, own_fields, report_extras, rest, spelling
 from .media import decode_parts, encode_parts
 from .names import wire_name
 
 if TYPE_CHECKING:
-    from ...losses import Losses
     from ...responses.items import CustomToolCall, FunctionCall
     from ...responses.parts import ContentPart
     from .media import Context
@@ -52,13 +51,15 @@ def encode_output(
         name = wire_name(name, call.namespace or "")
     if isinstance(item, CustomToolCallOutput):
         lost.emulated(path, "a custom tool's output is sent as a function's")
-    if given(item.caller) and not isinstance(item.caller, Unknown) and item.caller.__struct_config__.tag != "direct":
+    if given(item.caller) and not isinstance(item.caller, Direct):
         lost.dropped(f"{path}.caller", "which program made the call")
     text, media, beside = _content(item, path, context)
     encoded = types.FunctionResponse(id=item.call_id or "", name=name, response=_object_of(item, text, spelled))
     if media:
         encoded.parts = media
-    told_none = call is not None and call.leftovers is not UNSET and spelling(call.leftovers.get(types.WIRE, {})).get("id")
+    told_none = (
+        call is not None and call.leftovers is not UNSET and spelling(call.leftovers.get(types.WIRE, {})).get("id")
+    )
     if "id" in spelled:
         encoded.id = UNSET if spelled["id"] == ABSENT else str(spelled["id"])
     elif told_none == ABSENT:
@@ -113,7 +114,7 @@ def _object_of(item: Output, text: str | None, spelled: types.Json) -> Raw | Uns
         return Raw(b"{}")
     if form in ("whole", "value"):
         value = _value(text)
-        if value is not None and (form == "value" or bytes(value[:1]) == b"{"):
+        if value is not None and (form == "value" or bytes(value)[:1] == b"{"):
             return value if form == "whole" else Raw(encode({key: value}))
     return Raw(encode({key: text}))
 
@@ -191,7 +192,7 @@ def _decode_object(item: FunctionCallOutput, response: Raw | UnsetType, spelled:
         if key == "error":
             item.is_error = True
         value = found[key]
-        if bytes(value[:1]) == b'"':
+        if bytes(value)[:1] == b'"':
             return str(msgspec.json.decode(value))
         spelled["response"] = "value"
         return bytes(value).decode()

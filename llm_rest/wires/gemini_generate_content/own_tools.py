@@ -119,4 +119,4 @@ def _used(call: types.ToolCall, status: str) -> list[Item]:
 
 
 def _texts(value: Any) -> list[str]:
-    return [text for text in cast("list[Any]", value) if isinstance(text, str)] if isinstance(value, list) else []
+    return [text for text in cast("Any", value) if isinstance(text, str)] if isinstance(value, list) else []

@@ -58,8 +58,21 @@ class Reader:
     `said` holds the texts among the parts, each with the place of its part, for what grounding says about them.
     """
 
-    __slots__ = ("_issuer", "_marks", "_named", "_origin", "_parts", "_run", "_summary", "_thought_marks")
-    __slots__ += ("answer", "asked", "items", "place", "said")
+    __slots__ = (
+        "_issuer",
+        "_marks",
+        "_named",
+        "_origin",
+        "_parts",
+        "_run",
+        "_summary",
+        "_thought_marks",
+        "answer",
+        "asked",
+        "items",
+        "place",
+        "said",
+    )
 
     def __init__(
         self, issuer: str, origin: str, *, answer: str | None = None, named: Mapping[str, Named] | None = None

@@ -30,7 +30,12 @@ SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "prefixItems"})
 SCHEMAS_BY_NAME = {"properties": "properties", "$defs": "$defs", "definitions": "$defs"}
 """Keywords whose values hold schemas: one, a list, or one for each name (ours on the left)."""
 
-SILENT = frozenset({"$schema", "$comment", "examples", "discriminator", "readOnly", "writeOnly", "deprecated", "strict"})
+BESIDE = frozenset({"$ref", "$defs", "$id", "$anchor", "title"})
+"""Keywords that may stand in one schema with a reference."""
+
+SILENT = frozenset(
+    {"$schema", "$comment", "examples", "discriminator", "readOnly", "writeOnly", "deprecated", "strict"}
+)
 """Keywords that nothing has to obey."""
 
 MAX_DEPTH = 200
@@ -60,9 +65,9 @@ def _fits(schema: Schema) -> bool:
             elif name in ("properties", "$defs") and isinstance(value, dict):
                 waiting += cast("Schema", value).values()
             elif name in SCHEMA_LISTS and isinstance(value, list):
-                waiting += cast("list[Any]", value)
+                waiting += cast("Any", value)
             elif name == "$ref":
-                if any(not _beside(other) for other in cast("Schema", node)) or not _is_place(value):
+                if not (node.keys() <= BESIDE and _is_place(value)):
                     return False
             elif name not in KEPT and not (name == "enum" and _is_enum(value)):
                 return False
@@ -73,13 +78,8 @@ def _is_place(reference: Any) -> bool:
     return reference == "#" or (isinstance(reference, str) and reference.startswith("#/$defs/"))
 
 
-def _beside(name: str) -> bool:
-    """Whether a keyword may stand beside a reference."""
-    return name.startswith("$") or name == "title"
-
-
 def _is_enum(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_listed, cast("list[Any]", value)))
+    return isinstance(value, list) and all(map(_is_listed, cast("Any", value)))
 
 
 def _is_listed(value: Any) -> bool:
@@ -111,14 +111,14 @@ class _Fitting:
             elif name in SCHEMAS_BY_NAME and isinstance(value, dict):
                 self.named(name, cast("Schema", value), fit, here, depth)
             elif name in SCHEMA_LISTS and isinstance(value, list):
-                fit[name] = [self.any(one, f"{here}[{i}]", depth) for i, one in enumerate(cast("list[Any]", value))]
+                fit[name] = [self.any(one, f"{here}[{i}]", depth) for i, one in enumerate(cast("Any", value))]
             elif name in KEPT or (name == "enum" and _is_enum(value)):
                 fit[name] = value
             elif name == "const" and _is_listed(value):
                 fit["enum"] = [value]
                 self.lost.changed(here, "a constant is sent as an enum of one")
             elif name == "allOf" and isinstance(value, list):
-                self.all_of(cast("list[Any]", value), fit, here, depth)
+                self.all_of(cast("Any", value), fit, here, depth)
             elif name in ("exclusiveMinimum", "exclusiveMaximum") and type(value) is int and _counts(schema):
                 step = 1 if name == "exclusiveMinimum" else -1
                 fit["minimum" if step > 0 else "maximum"] = value + step
@@ -168,7 +168,7 @@ class _Fitting:
         for name, value in schema.items():
             if name in ("$defs", "definitions") and isinstance(value, dict):
                 self.named(name, cast("Schema", value), fit, f"{path}.{name}", depth)
-            elif _beside(name):
+            elif name in BESIDE:
                 fit.setdefault(name, value)
             else:
                 self.lost.dropped(f"{path}.{name}", "nothing stands beside a reference on this wire")
@@ -206,7 +206,7 @@ def from_openapi(schema: Schema, depth: int = 0) -> Schema:
         elif name in ("properties", "defs") and isinstance(value, dict):
             value = {key: _inner(one, depth) for key, one in cast("Schema", value).items()}
         elif name == "anyOf" and isinstance(value, list):
-            value = [_inner(one, depth) for one in cast("list[Any]", value)]
+            value = [_inner(one, depth) for one in cast("Any", value)]
         elif name == "type":
             value = _type(value)
         elif name == "example":
@@ -217,7 +217,7 @@ def from_openapi(schema: Schema, depth: int = 0) -> Schema:
             found[_OURS.get(name, name)] = value
     if found.get("type") in ("integer", "number") and isinstance(found.get("enum"), list):
         # The older dialect spells every enum as text.
-        found["enum"] = [_number(one) for one in cast("list[Any]", found["enum"])]
+        found["enum"] = [_number(one) for one in found["enum"]]
     if schema.get("nullable") is True:
         _or_null(found)
     return found

@@ -24,8 +24,9 @@ def spelled(model: type[Struct]) -> Callable[[Any], Any]:
 
     def rewrite(document: Any) -> Any:
         if isinstance(document, list) and document:
-            first: Any = cast("list[Any]", document)[0]
-            document = first if isinstance(first, dict) and "error" in first else cast("Any", document)
+            first: Any = cast("Any", document)[0]
+            if isinstance(first, dict) and "error" in first:
+                return _value(cast("Plain", first), model)
         return _value(document, model)
 
     return rewrite
@@ -70,7 +71,7 @@ def _value(value: Any, declared: Any) -> Any:
     if form.model is not None and isinstance(value, dict):
         return _object(cast("Plain", value), form.model)
     if form.items is not None and value is not None:
-        values = cast("list[Any]", value) if isinstance(value, list) else [value]
+        values: list[Any] = cast("Any", value) if isinstance(value, list) else [value]
         return [_value(one, form.items) for one in values]
     if form.counts and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         return int(value)

@@ -71,7 +71,9 @@ class Turns:
             if isinstance(item, Output):
                 self._outputs.setdefault(item.call_id or "", deque()).append(i)
         for i, item in enumerate(items):
-            own: types.Json = {} if isinstance(item, Unknown) or item.leftovers is UNSET else item.leftovers.get(WIRE, {})
+            own: types.Json = (
+                {} if isinstance(item, Unknown) or item.leftovers is UNSET else item.leftovers.get(WIRE, {})
+            )
             if own and spelling(own).get(SEPARATE):
                 self._separate()
             match item:

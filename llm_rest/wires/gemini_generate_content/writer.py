@@ -67,8 +67,19 @@ class Writer:
     since an answer that was held back says why beside its parts; elsewhere they are plain text.
     """
 
-    __slots__ = ("_called", "_lost", "_pending", "_seen", "_shown", "_signatures", "context", "parts")
-    __slots__ += ("blocked", "refusals", "said")
+    __slots__ = (
+        "_called",
+        "_lost",
+        "_pending",
+        "_seen",
+        "_shown",
+        "_signatures",
+        "blocked",
+        "context",
+        "parts",
+        "refusals",
+        "said",
+    )
 
     def __init__(self, context: Context, *, blocked: bool = False) -> None:
         self.context = context

@@ -1,0 +1,153 @@
+"""How an answer ended, both ways: finish reasons and block reasons, and our status.
+
+Before changing this file, know that the HTTP status is 200 for all of these, that calls end with `STOP` like a text does, and
+that a call the model got wrong never counts as completed. Follows the references of `FinishReason` and `BlockReason` (read
+2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from ...responses.items import Message, Reasoning
+from ...responses.parts import RefusalPart
+from ...responses.response import IncompleteDetails, Response, ResponseError, ResponseStatus
+from ...unknown import given
+from . import types
+from .carried import ABSENT
+from .errors import decode_failure, encode_failure
+
+if TYPE_CHECKING:
+    from ...losses import Losses
+    from ...responses.parts import ContentPart
+    from ...unknown import Opt
+
+FILTERED = "content_filter"
+SERVER_ERROR = "server_error"
+
+ENDS: dict[str, tuple[ResponseStatus, str | None]] = {
+    "STOP": ("completed", None),
+    "MAX_TOKENS": ("incomplete", "max_output_tokens"),
+    "CONTINUATION": ("incomplete", "max_output_tokens"),
+    "SAFETY": ("incomplete", FILTERED),
+    "RECITATION": ("incomplete", FILTERED),
+    "BLOCKLIST": ("incomplete", FILTERED),
+    "PROHIBITED_CONTENT": ("incomplete", FILTERED),
+    "SPII": ("incomplete", FILTERED),
+    "MODEL_ARMOR": ("incomplete", FILTERED),
+    "LANGUAGE": ("incomplete", FILTERED),
+    "ESCALATION": ("incomplete", FILTERED),
+    "PUP_LIMITED_DISABLED": ("incomplete", FILTERED),
+    "IMAGE_SAFETY": ("incomplete", FILTERED),
+    "IMAGE_PROHIBITED_CONTENT": ("incomplete", FILTERED),
+    "IMAGE_RECITATION": ("incomplete", FILTERED),
+    "MALFORMED_FUNCTION_CALL": ("failed", SERVER_ERROR),
+    "UNEXPECTED_TOOL_CALL": ("failed", SERVER_ERROR),
+    "MALFORMED_RESPONSE": ("failed", SERVER_ERROR),
+    "TOO_MANY_TOOL_CALLS": ("failed", SERVER_ERROR),
+    "MISSING_THOUGHT_SIGNATURE": ("failed", "invalid_encrypted_content"),
+}
+"""How an answer ended, theirs on the left: our status, and the reason or the code of the error."""
+EMPTY_ENDS = ("OTHER", "IMAGE_OTHER", "NO_IMAGE", "FINISH_REASON_UNSPECIFIED")
+"""Reasons that mean a failure where nothing was said; after something was said they are an end like any unknown one."""
+REASONS = {"max_output_tokens": "MAX_TOKENS", FILTERED: "SAFETY"}
+"""Reasons of an incomplete answer, ours on the left, the likelier of several."""
+
+
+# --- this wire to Responses -----------------------------------------------------------------------------------------
+
+
+def decode_end(response: Response, body: types.Response, candidate: types.Candidate) -> None:
+    """Set the status, and why it is not a better one."""
+    if given(body.error):
+        response.status, response.error = "failed", decode_failure(body.error)
+        return
+    if candidate.finish_reason == "STOP":
+        response.status = "completed"
+        return
+    response.status, why, message = _ending(body, candidate, bool(response.output))
+    if response.status == "failed":
+        said = message if given(message) else f"the model stopped: {candidate.finish_reason or 'without a word'}"
+        response.error = ResponseError(code=why or UNSET, message=said)
+    elif response.status == "incomplete":
+        response.incomplete_details = IncompleteDetails(reason=why)
+        _cut(response, why, message)
+
+
+def _ending(
+    body: types.Response, candidate: types.Candidate, spoken: bool
+) -> tuple[ResponseStatus, str | None, Opt[str]]:
+    """The status, its reason or the code of its error, and what the vendor says about it."""
+    finish, feedback = candidate.finish_reason, body.prompt_feedback
+    if not body.candidates:
+        if given(feedback) and given(feedback.block_reason):
+            return "incomplete", FILTERED, feedback.block_reason_message
+        return "failed", SERVER_ERROR, "the vendor gave no answer"
+    # Somebody who is asked to stop says so; an answer that just ends was cut.
+    if not given(finish) or (finish in EMPTY_ENDS and not spoken):
+        return "failed", SERVER_ERROR, candidate.finish_message
+    status, why = ENDS.get(finish, ("incomplete", finish))
+    return status, why, candidate.finish_message
+
+
+def _cut(response: Response, why: str | None, message: Opt[str]) -> None:
+    """Mark what was cut short, and say why something was held back."""
+    for item in reversed(response.output):
+        if isinstance(item, Reasoning):
+            continue  # carriers stand behind what they belong to
+        if isinstance(item, Message):
+            item.status = "incomplete"
+        break
+    if why == FILTERED and given(message):
+        said: list[ContentPart] = [RefusalPart(refusal=message)]
+        id = f"msg_{response.id}_{len(response.output)}"
+        response.output = [*response.output, Message(id=id, role="assistant", status="incomplete", content=said)]
+
+
+# --- Responses to this wire -----------------------------------------------------------------------------------------
+
+
+def finish_reason(response: Response) -> str | None:
+    """The finish reason that a response has if nothing else is known."""
+    if response.status == "completed":
+        return "STOP"
+    details = response.incomplete_details
+    reason = details.reason if details else UNSET
+    if response.status == "incomplete" and given(reason):
+        return REASONS.get(reason, reason)
+    return None
+
+
+def encode_end(response: Response, body: types.Response, spelled: types.Json, lost: Losses) -> Opt[str]:
+    """The finish reason: as it was spelled, where that still means what the response says. A failure is an error."""
+    details = response.incomplete_details
+    reason: Opt[str] = details.reason if details else UNSET
+    if "finishReason" in spelled or "candidates" in spelled:
+        finish = spelled.get("finishReason", ABSENT)
+        if finish == ABSENT and (response.status == "failed" or "candidates" in spelled):
+            return UNSET
+        status, why = ENDS.get(finish, ("incomplete", finish))
+        if response.status == "failed" and (status == "failed" or finish in EMPTY_ENDS):
+            return str(finish)
+        if status == response.status and (status != "incomplete" or why == reason):
+            return str(finish)
+    if response.status == "failed":
+        error = response.error or ResponseError()
+        body.error = encode_failure(error)
+        if given(error.code) and decode_failure(body.error).code != error.code:
+            lost.changed("error.code", f"this wire has no such word; {body.error.status} is the nearest")
+        if given(error.param) or given(error.misalignment):
+            lost.dropped("error", "this wire has a word and a message for a failure")
+        return UNSET
+    if (
+        response.status == "incomplete"
+        and given(reason)
+        and ENDS.get(REASONS.get(reason, reason), ("", reason))[1] == reason
+    ):
+        return REASONS.get(reason, reason)
+    if response.status == "completed":
+        return "STOP"
+    lost.changed("status", f"this wire has no answer that is {response.status} without a reason")
+    return "OTHER"

@@ -1,0 +1,194 @@
+"""The sources of an answer: what grounding and citations say about its texts, and annotations.
+
+Before changing this file, know that segments count bytes of UTF-8 while annotations count characters, that a segment may mean
+another part than it names (thoughts and streams shift the count), which its own text tells, and that all of it is known only
+when the answer is over, so the search it tells of stands behind the text. Follows Google's pages on grounding with Google
+Search and file search (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ...responses.items import Message, Search, UrlSource, WebSearchCall
+from ...responses.leftovers import SPELLING, own
+from ...responses.parts import FileCitation, OutputText, UrlCitation
+from ...unknown import given
+from . import types
+from .carried import left
+from .types import WIRE
+from .writer import GROUNDED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...losses import Losses
+    from ...responses.items import AnyItem
+    from ...responses.parts import AnyAnnotation, ContentPart
+    from ...unknown import Opt
+
+Said = tuple[int, OutputText]
+"""A text of an answer and the place of its part."""
+
+
+# --- this wire to Responses -----------------------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """A stretch of the text number `text`, in characters."""
+
+    text: int
+    start: int | None
+    end: int | None
+
+
+def annotated(items: list[AnyItem], said: Sequence[Said], candidate: types.Candidate) -> list[AnyItem]:
+    """The items with the sources of their texts; the texts are those `said`, in their order."""
+    found = sources_of(said, candidate)
+    if not any(found):
+        return items
+    by_text = {id(part): sources for (_, part), sources in zip(said, found, strict=True) if sources}
+    return [_with_sources(item, by_text) if isinstance(item, Message) else item for item in items]
+
+
+def _with_sources(item: Message, by_text: dict[int, list[AnyAnnotation]]) -> Message:
+    content: list[ContentPart] = []
+    for part in item.content if isinstance(item.content, list) else ():
+        sources = by_text.get(id(part))
+        if sources and isinstance(part, OutputText):
+            kept = own(part.leftovers, WIRE)
+            spelled = {**kept.get(SPELLING, {}), GROUNDED: True}
+            part = replace(part, annotations=sources, leftovers=left(kept, spelled))
+        content.append(part)
+    return replace(item, content=content)
+
+
+def sources_of(said: Sequence[Said], candidate: types.Candidate) -> list[list[AnyAnnotation]]:
+    """The sources of each of the texts."""
+    found: list[list[AnyAnnotation]] = [[] for _ in said]
+    grounding, citations = candidate.grounding_metadata, candidate.citation_metadata
+    if not said:
+        return found
+    if given(grounding):
+        chunks = grounding.grounding_chunks or []
+        for support in grounding.grounding_supports or ():
+            place = _locate(support.segment if given(support.segment) else types.Segment(), said)
+            for index in support.grounding_chunk_indices or ():
+                source = _source(chunks[index], place) if 0 <= index < len(chunks) else None
+                if source is not None:
+                    found[place.text].append(source)
+    if given(citations):
+        for cited in citations.citation_sources or citations.citations or ():
+            if given(cited.uri):
+                start, end = cited.start_index or 0, cited.end_index
+                title = cited.title if given(cited.title) else cited.uri
+                found[0].append(UrlCitation(url=cited.uri, title=title, start_index=start, end_index=end))
+    return found
+
+
+def _source(chunk: types.GroundingChunk, place: Place) -> AnyAnnotation | None:
+    uri: Opt[str] = UNSET
+    title: Opt[str] = UNSET
+    if given(chunk.web):
+        uri, title = chunk.web.uri, chunk.web.title
+    elif given(chunk.retrieved_context):
+        passage = chunk.retrieved_context
+        uri, title = passage.uri, passage.title
+        if not given(uri):
+            file_id = passage.document_name or passage.file_search_store or ""
+            return FileCitation(file_id=file_id, filename=title, index=UNSET if place.end is None else place.end)
+    else:
+        found = chunk.maps or chunk.image or {}
+        uri = next((u for u in (found.get("uri"), found.get("sourceUri")) if isinstance(u, str)), UNSET)
+        title = found["title"] if isinstance(found.get("title"), str) else UNSET
+    if not given(uri):
+        return None
+    start = UNSET if place.start is None else place.start
+    end = UNSET if place.end is None else place.end
+    return UrlCitation(url=uri, title=title, start_index=start, end_index=end)
+
+
+def _locate(segment: types.Segment, said: Sequence[Said]) -> Place:
+    """Where a segment stands: in the part it names if its text is there, else wherever it is, else where its bytes lead."""
+    named = next((k for k, (place, _) in enumerate(said) if place == (segment.part_index or 0)), 0)
+    if not given(segment.end_index):
+        return Place(named, None, None)
+    start, end = segment.start_index or 0, segment.end_index
+    order = [named, *(k for k in range(len(said)) if k != named)]
+    if given(segment.text):
+        for k in order:
+            found = _stretch(said[k][1].text, start, end)
+            if found is not None and said[k][1].text[found[0] : found[1]] == segment.text:
+                return Place(k, *found)
+        # Streamed texts are cut into parts where the whole answer has one.
+        before = 0
+        for k, (_, part) in enumerate(said):
+            size = len(part.text.encode("utf-8", "surrogatepass"))
+            if before <= start < before + size:
+                found = _stretch(part.text, start - before, min(end - before, size))
+                if found is not None and segment.text.startswith(part.text[found[0] : found[1]]):
+                    return Place(k, *found)
+            before += size
+        for k in order:
+            at = said[k][1].text.find(segment.text)
+            if at >= 0:
+                return Place(k, at, at + len(segment.text))
+    found = _stretch(said[named][1].text, start, end)
+    return Place(named, *found) if found is not None else Place(named, None, None)
+
+
+def _stretch(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """A stretch in bytes of UTF-8 as one in characters; `None` where it is not in the text."""
+    if text.isascii():
+        return (start, end) if 0 <= start <= end <= len(text) else None
+    data = text.encode("utf-8", "surrogatepass")
+    if not 0 <= start <= end <= len(data):
+        return None
+    head = data[:start].decode("utf-8", "ignore")
+    return len(head), len(data[:end].decode("utf-8", "ignore"))
+
+
+def search_of(candidate: types.Candidate, id: Opt[str]) -> WebSearchCall | None:
+    """The search that grounding tells of."""
+    grounding = candidate.grounding_metadata
+    if not given(grounding) or not grounding.web_search_queries:
+        return None
+    pages = [chunk.web.uri for chunk in grounding.grounding_chunks or () if given(chunk.web)]
+    sources = [UrlSource(url=uri) for uri in pages if given(uri)]
+    action = Search(queries=grounding.web_search_queries, sources=[*sources] or UNSET)
+    return WebSearchCall(id=id, status="completed", action=action, leftovers=left({}, {GROUNDED: True}))
+
+
+# --- Responses to this wire -----------------------------------------------------------------------------------------
+
+
+def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> types.GroundingMetadata | None:
+    """The grounding that tells of the sources of texts, each with the place of its part and its path."""
+    chunks: list[types.GroundingChunk] = []
+    supports: list[types.GroundingSupport] = []
+    for place, part, path in said:
+        for j, source in enumerate(part.annotations or ()):
+            if not isinstance(source, UrlCitation):
+                lost.dropped(f"{path}.annotations[{j}]", "a source that is no page, which this wire has no word for")
+                continue
+            segment = types.Segment(part_index=place or UNSET)
+            if given(source.end_index):
+                start, end = source.start_index or 0, source.end_index
+                if not 0 <= start <= end <= len(part.text):
+                    lost.changed(f"{path}.annotations[{j}]", "a source of a stretch that is not in the text")
+                    start, end = min(max(start, 0), len(part.text)), min(max(end, 0), len(part.text))
+                first, last = (len(part.text[:to].encode("utf-8", "surrogatepass")) for to in (start, end))
+                segment = types.Segment(
+                    part_index=place or UNSET,
+                    start_index=first or UNSET,
+                    end_index=last,
+                    text=part.text[start:end],
+                )
+            supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=[len(chunks)]))
+            chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=source.title)))
+    if not chunks:
+        return None
+    return types.GroundingMetadata(grounding_chunks=chunks, grounding_supports=supports)

@@ -1,0 +1,284 @@
+"""Answers of this wire: what the model said, how it ended, what it cost, and where it found what it said.
+
+The parts are read in `reader` and written in `writer`; sources are in `grounding`. Before changing this file, know that a
+streamed answer must come out the same: everything after the parts is settled by `settle`, from the fields of the candidate
+and the answer alone. Follows the references of `GenerateContentResponse` and `Candidate` (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import UNSET
+
+from ...dialects import GeminiDialect, gemini_model
+from ...losses import Losses
+from ...responses.carriers import digest
+from ...responses.echo import echo
+from ...responses.items import Message, WebSearchCall
+from ...responses.leftovers import SPELLING
+from ...responses.parts import OutputText
+from ...responses.response import Response
+from ...unknown import given
+from . import types
+from .carried import ABSENT, document_fields, encode, merged, own_fields, plain, report_extras, rest, restored, spelling
+from .counts import (
+    TIERS_BACK,
+    decode_logprobs,
+    decode_time,
+    decode_usage,
+    encode_logprobs,
+    encode_time,
+    encode_usage,
+)
+from .ends import FILTERED, decode_end, encode_end, finish_reason
+from .grounding import annotated, grounding_of, search_of, sources_of
+from .media import Context
+from .names import renamed
+from .reader import Reader
+from .request import DEFAULT
+from .types import WIRE
+from .writer import Writer
+
+if TYPE_CHECKING:
+    from ...losses import Loss
+    from ...responses.items import AnyItem
+    from ...responses.request import Request
+    from ...unknown import Opt
+
+UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing", "input_transformations")
+"""Fields of a Response that this wire has no word for."""
+
+_CANDIDATE = (
+    "finish_message safety_ratings citation_metadata grounding_metadata url_context_metadata avg_logprobs logprobs_result "
+    "token_count continuation_token"
+).split()
+_candidate = attrgetter(*_CANDIDATE)
+_NO_MORE = _candidate(types.Candidate())
+
+
+# --- this wire to Responses -----------------------------------------------------------------------------------------
+
+
+def decode_response(
+    body: types.Response,
+    *,
+    request: Request | None = None,
+    dialect: GeminiDialect = DEFAULT,
+    now: float = 0,
+) -> tuple[Response, list[Loss]]:
+    """The Response that an answer is. `request` undoes what sending it renamed, and is echoed; `now` is when it was made."""
+    lost = Losses()
+    response_id = body.response_id if given(body.response_id) else f"resp_{digest(encode(body).decode())}"
+    candidates = body.candidates or ()
+    candidate = candidates[0] if candidates else types.Candidate()
+    reader = reader_of(response_id, request, dialect)
+    content = candidate.content
+    for part in (content.parts or ()) if given(content) else ():
+        reader.add(part)
+    reader.close()
+    response = begin(body, response_id, request, now)
+    settle(response, body, candidate, reader)
+    if len(candidates) > 1:
+        lost.dropped("candidates[1]", "only the first of several candidates becomes output")
+    return response, lost
+
+
+def reader_of(response_id: str, request: Request | None, dialect: GeminiDialect) -> Reader:
+    """A reader for the parts of one answer."""
+    named = renamed(request.tools) if request is not None and request.tools else None
+    return Reader(dialect.issuer, f"call_{response_id}", answer=response_id, named=named)
+
+
+def begin(body: types.Response, response_id: str, request: Request | None, now: float) -> Response:
+    """What is known of a response before any output."""
+    return Response(
+        id=response_id,
+        created_at=decode_time(body.create_time, now),
+        status="in_progress",
+        model=body.model_version,
+        output=[],
+        **(echo(request) if request is not None else {}),
+    )
+
+
+def settle(response: Response, body: types.Response, candidate: types.Candidate, reader: Reader) -> None:
+    """Complete a response whose parts are all read: its output, how it ended, and what describes only it."""
+    spelled: types.Json = {}
+    left: types.Json = {}
+    output = reader.items
+    more = _candidate(candidate)
+    if more != _NO_MORE or type(candidate) is not types.Candidate:
+        output = _told(candidate, reader)
+        left["candidate"] = rest(candidate, ("content", "finishReason", "index"))
+    response.output = output
+    decode_end(response, body, candidate)
+    _spell(body, candidate, response, spelled)
+    if body.usage_metadata is not UNSET and body.usage_metadata is not None:
+        response.usage = decode_usage(body.usage_metadata)
+        tier = body.usage_metadata.service_tier
+        if given(tier):
+            response.service_tier = TIERS_BACK.get(tier, tier)
+    if body.candidates and len(body.candidates) > 1:
+        left["candidates"] = plain(body.candidates[1:])
+    if body.prompt_feedback is not UNSET:
+        left["promptFeedback"] = plain(body.prompt_feedback)
+    if body.create_time is not UNSET and encode_time(response.created_at) != body.create_time:
+        left["createTime"] = body.create_time
+    if body.model_status is not UNSET:
+        left["modelStatus"] = body.model_status
+    if type(body) is not types.Response:
+        left |= {name: value for name, value in rest(body).items() if name not in _wire_names}
+    if spelled:
+        left[SPELLING] = spelled
+    if left:
+        response.leftovers = {WIRE: left}
+
+
+_wire_names = frozenset(types.Response.__struct_encode_fields__)
+
+
+def _told(candidate: types.Candidate, reader: Reader) -> list[AnyItem]:
+    """The output with what the candidate tells about it: sources, searches, probabilities."""
+    output = annotated(reader.items, reader.said, candidate)
+    if given(candidate.logprobs_result) and len(reader.said) == 1:
+        spoken = next(item for item in output if isinstance(item, Message))
+        part = spoken.content[0]
+        if isinstance(part, OutputText):
+            part.logprobs = decode_logprobs(candidate.logprobs_result)
+    if not any(isinstance(item, WebSearchCall) for item in output):
+        search = search_of(candidate, reader.id("ws"))
+        if search is not None:
+            return [*output, search]
+    return output
+
+
+def _spell(body: types.Response, candidate: types.Candidate, response: Response, spelled: types.Json) -> None:
+    """Note how the answer was written, where we would write it otherwise."""
+    if body.response_id is UNSET:
+        spelled["responseId"] = ABSENT
+    if not body.candidates:
+        if not given(body.error):
+            spelled["candidates"] = ABSENT if body.candidates is UNSET else plain(body.candidates)
+        return
+    finish = candidate.finish_reason
+    if finish != finish_reason(response):
+        spelled["finishReason"] = finish if given(finish) else ABSENT
+    if candidate.index is UNSET:
+        spelled["index"] = ABSENT
+    elif candidate.index != 0:
+        spelled["index"] = candidate.index
+    content = candidate.content
+    if not given(content) or not content.parts or content.role != "model" or type(content) is not types.Content:
+        spelled["content"] = (
+            ABSENT if content is UNSET else rest(content, ("parts",) if content.parts else ()) if content else None
+        )
+
+
+# --- Responses to this wire -----------------------------------------------------------------------------------------
+
+
+def encode_response(
+    response: Response, *, request: Request | None = None, dialect: GeminiDialect = DEFAULT
+) -> tuple[types.Response, list[Loss]]:
+    """The answer of this wire for a Response; a failed one says why under `error`."""
+    lost = Losses()
+    kept = own_fields(response.leftovers, "", lost)
+    report_extras(response, "", lost)
+    named = response.model if given(response.model) else request.model if request is not None else ""
+    model = named if given(named) else ""
+    details = response.incomplete_details
+    blocked = response.status == "incomplete" and given(details) and details.reason == FILTERED
+    writer = Writer(Context(lost, dialect, gemini_model(model), replay=False), blocked=blocked)
+    for i, item in enumerate(response.output):
+        writer.write(item, f"output[{i}]")
+    writer.close()
+    for name in UNTOLD:
+        if getattr(response, name):
+            lost.dropped(name, "this wire has no such field of an answer")
+    body = types.Response(
+        usage_metadata=encode_usage(response, lost),
+        model_version=response.model if given(response.model) else model or UNSET,
+        response_id=response.id,
+        create_time=encode_time(response.created_at) or UNSET,
+    )
+    _encode_candidate(response, body, kept, writer, lost)
+    fields = {name: v for name, v in document_fields(kept).items() if name not in ("candidate", "candidates")}
+    if spelling(kept).get("responseId") == ABSENT:
+        body.response_id = UNSET
+    return merged(body, fields, "leftovers", lost), lost
+
+
+def _encode_candidate(response: Response, body: types.Response, kept: types.Json, writer: Writer, lost: Losses) -> None:
+    spelled = spelling(kept)
+    finish = encode_end(response, body, spelled, lost)
+    told: types.Json = cast("types.Json", kept["candidate"]) if isinstance(kept.get("candidate"), dict) else {}
+    unspoken = not writer.parts and not told
+    if unspoken and "candidates" in spelled and finish is UNSET:
+        body.candidates = UNSET if spelled["candidates"] == ABSENT else []
+    elif unspoken and "promptFeedback" in kept and "candidates" in spelled:
+        _say_why(response, writer, kept, types.Candidate(), lost)
+    elif not (unspoken and finish is UNSET and given(body.error)):
+        candidate = types.Candidate(content=_content(writer.parts, spelled), finish_reason=finish)
+        _say_why(response, writer, kept, candidate, lost)
+        candidate.index = 0
+        if "index" in spelled:
+            candidate.index = spelled["index"] if isinstance(spelled["index"], int) else UNSET
+        fields = _encode_told(candidate, told, writer, lost)
+        candidate = merged(candidate, fields, "leftovers", lost)
+        others = restored(types.Response, {"candidates": kept["candidates"]}) if "candidates" in kept else None
+        body.candidates = [candidate, *((others.candidates or ()) if others is not None else ())]
+
+
+def _content(parts: list[types.Part], spelled: types.Json) -> Opt[types.Content]:
+    if "content" not in spelled:
+        return types.Content(role="model", parts=parts or UNSET)
+    told = spelled["content"]
+    if told == ABSENT or told is None:
+        return types.Content(role="model", parts=parts) if parts else UNSET if told else None
+    found = restored(types.Content, told) or types.Content(role="model")
+    if parts:
+        found.parts = parts
+    return found
+
+
+def _say_why(response: Response, writer: Writer, kept: types.Json, candidate: types.Candidate, lost: Losses) -> None:
+    """Say beside the parts why an answer was held back, unless the document says so already."""
+    if not writer.refusals:
+        return
+    if len(writer.refusals) > 1:
+        lost.changed("output", "several refusals, sent as one message")
+    said = "\n".join(writer.refusals)
+    told: Any = kept.get("candidate") or kept.get("promptFeedback") or {}
+    if said not in (told.get("finishMessage"), told.get("blockReasonMessage")):
+        candidate.finish_message = said
+
+
+def _encode_told(candidate: types.Candidate, told: types.Json, writer: Writer, lost: Losses) -> types.Json:
+    """What the document told about the answer, as far as it still holds; what replaces the rest is set on the candidate."""
+    said = writer.said
+    sourced = any(part.annotations for _, part, _ in said)
+    scored = [(part, path) for _, part, path in said if part.logprobs]
+    if not (sourced or scored or told):
+        return told
+    before = restored(types.Candidate, told) or types.Candidate()
+    places = {id(part): place for place, part in enumerate(writer.parts)}
+    spoken = [(places.get(id(wire), 0), part, path) for wire, part, path in said]
+    fields = dict(told)
+    if sources_of([(place, part) for place, part, _ in spoken], before) != [
+        part.annotations or [] for _, part, _ in spoken
+    ]:
+        fields = {name: v for name, v in told.items() if name not in ("groundingMetadata", "citationMetadata")}
+        candidate.grounding_metadata = grounding_of(spoken, lost) or UNSET
+    result = before.logprobs_result
+    if not (given(result) and len(said) == 1 and decode_logprobs(result) == said[0][1].logprobs):
+        fields.pop("logprobsResult", None)
+        if len(said) == 1 and scored:
+            candidate.logprobs_result = encode_logprobs(scored[0][0].logprobs or [])
+        else:
+            for _, path in scored:
+                lost.dropped(f"{path}.logprobs", "probabilities belong to an answer of one text on this wire")
+    if candidate.finish_message is not UNSET:
+        fields.pop("finishMessage", None)
+    return fields

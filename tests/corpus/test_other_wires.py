@@ -16,7 +16,7 @@ from llm_rest.responses import FunctionCall, Message, Response
 from tests.corpus import Exchange, groups
 from tests.corpus.test_recorded import failures
 from tests.support import WIRES
-from tests.support.facts import place_of, plain, related, steps_of, unaccounted
+from tests.support.facts import places_of, plain, related, steps_of, unaccounted
 
 every_pair = pytest.mark.parametrize(
     ("name", "vendor", "other"),
@@ -66,7 +66,7 @@ def silent(before: Response, after: Response, lost: list[Loss]) -> Iterator[str]
         head, found, tail = rest.partition(text)
         if found:
             rest = tail
-        elif not any(related(steps_of(path), place_of(loss)) for loss in lost):
+        elif not any(related(steps_of(path), steps) for loss in lost for steps in places_of(loss)):
             yield f"{path}: {text[:80]!r} is not in {head[:80]!r}"
 
 

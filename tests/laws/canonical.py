@@ -108,12 +108,27 @@ def _user(document: Plain, wire: str) -> None:
 
 
 def _nothing(document: Plain, wire: str) -> None:
+    if (document.get("text") or {}).get("format") == {"type": "text"}:
+        del document["text"]["format"]
+    for tool in document.get("tools") or ():
+        for name in [name for name, value in tool.items() if value is None]:
+            del tool[name]
+    for item in items(document):
+        for part in [*_parts(item, "content"), *_parts(item, "output")]:
+            if part.get("detail") == "auto":
+                del part["detail"]
+        if isinstance(item.get("output"), list):
+            item["output"] = [None if part.get("text") == "" else part for part in item["output"]]
     for name in ("instructions", "tools", "metadata", "text", "reasoning"):
         if document.get(name) in ("", [], {}):
             del document[name]
     for field in ("input", "output"):
         if isinstance(document.get(field), list):
             document[field] = [None if _says_nothing(item) else item for item in document[field]]
+
+
+def _parts(item: Plain, field: str) -> list[Plain]:
+    return [part for part in item[field] if part] if isinstance(item.get(field), list) else []
 
 
 def _says_nothing(item: Plain) -> bool:
@@ -194,8 +209,8 @@ def _nulls(document: Plain, wire: str) -> None:
 
 def _annotations(document: Plain, wire: str) -> None:
     for item in items(document):
-        for part in item["content"] if isinstance(item.get("content"), list) else ():
-            if part and part.get("annotations") == []:
+        for part in _parts(item, "content"):
+            if part.get("annotations") == []:
                 del part["annotations"]
 
 
@@ -265,7 +280,7 @@ CANONICAL: dict[str, Equivalence] = {
         _annotations,
     ),
     "nothing": Equivalence(
-        "a text without a character, or a list of no tools, says nothing",
+        "a text without a character, a list of nothing, or what is so anyway (plain text, any detail) says nothing",
         OTHERS,
         _nothing,
     ),

@@ -127,28 +127,38 @@ PLAIN_PARTS: S[ContentPart] = st.one_of(
     st.just(InputImage(image_url=PNG)),
     st.just(InputImage(image_url="https://example.com/cat.png")),
 )
+NO_PATH = str.maketrans("", "", ".[]")  # a loss could not tell such a name from a path
+EXTENDED_TEXT = st.builds(
+    lambda text, fields: with_extras(InputText(text=text), fields),
+    TEXTS,
+    st.dictionaries(NAMES.map(lambda name: f"x_{name.translate(NO_PATH)}"), VALUES, min_size=1, max_size=1),
+)
 RICH_PARTS: S[ContentPart] = st.one_of(
     PLAIN_PARTS,
     st.builds(InputText, text=TEXTS | BLANK, prompt_cache_breakpoint=maybe(BREAKPOINTS), leftovers=LEFTOVERS),
     st.builds(
         InputImage,
-        image_url=st.sampled_from([PNG, "https://example.com/cat.png", "data:image/svg+xml,<svg/>", "ftp://x"]),
+        image_url=st.sampled_from([PNG, "https://example.com/cat.png"]),
         detail=maybe(st.sampled_from(["low", "high", "auto", "original"])),
     ),
-    st.just(InputImage(file_id="file_1")),
-    st.builds(
-        InputFile,
-        file_data=maybe(st.sampled_from([PDF, "data:text/plain;base64,aGk=", "JVBERi0xLjQK"])),
-        file_url=maybe(st.just("https://example.com/a.pdf")),
-        file_id=maybe(st.just("file_2")),
-        filename=maybe(st.just("a.pdf")),
-    ),
-    st.just(InputAudio(input_audio=AudioData(data="AAAA", format="wav"))),
-    st.builds(lambda text, fields: with_extras(InputText(text=text), fields), TEXTS, st.dictionaries(
-        NAMES.map("x_{}".format), VALUES, min_size=1, max_size=1
-    )),
+    st.builds(InputFile, file_data=st.just(PDF), filename=maybe(st.just("a.pdf"))),
+    EXTENDED_TEXT,
     st.just(Unknown({"type": "vendor:part", "text": "x"})),
-)  # fmt: skip
+)
+# What few wires can carry at all; a request with one of these is refused by the others.
+RARE_PARTS: S[ContentPart] = st.sampled_from(
+    [
+        InputImage(image_url="data:image/svg+xml,<svg/>"),
+        InputImage(image_url="ftp://x"),
+        InputImage(file_id="file_1"),
+        InputFile(file_data="data:text/plain;base64,aGk=", filename="a.txt"),
+        InputFile(file_data="JVBERi0xLjQK"),
+        InputFile(file_url="https://example.com/a.pdf"),
+        InputFile(file_id="file_2", filename="a.pdf"),
+        InputAudio(input_audio=AudioData(data="AAAA", format="wav")),
+    ]
+)
+EIGHTH = st.sampled_from([False] * 7 + [True])
 
 
 def user_messages(parts: S[ContentPart]) -> S[Message]:
@@ -241,7 +251,7 @@ def calls(draw: st.DrawFn, used: set[str], *, rich: bool) -> list[AnyItem]:
     answered: list[AnyItem] = []
     for _ in range(draw(st.integers(1, 3))):
         call_id = f"call_{len(used)}"
-        if rich and draw(st.integers(0, 3)) == 0:
+        if rich and draw(EIGHTH):
             call_id = draw(st.sampled_from([f"{call_id}|fc_1", f"{call_id}.x:y é", call_id + "x" * 70]))
         used.add(call_id)
         if rich and draw(st.integers(0, 4)) == 0:
@@ -266,11 +276,15 @@ def turns(
     `thoughts` are outputs that the wire under test decoded: items with carriers of its own, in their order.
     """
     items: list[AnyItem] = [draw(user_messages(RICH_PARTS if rich else PLAIN_PARTS))]
+    if rich and draw(EIGHTH):
+        items.append(draw(user_messages(RARE_PARTS)))
+    if rich and draw(EIGHTH):
+        items.append(draw(INPUT_ONLY))
     if rich and draw(st.integers(0, 3)) == 0:
         items.append(draw(SYSTEM_MESSAGES))
     for _ in range(draw(st.integers(0, 2))):
         if rich and draw(st.booleans()):
-            items.append(draw(FOREIGN_THOUGHTS | RECORDS | INPUT_ONLY))
+            items.append(draw(FOREIGN_THOUGHTS | RECORDS))
         if draw(st.booleans()):
             items.append(draw(RICH_SPEECH if rich else PLAIN_SPEECH))
         items.extend(draw(calls(used, rich=rich)))
@@ -302,40 +316,55 @@ def conversations(
 PLAIN_TOOLS: S[list[AnyTool]] = st.just(
     [FunctionTool(name=name, description=f"Does {name}.", parameters=SCHEMA, strict=False) for name in FUNCTIONS]
 )
-RICH_TOOLS: S[list[AnyTool]] = st.lists(
-    st.one_of(
-        st.builds(
-            FunctionTool,
-            name=st.sampled_from([*FUNCTIONS, "a name with spaces", "n" * 80]),
-            description=maybe(TEXTS),
-            parameters=maybe(st.none() | st.sampled_from([SCHEMA, WIDE_SCHEMA, {}])),
-            strict=maybe(st.none() | st.booleans()),
-            defer_loading=maybe(st.just(True)),
-        ),
-        st.builds(CustomTool, name=st.just(CUSTOM), format=maybe(st.just(Grammar(definition="a: /x/", syntax="lark")))),
-        st.just(WebSearchTool(user_location=UserLocation(type="approximate", city="Oslo"), search_context_size="low")),
-        st.just(McpTool(server_label="docs", server_url="https://example.com/mcp", require_approval="never")),
-        st.just(CodeInterpreterTool(container={"type": "auto"})),
-        st.just(FileSearchTool(vector_store_ids=["vs_1"])),
-        st.just(
-            NamespaceTool(name="ns", description="A group.", tools=[FunctionTool(name="inner", parameters=SCHEMA)])
-        ),
-        st.just(Unknown({"type": "vendor:tool"})),
-        st.just(with_extras(FunctionTool(name="f-1", parameters=SCHEMA, strict=False), {"x_new": 1})),
+OWN_TOOLS: S[FunctionTool | CustomTool | NamespaceTool] = st.one_of(
+    st.builds(
+        FunctionTool,
+        name=st.sampled_from(FUNCTIONS),
+        description=maybe(TEXTS),
+        parameters=maybe(st.none() | st.sampled_from([SCHEMA, WIDE_SCHEMA, {}])),
+        strict=maybe(st.none() | st.booleans()),
+        defer_loading=maybe(st.just(True)),
     ),
-    max_size=4,
+    st.builds(CustomTool, name=st.just(CUSTOM), format=maybe(st.just(Grammar(definition="a: /x/", syntax="lark")))),
+    st.just(NamespaceTool(name="ns", description="A group.", tools=[FunctionTool(name="inner", parameters=SCHEMA)])),
+    st.just(with_extras(FunctionTool(name="f-1", parameters=SCHEMA, strict=False), {"x_new": 1})),
 )
+# What a wire runs itself, or nobody; a request with one of these is refused by the others.
+RARE_TOOLS: S[AnyTool] = st.sampled_from(
+    [
+        WebSearchTool(user_location=UserLocation(type="approximate", city="Oslo"), search_context_size="low"),
+        McpTool(server_label="docs", server_url="https://example.com/mcp", require_approval="never"),
+        CodeInterpreterTool(container={"type": "auto"}),
+        FileSearchTool(vector_store_ids=["vs_1"]),
+        FunctionTool(name="a name with spaces"),
+        FunctionTool(name="n" * 80),
+        Unknown({"type": "vendor:tool"}),
+    ]
+)
+
+
+@st.composite
+def rich_tools(draw: st.DrawFn) -> list[AnyTool]:
+    """Tools of different names; now and then one of those that few wires have."""
+    tools: list[AnyTool] = list(draw(st.lists(OWN_TOOLS, max_size=4, unique_by=lambda tool: tool.name)))
+    return [*tools, draw(RARE_TOOLS)] if draw(EIGHTH) else tools
+
+
 PLAIN_CHOICES = st.sampled_from(["auto", "none", "required", ChooseFunction(name="search")])
 RICH_CHOICES = st.one_of(
+    PLAIN_CHOICES,
     PLAIN_CHOICES,
     st.sampled_from(
         [
             ChooseCustom(name=CUSTOM),
-            ChooseMcp(server_label="docs"),
             ChooseAllowed(tools=[{"type": "function", "name": "search"}], mode="required"),
+            ChooseAllowed(
+                tools=[{"type": "function", "name": "search"}, {"type": "function", "name": "f-1"}], mode="auto"
+            ),
             ChooseAllowed(
                 tools=[{"type": "function", "name": "search"}, {"type": "mcp", "server_label": "docs"}], mode="auto"
             ),
+            ChooseMcp(server_label="docs"),
             Unknown({"type": "web_search_preview"}),
             "sometimes",
         ]
@@ -383,26 +412,31 @@ RICH_OPTIONS: dict[str, S[Any]] = {
         context=maybe(st.just("auto")),
     ),
     "include": st.lists(
-        st.sampled_from(["reasoning.encrypted_content", "message.output_text.logprobs", "web_search_call.results"])
+        st.sampled_from(["reasoning.encrypted_content", "message.output_text.logprobs", "web_search_call.results"]),
+        unique=True,
     ),
-    "truncation": st.sampled_from(["auto", "disabled"]),
     "metadata": st.dictionaries(st.text(max_size=4), TEXTS, max_size=2),
     "store": st.booleans(),
-    "previous_response_id": st.just("resp_0"),
-    "conversation": st.just("conv_1"),
-    "background": st.booleans(),
     "service_tier": st.sampled_from(["auto", "default", "flex", "scale", "priority", "fast"]),
     "prompt_cache_key": st.just("key"),
     "prompt_cache_retention": st.just("24h"),
     "safety_identifier": st.just("user-1"),
     "user": st.just("user-2"),
-    "prompt": st.just(Prompt(id="pmpt_1", variables={"a": "b"})),
-    "context_management": st.just([ContextManagement(compact_threshold=60_000)]),
     "moderation": st.just({"model": "omni-moderation-latest"}),
     "stop": STOPS,
     "seed": st.integers(0, 2**31),
     "top_k": st.integers(1, 100),
     "leftovers": LEFTOVERS,
+}
+
+# What few wires can do at all; a request that asks for one of these is refused by the others.
+RARE_OPTIONS: dict[str, S[Any]] = {
+    "truncation": st.sampled_from(["auto", "disabled"]),
+    "previous_response_id": st.just("resp_0"),
+    "conversation": st.just("conv_1"),
+    "background": st.booleans(),
+    "prompt": st.just(Prompt(id="pmpt_1", variables={"a": "b"})),
+    "context_management": st.just([ContextManagement(compact_threshold=60_000)]),
 }
 PLAIN_OPTIONS: dict[str, S[Any]] = {
     "max_output_tokens": st.sampled_from([1000, 2000, 4096]),
@@ -431,6 +465,9 @@ def requests(
     options = RICH_OPTIONS if rich else PLAIN_OPTIONS
     names = draw(st.lists(st.sampled_from(sorted(options)), unique=True, max_size=12 if rich else 3))
     chosen: dict[str, Any] = {name: draw(options[name]) for name in names}
+    if rich and draw(st.integers(0, 7)) == 0:
+        name = draw(st.sampled_from(sorted(RARE_OPTIONS)))
+        chosen[name] = draw(RARE_OPTIONS[name])
     if not rich:  # where a wire must have a limit and finds none, it takes the model's
         chosen.setdefault("max_output_tokens", 1000)
     if "stream_options" in chosen:
@@ -439,7 +476,7 @@ def requests(
         model=draw(st.sampled_from(models)),
         input=draw(TEXTS) if draw(st.integers(0, 9)) == 0 else items,
         instructions=draw(maybe(TEXTS | BLANK if rich else TEXTS)),
-        tools=draw(maybe(RICH_TOOLS)) if rich else draw(PLAIN_TOOLS),
+        tools=draw(maybe(rich_tools())) if rich else draw(PLAIN_TOOLS),
         **chosen,
     )
 

@@ -24,21 +24,30 @@ def test_every_wire_has_a_row() -> None:
 
 
 def same(before: Any, after: Any, name: str) -> list[str]:
-    one, other = canonical_document(before, name), canonical_document(after, name)
-    for document in (one, other):
-        for field in ("input", "output"):
-            if isinstance(document.get(field), list):
-                document[field] = [item for item in document[field] if item is not None]
+    one, other = (_without_gaps(canonical_document(model, name)) for model in (before, after))
     return list(differences(one, other))
 
 
-MESSAGE = ('.type: "message"', '.role: "assistant"', '.role: "user"')
-"""That something is a message is known by what it says, which is compared."""
+def _without_gaps(document: Any) -> Any:
+    """The document without the places where equivalences took something out."""
+    if isinstance(document, dict):
+        return {name: _without_gaps(value) for name, value in document.items()}
+    if isinstance(document, list):
+        return [_without_gaps(value) for value in document if value is not None]
+    return document
+
+
+ROLES = tuple(f'.role: "{role}"' for role in ("user", "assistant", "system", "developer"))
+KINDS = tuple(f'.type: "{kind}"' for kind in ("message", "input_text", "output_text", "additional_tools"))
+"""That something is a message, and whose, is known by what it says, which is compared; and exactly where nothing is lost."""
 
 
 def missing(before: Any, trip: Trip, name: str) -> list[str]:
+    """What did not come back and no loss names."""
+    if any(loss.kind == "refused" for loss in trip.lost):
+        return []  # it is not sent at all
     one, other = (canonical_document(model, name, moved=False) for model in (before, trip.back))
-    return [leaf for leaf in unaccounted(one, other, trip.lost) if not leaf.endswith(MESSAGE)]
+    return [leaf for leaf in unaccounted(one, other, trip.lost) if not leaf.endswith(ROLES + KINDS)]
 
 
 @every_wire

@@ -29,12 +29,15 @@ KEPT = ("cache_control", "input_examples", "eager_input_streaming", "max_uses", 
 
 def encode_function(tool: FunctionTool, namespace: str, path: str, context: Context) -> types.Tool:
     """A function as a tool of this wire."""
-    parameters: Schema = tool.parameters or {"type": "object", "properties": {}}
+    parameters: Schema = tool.parameters if given(tool.parameters) else {"type": "object", "properties": {}}
     if parameters.get("type") != "object":
-        parameters = {**parameters, "type": "object"}
+        parameters = {"properties": {}, **parameters, "type": "object"}
         context.lost.changed(f"{path}.parameters", "arguments are an object on this wire")
+    name = wire_name(tool.name, namespace)
+    if name != tool.name and not namespace:
+        context.lost.emulated(f"{path}.name", f"the tool is called {name!r} on this wire")
     encoded = types.Tool(
-        name=wire_name(tool.name, namespace),
+        name=name,
         description=tool.description if given(tool.description) else UNSET,
         input_schema=parameters,
         defer_loading=tool.defer_loading,

@@ -190,7 +190,7 @@ def settle_thinking(body: types.Request, context: Context) -> None:
         forced = given(body.tool_choice) and body.tool_choice.type in ("any", "tool")
         if forced or not _begins_with_thinking(body.messages):
             why = "a call is forced" if forced else "the thoughts before the last calls are missing"
-            context.lost.changed("reasoning.effort", f"no thinking for this request, because {why}")
+            context.lost.changed("reasoning", f"no thinking for this request, because {why}")
             body.thinking = types.ThinkingConfig(type="disabled")
     if body.messages and body.messages[-1].role == "assistant":
         _settle_prefill(body.messages[-1], context)

@@ -152,6 +152,7 @@ def tool_addition(tool: AnyTool, path: str, offered: frozenset[str], context: Co
         if given(encoded.name) and encoded.name in offered:
             change = types.ChangedTool(type="tool_reference", name=encoded.name)
         else:
+            context.lost.emulated(path, "a tool that is described within the conversation")
             change = types.ChangedTool(type="tool_definition", definition=encoded)
         found.append(types.ToolAddition(tool=change))
     return found
@@ -244,9 +245,11 @@ def encode_choice(request: Request, spelled: dict[str, Any], context: Context) -
             encoded.type = CHOICES[choice]
         case ChooseFunction(name=name) | ChooseCustom(name=name):
             encoded = types.ToolChoice(type="tool", name=wire_name(name))
+            if isinstance(choice, ChooseCustom):
+                lost.emulated("tool_choice", "a custom tool is chosen as the function it is offered as")
         case ChooseAllowed():
             encoded.type = CHOICES.get(choice.mode or "auto", "auto")
-            lost.changed("tool_choice.tools", "this wire cannot narrow the tools down; all of them may be called")
+            lost.changed("tool_choice", "this wire cannot narrow the tools down; all of them may be called")
         case Unknown() if choice.type in HOSTED:
             encoded = types.ToolChoice(type="tool", name=HOSTED[choice.type])
         case ChooseMcp() | Unknown() | str():

@@ -34,6 +34,7 @@ from .calls import decode_call, encode_call
 from .carried import (
     WIRE,
     Cited,
+    Payload,
     Sealed,
     carrier,
     encode,
@@ -59,7 +60,8 @@ if TYPE_CHECKING:
     from ...unknown import Opt
 
 _ITEMS = kinds(AnyItem)
-_SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
+SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
+"""What ends a run of tools that the vendor runs."""
 Text = types.Text
 
 
@@ -69,59 +71,65 @@ Text = types.Text
 class BlockReader:
     """Turns the blocks of one assistant message into items: `add` each block, then `close`.
 
-    With the id of an answer the items get ids and statuses; `unfinished` is the status of a vendor's tool without result.
+    With the id of an answer the items get ids and statuses. `parts` are those of the message that is not closed yet, `hosted`
+    the items of tools the vendor ran, `carriers` the items that show nothing.
     """
 
-    container: Opt[str] = UNSET
-    unfinished = "in_progress"
+    parts: list[ContentPart] | None = None
     _first = 0
-    _parts: list[ContentPart] | None = None
     _citations: list[list[types.AnyCitation] | None] | None = None
     _run: list[tuple[int, types.AnyBlock]] | None = None
 
     def __init__(self, issuer: str, id: str | None = None, renamed: dict[str, Named] | None = None) -> None:
         self.id = id
         self.items: list[AnyItem] = []
+        self.hosted: list[AnyItem] = []
+        self.carriers: list[AnyItem] = []
         self.renamed = renamed or {}
         self._issuer = issuer
         self._status: Opt[str] = UNSET if id is None else "completed"
 
     def add(self, i: int, block: types.AnyBlock) -> None:
         """Take the block at position `i`."""
-        if self._run is not None and isinstance(block, _SAID):
-            self._close_run()
+        if self._run is not None or self.parts is not None:
+            self.settle(block)
         if isinstance(block, Text):
-            if self._parts is None:
-                self._parts, self._first = [], i
+            if self.parts is None:
+                self.parts, self._first = [], i
             # Text without anything on it is nearly all text.
             if block.citations is block.cache_control is UNSET and self._citations is None and type(block) is Text:
-                self._parts.append(OutputText(text=block.text, annotations=[]))
+                self.parts.append(OutputText(text=block.text, annotations=[]))
             else:
-                self._add_text(block, self._parts)
-            return
-        if self._parts is not None:
-            self._close_text(self._parts)
-        if isinstance(block, types.ToolUse):
-            self.items.append(decode_call(block, self._id("fc", i), self._status, self.renamed))
+                self._add_text(block, self.parts)
+        elif isinstance(block, types.ToolUse):
+            self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.renamed))
         elif isinstance(block, types.Thinking | types.RedactedThinking):
-            self.items.append(guest_item(block) or reasoning_of(block, self._issuer, self._id("rs", i)))
+            self.items.append(guest_item(block) or reasoning_of(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
-            self.items.append(Compaction(id=self._id("cmp", i), encrypted_content=sealed))
+            self.items.append(Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
         elif self._run is None:
             self._run = [(i, block)]
         else:
             self._run.append((i, block))
 
+    def settle(self, block: types.AnyBlock) -> None:
+        """Close what does not go on with `block`: the texts of a message, or a run of the vendor's tools."""
+        if self.parts is not None and not isinstance(block, Text):
+            self._close_text(self.parts)
+        elif self._run is not None and isinstance(block, SAID):
+            self._close_run()
+
     def close(self) -> list[AnyItem]:
         """The items of the blocks so far."""
-        if self._parts is not None:
-            self._close_text(self._parts)
+        if self.parts is not None:
+            self._close_text(self.parts)
         if self._run is not None:
             self._close_run()
         return self.items
 
-    def _id(self, prefix: str, i: int) -> Opt[str]:
+    def id_of(self, prefix: str, i: int) -> Opt[str]:
+        """The id of the item that begins with the block at position `i`."""
         return UNSET if self.id is None else f"{prefix}_{self.id}_{i}"
 
     def _add_text(self, block: types.Text, parts: list[ContentPart]) -> None:
@@ -136,18 +144,26 @@ class BlockReader:
         parts.append(OutputText(text=block.text, annotations=annotations, leftovers=left(fields)))
 
     def _close_text(self, parts: list[ContentPart]) -> None:
-        id = self._id("msg", self._first)
+        id = self.id_of("msg", self._first)
         self.items.append(Message(id=id, role="assistant", status=self._status, content=parts))
-        self._parts = None
+        self.parts = None
         if self._citations is not None:
             text = "".join(part.text for part in parts if isinstance(part, OutputText))
             cited = Cited(digest=digest(text), citations=Raw(encode(self._citations)))
-            self.items.append(carrier(cited, self._issuer, self._id("rs", self._first)))
+            self._carry(cited, self._first)
             self._citations = None
 
     def _close_run(self) -> None:
-        self.items += run_items(self._run or [], self._issuer, self.id, self.container, self.unfinished)
-        self._run = None
+        run, self._run = self._run or [], None
+        shown = run_items(run, self.id)
+        self.hosted += shown
+        self.items += shown
+        self._carry(Sealed(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
+
+    def _carry(self, payload: Payload, i: int) -> None:
+        item = carrier(payload, self._issuer, self.id_of("rs", i))
+        self.carriers.append(item)
+        self.items.append(item)
 
 
 def annotations_of(citations: list[types.AnyCitation], text: str) -> list[AnyAnnotation]:
@@ -269,9 +285,11 @@ class BlockWriter:
                 self.lost.dropped(f"{path}.logprobs", "this wire has no log probabilities")
             if type(part) is OutputText and part.leftovers is UNSET:
                 return text_block(part.text, path, self.context)
-        elif isinstance(part, RefusalPart) and not self.context.replay:
-            self.refusals.append((path, part.refusal))
-            return None
+        elif isinstance(part, RefusalPart):
+            if not self.context.replay:
+                self.refusals.append((path, part.refusal))
+                return None
+            self.lost.changed(path, "a refusal is sent back as plain text")
         block = block_of(part, path, self.context)
         if block is None or isinstance(block, types.Text):
             return block

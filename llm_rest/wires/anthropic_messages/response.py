@@ -15,7 +15,7 @@ from msgspec import UNSET
 from ...dialects import MessagesDialect, messages_model
 from ...losses import Losses
 from ...responses.echo import echo
-from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
+from ...responses.items import CustomToolCall, FunctionCall, Message
 from ...responses.leftovers import SPELLING
 from ...responses.parts import RefusalPart
 from ...responses.response import (
@@ -33,6 +33,7 @@ from .carried import DEFAULT, WIRE, merged, own_fields, report_extras, rest
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .names import renamed
+from .server_tools import conclude
 
 if TYPE_CHECKING:
     from ...losses import Loss
@@ -90,36 +91,42 @@ def decode_response(
     if isinstance(body, types.Error):
         return decode_failure(body, request, now), []
     reader = BlockReader(dialect.issuer, body.id, renamed(request.tools) if request and request.tools else None)
-    if body.container:
-        container = body.container.get("id", UNSET)
-        reader.container = container if isinstance(container, str) else UNSET
-    stop = body.stop_reason
-    if stop not in ("pause_turn", "tool_use"):
-        reader.unfinished = "incomplete"
     for i, block in enumerate(body.content):
         reader.add(i, block)
-    output = reader.close()
+    reader.close()
+    response = begin(body, request, now)
+    end(response, body, reader, len(body.content))
+    return response, []
+
+
+def begin(body: types.Message, request: Request | None, now: float) -> Response:
+    """An answer before anything was said."""
     response = Response(
         id=body.id,
         created_at=now,
-        status="completed",
+        status="in_progress",
         model=body.model,
-        output=output,
-        usage=decode_usage(body.usage),
+        output=[],
         **(echo(request) if request else {}),
     )
     tier = body.usage.service_tier
     if given(tier):
         response.service_tier = TIERS.get(tier, tier)
-    end(response, body)
-    return response, []
+    return response
 
 
-def end(response: Response, ending: types.Message) -> None:
-    """Set how the answer ended and what describes only it, once its output stands."""
+def end(response: Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
+    """Add what `reader` read from so many blocks, how the answer ended, what it cost, and what describes only it."""
+    response.status = "completed"
+    response.output = reader.items
+    response.usage = decode_usage(ending.usage)
     stop = ending.stop_reason
+    if reader.hosted:
+        container = ending.container.get("id") if ending.container else None
+        going_on = stop in ("pause_turn", "tool_use")
+        conclude(reader.hosted, going_on, container if isinstance(container, str) else UNSET)
     if stop != "end_turn" and stop != "tool_use":
-        _end_early(response, ending)
+        _end_early(response, ending, reader, blocks)
     spelled: dict[str, Any] = {}
     if stop != _stop_reason(response):
         spelled["stop_reason"] = "absent" if stop is UNSET else stop
@@ -147,7 +154,7 @@ def end(response: Response, ending: types.Message) -> None:
         response.leftovers = {WIRE: fields}
 
 
-def _end_early(response: Response, ending: types.Message) -> None:
+def _end_early(response: Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
     stop, output = ending.stop_reason, response.output
     if not given(stop):
         response.status = "in_progress"
@@ -164,19 +171,19 @@ def _end_early(response: Response, ending: types.Message) -> None:
         explanation = details.get("explanation")
         if isinstance(explanation, str) and explanation:
             said = [RefusalPart(refusal=explanation)]
-            id = f"msg_{ending.id}_{len(ending.content)}"
+            id = f"msg_{ending.id}_{blocks}"
             output.append(Message(id=id, role="assistant", status="incomplete", content=[*said]))
-    elif reason == "max_output_tokens" and output:
-        _cut(output, ending.content[-1])
+    elif reason == "max_output_tokens":
+        _cut(output, reader)
 
 
-def _cut(output: list[AnyItem], block: types.AnyBlock) -> None:
+def _cut(output: list[AnyItem], reader: BlockReader) -> None:
     """The last thing the model did was cut short; a carrier behind it is not that thing."""
-    last = output[-1]
-    if isinstance(last, Reasoning) and len(output) > 1 and not isinstance(block, types.Thinking):
-        last = output[-2]
-    if not isinstance(last, Unknown):
-        last.status = "incomplete"
+    for item in reversed(output):
+        if not any(item is carrier for carrier in reader.carriers):
+            if not isinstance(item, Unknown):
+                item.status = "incomplete"
+            return
 
 
 def _transformation(said: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
 from ...responses.carriers import digest
 from ...responses.items import (
@@ -31,7 +31,6 @@ from ...responses.items import (
 from ...responses.tools import FunctionTool
 from ...unknown import Unknown, given
 from . import types
-from .carried import Sealed, carrier, encode
 
 if TYPE_CHECKING:
     from ...responses.items import AnyItem
@@ -59,34 +58,40 @@ Use = types.ServerToolUse | types.McpToolUse
 # --- blocks to items ------------------------------------------------------------------------------------------------
 
 
-def run_items(
-    run: list[tuple[int, types.AnyBlock]], issuer: str, message_id: str | None, container: Opt[str], unfinished: str
-) -> list[AnyItem]:
-    """The visible items of a run and its carrier. `unfinished` is the status of a use whose result is not in the run."""
-    results: dict[str, types.ServerToolResult] = {
-        block.tool_use_id: block for _, block in run if isinstance(block, types.ServerToolResult)
-    }
-    items: list[AnyItem] = []
-    for i, block in run:
-        for item in _visible(block, results, container):
-            if message_id is not None:
-                item.id = f"{PREFIX[type(item)]}_{message_id}_{i}"
-            if isinstance(item, WebSearchCall | CodeInterpreterCall | McpCall | ToolSearchCall) and not item.status:
-                item.status = unfinished
-            items.append(cast("AnyItem", item))
-    sealed = Sealed(digest=fingerprint(items), blocks=Raw(encode([block for _, block in run])))
-    items.append(carrier(sealed, issuer, UNSET if message_id is None else f"rs_{message_id}_{run[0][0]}"))
-    return items
+def run_items(run: list[tuple[int, types.AnyBlock]], message_id: str | None) -> list[AnyItem]:
+    """The visible items of a run, in the order of its uses."""
+    results: Results = {block.tool_use_id: block for _, block in run if isinstance(block, types.ServerToolResult)}
+    return [item for i, block in run for item in shown(i, block, results, message_id)]
 
 
-def _visible(block: types.AnyBlock, results: Results, container: Opt[str]) -> list[Item]:
+def shown(i: int, block: types.AnyBlock, results: Results, message_id: str | None) -> list[AnyItem]:
+    """The visible items of the block at position `i`; a use whose result is not among `results` is in progress."""
+    items = _visible(block, results)
+    for item in items:
+        if message_id is not None:
+            item.id = f"{PREFIX[type(item)]}_{message_id}_{i}"
+        if isinstance(item, WebSearchCall | CodeInterpreterCall | McpCall | ToolSearchCall) and not item.status:
+            item.status = "in_progress"
+    return cast("list[AnyItem]", items)
+
+
+def conclude(hosted: list[AnyItem], going_on: bool, container: Opt[str]) -> None:
+    """Set what only the end of an answer tells: where its code ran, and whether a use without result still goes on."""
+    for item in hosted:
+        if isinstance(item, CodeInterpreterCall):
+            item.container_id = container
+        if not isinstance(item, Unknown) and item.status == "in_progress" and not going_on:
+            item.status = "incomplete"
+
+
+def _visible(block: types.AnyBlock, results: Results) -> list[Item]:
     match block:
         case types.ServerToolUse(name="web_search"):
             return [_search(block, results.get(block.id))]
         case types.ServerToolUse(name="web_fetch"):
             return [_fetch(block, results.get(block.id))]
         case types.ServerToolUse(name="code_execution" | "bash_code_execution"):
-            return [_code(block, results.get(block.id), container)]
+            return [_code(block, results.get(block.id))]
         case types.ServerToolUse(name="tool_search_tool_regex" | "tool_search_tool_bm25"):
             return _tool_search(block, results.get(block.id))
         case types.McpToolUse():
@@ -134,10 +139,10 @@ def _fetch(use: types.ServerToolUse, result: types.ServerToolResult | None) -> W
     return call
 
 
-def _code(use: types.ServerToolUse, result: types.ServerToolResult | None, container: Opt[str]) -> CodeInterpreterCall:
+def _code(use: types.ServerToolUse, result: types.ServerToolResult | None) -> CodeInterpreterCall:
     arguments = arguments_of(use)
     code = _text(arguments, "code") or _text(arguments, "command")
-    call = CodeInterpreterCall(code=code, container_id=container)
+    call = CodeInterpreterCall(code=code)
     if isinstance(result, types.CodeExecutionToolResult | types.BashCodeExecutionToolResult):
         match result.content:
             case types.CodeResult(stdout=out, stderr=err) | types.BashResult(stdout=out, stderr=err):

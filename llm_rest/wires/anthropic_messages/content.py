@@ -236,8 +236,10 @@ def _document(part: InputFile, path: str, context: Context) -> types.Document | 
 
 
 def _data(data: str, name: Opt[str], path: str, context: Context) -> types.Base64Source | types.TextSource | None:
-    kind = parse_data_url(data)
-    media, content = kind or (_guessed(data, name or ""), data)
+    url = parse_data_url(data)
+    media, content = url or (_guessed(data, name or ""), data)
+    if url is None and media:
+        context.lost.changed(f"{path}.file_data", f"came without a type and is taken for {media}")
     if media == PDF:
         return types.Base64Source(media_type=PDF, data=content)
     if media.startswith("text/"):

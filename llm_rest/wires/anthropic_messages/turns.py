@@ -305,7 +305,12 @@ class Turns:
             if type(item) is FunctionCallOutput and item.leftovers is item.namespace is item.is_error is UNSET:
                 return block
         else:
-            block = ToolResult(id, cast("Any", blocks_of(output, f"input[{i}].output", self.context)))
+            blocks = blocks_of(output, f"input[{i}].output", self.context)
+            block = ToolResult(id, cast("Any", blocks if blocks or not output else UNSET))
+            if len(blocks) < len(output) > 1:
+                for j, part in enumerate(output):
+                    if getattr(part, "text", None) == "":
+                        self.lost.dropped(f"input[{i}].output[{j}]", "an empty text, which this wire refuses")
         if item.is_error is not UNSET:
             block.is_error = item.is_error
         if type(item) is FunctionCallOutput and item.leftovers is UNSET and item.namespace is UNSET:

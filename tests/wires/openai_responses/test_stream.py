@@ -163,11 +163,11 @@ def test_opaque_state_of_another_issuer_is_sealed_in_the_stream_too() -> None:
     done = b'{"type":"response.output_item.done","output_index":0,"item":' + item + b"}"
     dialect = ResponsesDialect(issuer="xai")
     events = decoded(BEGIN, done, end(b"[" + item + b"]"), dialect=dialect)
-    (sealed,) = [event.item for event in events if isinstance(event, ev.OutputItemDone)]
+    sealed: Any = next(event.item for event in events if isinstance(event, ev.OutputItemDone))
     assert sealed.encrypted_content.startswith(PREFIX)
     encoder = wire.encode_stream(dialect=dialect)
     sent: list[Any] = [out for event in events for out in encoder.feed(event)]
-    (item_sent,) = [event.item for event in sent if isinstance(event, ev.OutputItemDone)]
+    item_sent: Any = next(event.item for event in sent if isinstance(event, ev.OutputItemDone))
     assert item_sent.encrypted_content == "secret"
     assert sent[-1].response.output[0].encrypted_content == "secret"
 

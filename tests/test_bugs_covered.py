@@ -87,7 +87,6 @@ LOOP = "there is no tool loop yet"
 CONVERSATION = "there is no conversation yet"
 
 LATER: dict[int, str] = {
-    1: STREAMS,
     10: GEMINI,
     15: STREAMS,
     17: STREAMS,
@@ -98,16 +97,12 @@ LATER: dict[int, str] = {
     25: STREAMS,
     26: STREAMS,
     27: STREAMS,
-    28: STREAMS,
-    30: STREAMS,
     32: CONVERSATION,
     37: LOOP,
-    49: GEMINI,
     53: GEMINI,
     59: STREAMS,
     62: TRANSPORT,
     64: TRANSPORT,
-    65: TRANSPORT,
     67: TRANSPORT,
     69: TRANSPORT,
     70: TRANSPORT,

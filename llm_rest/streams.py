@@ -32,7 +32,7 @@ class StreamReader:
         self,
         wire: Wire[Any, Any, Any],
         *,
-        dialect: Any,
+        dialect: Any = None,
         request: Request | None = None,
         now: float = 0,
         limit: int = LIMIT,
@@ -40,7 +40,9 @@ class StreamReader:
         self._frames = NDJSON(limit=limit) if wire.FRAMING == "ndjson" else SSE(limit=limit)
         self._decode = wire.EVENT.decode
         self._end = wire.END
-        self._machine = wire.decode_stream(request=request, dialect=dialect, now=now)
+        # Without a dialect the wire's own vendor is meant, which only the wire knows.
+        known = {} if dialect is None else {"dialect": dialect}
+        self._machine = wire.decode_stream(request=request, now=now, **known)
 
     @property
     def losses(self) -> list[Loss]:
@@ -68,11 +70,12 @@ class StreamReader:
 class StreamWriter:
     """Turns Responses events into the bytes of a wire's stream, as they come."""
 
-    def __init__(self, wire: Wire[Any, Any, Any], *, dialect: Any, request: Request | None = None) -> None:
+    def __init__(self, wire: Wire[Any, Any, Any], *, dialect: Any = None, request: Request | None = None) -> None:
         self._frame = NDJSON.encode if wire.FRAMING == "ndjson" else SSE.encode
         self._named = wire.NAMED_EVENTS
         self._end = wire.END
-        self._machine = wire.encode_stream(request=request, dialect=dialect)
+        known = {} if dialect is None else {"dialect": dialect}
+        self._machine = wire.encode_stream(request=request, **known)
 
     @property
     def losses(self) -> list[Loss]:

@@ -1,0 +1,81 @@
+"""Recorded streams: legal events wherever the network cut them, and the same answer through every other wire."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+from llm_rest.responses.events import TERMINAL
+from tests.corpus import Exchange, exchanges, file_of
+from tests.corpus.test_other_wires import silent
+from tests.corpus.test_recorded import failures
+from tests.support.hosts import facts
+from tests.support.legal import faults
+from tests.support.streams import STREAMING, assembled, read, slices, written
+
+ENDS = {"completed", "incomplete", "failed"}
+
+
+def streamed() -> list[tuple[str, str]]:
+    """Each wire and vendor there are recorded streams of."""
+    return [
+        (name, vendor)
+        for name in STREAMING
+        for vendor in (
+            sorted({e.vendor for e in exchanges(name) if e.response.stream_text is not None})
+            if file_of(name).exists()
+            else ["no recordings"]
+        )
+    ]
+
+
+every_vendor = pytest.mark.parametrize(("name", "vendor"), streamed())
+every_pair = pytest.mark.parametrize(
+    ("name", "vendor", "other"),
+    [(name, vendor, other) for (name, vendor), other in product(streamed(), STREAMING) if other != name],
+)
+
+
+def text_of(exchange: Exchange) -> bytes:
+    return (exchange.response.stream_text or "").encode()
+
+
+@every_vendor
+def test_a_recorded_stream_is_legal_events_wherever_it_is_cut(name: str, vendor: str) -> None:
+    """BUGS 56"""
+
+    def check(exchange: Exchange) -> Iterator[str]:
+        stream = text_of(exchange)
+        if not stream:
+            return
+        whole = read(name, [stream], dialect=exchange.dialect)
+        yield from faults(whole)
+        if whole and isinstance(whole[-1], TERMINAL) and whole[-1].response.status not in ENDS:
+            yield f"it ends as {whole[-1].response.status}"
+        chance = random.Random(len(stream))
+        cuts = [chance.randrange(len(stream)) for _ in range(40)]
+        if read(name, slices(stream, cuts), dialect=exchange.dialect) != whole:
+            yield "cut elsewhere it tells something else"
+
+    assert failures(name, vendor, check) == []
+
+
+@every_pair
+def test_a_recorded_stream_goes_through_every_other_wire(name: str, vendor: str, other: str) -> None:
+    there: Any = facts("compatible", other)
+
+    def check(exchange: Exchange) -> Iterator[str]:
+        stream = text_of(exchange)
+        if not stream:
+            return
+        events = read(name, [stream], dialect=exchange.dialect)
+        pieces, lost = written(other, events, dialect=there)
+        back = read(other, pieces, dialect=there)
+        yield from faults(back)
+        yield from silent(assembled(events), assembled(back), lost)
+
+    assert failures(name, vendor, check) == []

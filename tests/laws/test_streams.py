@@ -1,0 +1,98 @@
+"""An answer told in a stream is the answer told whole, on every wire, wherever the stream is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest import wires
+from llm_rest.responses import Response
+from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.emit import Emitter
+from llm_rest.responses.events import TERMINAL, OutputTextDelta
+from llm_rest.responses.items import Message
+from llm_rest.responses.parts import OutputText
+from tests.laws.harness import response_trip
+from tests.laws.rows import ROWS, dialects, thoughts, vendors
+from tests.laws.strategies import responses
+from tests.laws.test_round_trips import same
+from tests.support.legal import faults
+from tests.support.streams import STREAMING, assembled, read, slices, written
+
+every_wire = pytest.mark.parametrize("name", STREAMING)
+CUTS = st.lists(st.integers(0, 100_000), max_size=20)
+
+
+def test_every_wire_streams() -> None:
+    assert set(STREAMING) == set(wires.NAMES)
+
+
+@every_wire
+def test_the_assembled_stream_is_the_whole_answer(name: str) -> None:
+    """The answer as the wire tells it whole, told again in events, encoded, cut, decoded and assembled."""
+
+    @given(st.data())
+    def law(data: st.DataObject) -> None:
+        dialect = dialects(name)[data.draw(vendors(name))]
+        answer = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer)))
+        whole: Response = response_trip(name, answer, dialect).back
+        pieces, _ = written(name, disassemble(whole), dialect=dialect)
+        stream = b"".join(pieces)
+        events = read(name, slices(stream, data.draw(CUTS)), dialect=dialect)
+        assert faults(events) == []
+        assert same(whole, assembled(events), name) == []
+
+    law()
+
+
+@every_wire
+def test_whatever_is_told_becomes_a_legal_stream(name: str) -> None:
+    """Rich answers, which lose much: the stream is legal all the same, and its losses are those of the whole answer."""
+
+    @given(st.data())
+    def law(data: st.DataObject) -> None:
+        dialect = dialects(name)[data.draw(vendors(name))]
+        answer = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
+        events = read(name, written(name, disassemble(answer), dialect=dialect)[0], dialect=dialect)
+        assert [fault for fault in faults(events) if "no terminal event" not in fault] == []
+
+    law()
+
+
+@every_wire
+def test_the_first_output_leaves_before_the_last_input_came(name: str) -> None:
+    """BUGS 26. A text of many pieces: what is written never waits for the end."""
+    pieces, _ = written(name, list(_long_answer(50)))
+    assert sum(map(bool, pieces[:-5])) >= 50
+
+
+@every_wire
+def test_a_stream_that_was_cut_has_no_end(name: str) -> None:
+    events = list(_long_answer(5))
+    pieces, _ = written(name, events)
+    cut = b"".join(pieces[: len(events) - 5])
+    told = read(name, [cut])
+    assert any(isinstance(event, OutputTextDelta) for event in told)
+    assert not any(isinstance(event, TERMINAL) for event in told)
+    (message,) = assembled(told).output
+    assert isinstance(message, Message)
+    assert message.status == "incomplete"
+
+
+def _long_answer(pieces: int) -> Iterator[object]:
+    emitter = Emitter()
+    text = OutputText(text="word " * pieces, annotations=[])
+    message = Message(id="msg_1", role="assistant", status="completed", content=[text])
+    response = Response(id="resp_1", model="m", status="completed", output=[message])
+    emitter.start(response)
+    opened = emitter.add(Message(id="msg_1", role="assistant", status="in_progress", content=[]))
+    opened.part(OutputText(text="", annotations=[]))
+    for _ in range(pieces):
+        opened.text("word ")
+    opened.end_part(text)
+    opened.done(message)
+    emitter.finish(response)
+    yield from emitter.take()

@@ -12,9 +12,9 @@ from ...responses.tools import FunctionTool
 from ...unknown import Unknown, given
 from . import types
 from .assistant import BlockReader
-from .carried import WIRE, left, rest
+from .carried import WIRE, rest
 from .content import part_of, parts_of
-from .names import call_id
+from .results import decode_result
 from .turns import SEPARATE
 
 if TYPE_CHECKING:
@@ -83,30 +83,10 @@ def _heard(blocks: Sequence[types.AnyBlock], role: str) -> list[AnyItem]:
         if parts:
             items.append(Message(role=role, content=parts))
             parts = []
-        items.append(_output(block))
+        items.append(decode_result(block))
     if parts:
         items.append(Message(role=role, content=parts))
     return items
-
-
-def _output(block: types.ToolResult) -> FunctionCallOutput:
-    fields = rest(block, ("cache_control",))
-    content = block.content
-    if isinstance(content, list):
-        output: str | list[ContentPart] = parts_of(content)
-    else:
-        output = content or ""
-        if content is None or content == "":
-            fields["content"] = content
-    item = FunctionCallOutput(call_id=call_id(block.tool_use_id), output=output)
-    if block.is_error is None:
-        fields["is_error"] = None
-    else:
-        item.is_error = block.is_error
-    if block.toolset_name is not UNSET:
-        item.namespace = block.toolset_name
-    item.leftovers = left(fields)
-    return item
 
 
 def _instructed(blocks: Sequence[types.AnyBlock], named: dict[str, FunctionTool]) -> list[AnyItem]:

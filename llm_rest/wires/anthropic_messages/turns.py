@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from ...responses.items import (
     AdditionalTools,
@@ -24,13 +24,14 @@ from ...responses.items import (
 )
 from ...responses.leftovers import SPELLING
 from ...responses.leftovers import own as own_leftovers
-from ...unknown import Unknown, given
+from ...unknown import Unknown
 from . import types
 from .assistant import BlockWriter
-from .calls import TOOLSETS, encode_call
-from .carried import WIRE, document_fields, merged, own_fields, report_extras
+from .calls import encode_call
+from .carried import WIRE, merged, own_fields, report_extras
 from .content import blocks_of, text_block
 from .names import wire_id
+from .results import Output, encode_result
 from .tools import tool_addition
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
     from ...responses.items import AnyItem
     from .content import Context
 
-InputMessage, ToolResult = types.InputMessage, types.ToolResult
-Output = FunctionCallOutput | CustomToolCallOutput
+InputMessage = types.InputMessage
 Content = str | list[types.AnyBlock]
 
 SYSTEM = ("system", "developer")
@@ -223,18 +223,19 @@ class Turns:
         content = self._open_content()
         last = max(n for n, block in enumerate(content) if isinstance(block, types.Fallback))
         answered = {block.tool_use_id for block in content if isinstance(block, types.ServerToolResult)}
-        kept: list[types.AnyBlock] = []
-        for block in content[:last]:
-            gone = isinstance(block, types.Thinking | types.RedactedThinking | types.ToolUse) or (
-                isinstance(block, types.ServerToolUse) and block.id not in answered
-            )
-            if not gone:
-                kept.append(block)
-            elif isinstance(block, types.ToolUse):
-                self._waiting = {call: waits for call, waits in self._waiting.items() if waits[0][0] is not block}
+        for call_id, waits in [*self._waiting.items()]:
+            if self._answer_of(call_id, 0) is None:
+                del self._waiting[call_id]
+            else:
+                answered.update(block.id for block, _ in waits)
+        kept = [
+            block
+            for block in content[:last]
+            if not isinstance(block, types.Thinking | types.RedactedThinking)
+            and not (isinstance(block, types.ToolUse | types.ServerToolUse) and block.id not in answered)
+        ]
         if len(kept) < last:
-            path = f"messages[{len(self.messages) - 1}]"
-            self.lost.withheld(path, "thinking and calls of the model that handed over, which do not go back")
+            self.lost.withheld("input", "thinking and calls of a model that handed over, which do not go back")
         content[:last] = kept
         self._fell_back = False
 
@@ -280,14 +281,12 @@ class Turns:
         waiting = self._waiting.pop(call_id, None)
         if waiting is None:
             self.lost.refused(f"input[{i}]", f"a result for {call_id!r}, which no call before it asks for")
-            block = self._result(item, wire_id(call_id), i)
+            call = types.ToolUse(wire_id(call_id), "", Raw(b"{}"))
         else:
-            call, _ = waiting[0]
+            call = waiting[0][0]
             if len(waiting) > 1:
                 self._waiting[call_id] = waiting[1:]
-            block = self._result(item, call.id, i)
-            if call.toolset_name is not UNSET:
-                block.toolset_name = call.toolset_name
+        block = encode_result(item, call, i, self.context)
         if self._role == "user" and not self._closed:
             self._open_content().insert(self._results, block)
             self._results += 1
@@ -297,33 +296,6 @@ class Turns:
             self._results = 1
             self._joins = True
             self._closed = False
-
-    def _result(self, item: Output, id: str, i: int) -> types.ToolResult:
-        output = item.output
-        if isinstance(output, str):
-            block = ToolResult(id, output or UNSET)
-            if type(item) is FunctionCallOutput and item.leftovers is item.namespace is item.is_error is UNSET:
-                return block
-        else:
-            blocks = blocks_of(output, f"input[{i}].output", self.context)
-            block = ToolResult(id, cast("Any", blocks if blocks or not output else UNSET))
-            if len(blocks) < len(output) > 1:
-                for j, part in enumerate(output):
-                    if getattr(part, "text", None) == "":
-                        self.lost.dropped(f"input[{i}].output[{j}]", "an empty text, which this wire refuses")
-        if item.is_error is not UNSET:
-            block.is_error = item.is_error
-        if type(item) is FunctionCallOutput and item.leftovers is UNSET and item.namespace is UNSET:
-            return block
-        if isinstance(item, FunctionCallOutput) and item.namespace in TOOLSETS:
-            block.toolset_name = item.namespace
-        path = f"input[{i}]"
-        report_extras(item, path, self.lost)
-        fields = document_fields(own_fields(item.leftovers, path, self.lost))
-        block = merged(block, fields, path, self.lost) if fields else block
-        if given(block.cache_control):
-            self.context.marks.append((path, block))
-        return block
 
     def _answer_of(self, call_id: str, start: int) -> int | None:
         for j in range(start, len(self._items)):

@@ -19,7 +19,7 @@ from ...responses.repair import derived_call_id, repair_call
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Opt, extras, given
 from . import types
-from .left import absent, notes, put_back, sent, unspelled
+from .left import absent, as_plain, notes, put_back, sent, unspelled
 from .types import Json
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _rest(call: types.ToolCall) -> Json:
     left: Json = {} if call.index is UNSET else {"index": call.index}
     function = call.function
     if function and call.custom is not UNSET and call.type != "custom":
-        left["custom"] = msgspec.to_builtins(call.custom)
+        left["custom"] = as_plain(call.custom)
     if type(call) is not types.ToolCall:
         left.update(extras(call))
     if function and type(function) is not types.FunctionBody:

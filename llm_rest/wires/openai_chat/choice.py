@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from ...dialects import ChatDialect
     from ...losses import Losses
 
+
+def name_of(tool: types.Tool) -> str | None:
+    """The name of a function or custom tool; a tool of the host has none."""
+    named = tool.function if isinstance(tool.function, types.Function) else tool.custom
+    return named.name if isinstance(named, types.Function | types.Custom) else None
+
+
 WORDS = {"any": "required"}
 """What some hosts say for a word of the tool choice; the way back prefers OpenAI's, except in the host's own document."""
 
@@ -41,6 +48,8 @@ def encode_choice(choice: Opt[ToolChoice], tools: list[types.Tool], dialect: Cha
             return _encode_word(choice, tools, dialect, lost)
         case ChooseFunction(name=name) | ChooseCustom(name=name):
             kind = "custom" if isinstance(choice, ChooseCustom) and dialect.custom_tools else "function"
+            if kind == "function" and isinstance(choice, ChooseCustom):
+                lost.emulated("tool_choice", f"the custom tool {name!r}, chosen as the function it was sent as")
             if kind in dialect.tool_choices:
                 named = types.Named(name=name)
                 made = (
@@ -50,7 +59,7 @@ def encode_choice(choice: Opt[ToolChoice], tools: list[types.Tool], dialect: Cha
                 )
                 return Chosen(made, tools)
             lost.emulated("tool_choice", f"the tool {name!r} is the only one offered")
-            return _encode_word("required", [tool for tool in tools if _name(tool) == name], dialect, lost)
+            return _encode_word("required", [tool for tool in tools if name_of(tool) == name], dialect, lost)
         case ChooseAllowed():
             return _encode_allowed(choice, tools, dialect, lost)
         case ChooseMcp() | Unknown():
@@ -83,12 +92,7 @@ def _encode_allowed(choice: ChooseAllowed, tools: list[types.Tool], dialect: Cha
         allowed = {"mode": mode, "tools": entries}
         return Chosen(types.ToolChoice(type="allowed_tools", allowed_tools=allowed), tools)
     lost.emulated("tool_choice", "only the allowed tools are offered")
-    return _encode_word(mode, [tool for tool in tools if _name(tool) in names], dialect, lost)
-
-
-def _name(tool: types.Tool) -> str:
-    named = tool.function or tool.custom
-    return named.name if named else ""
+    return _encode_word(mode, [tool for tool in tools if name_of(tool) in names], dialect, lost)
 
 
 def decode_choice(choice: str | types.ToolChoice) -> ToolChoice:

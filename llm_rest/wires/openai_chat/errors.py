@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from .._errors import error_facts
+from .left import as_object
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -65,5 +66,4 @@ def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
         "code": facts.code,
     }
     left = dict(facts.leftovers.get(WIRE, {}))
-    inner = left.pop("error", None)
-    return status, {"error": {**(cast("Json", inner) if isinstance(inner, dict) else {}), **error}, **left}
+    return status, {"error": {**as_object(left.pop("error", None)), **error}, **left}

@@ -9,9 +9,11 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ...errors import DecodeError
 from ...responses.leftovers import SPELLING
 from ...unknown import Model, base, extras, with_extras
 from .types import Json
@@ -77,6 +79,11 @@ class Rest:
         return found
 
 
+def as_plain(value: Any) -> Any:
+    """Structs as plain JSON. Arguments that are no text are slices of the document, which only encoding can read."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
 def notes(left: Json) -> Json:
     """How the document was written, of a leftover that may have come from anywhere."""
     return as_object(left.get(SPELLING))
@@ -97,14 +104,23 @@ def unspelled(left: Json) -> Json:
 def put_back(model: S, fields: Json) -> S:
     """`model` with the fields of a leftover; what it already says itself stays."""
     unknown: Json = {}
+    tag_field = model.__struct_config__.tag_field
     for name, value in fields.items():
+        if name == tag_field:
+            continue
         if name not in model.__struct_fields__:
             unknown[name] = value
         elif (inner := getattr(model, name)) is UNSET:
             setattr(model, name, value)
         elif isinstance(inner, Model) and isinstance(value, dict):
             setattr(model, name, put_back(replace(inner), cast("Json", value)))
-    return with_extras(model, {**extras(model), **unknown}) if unknown else model
+    if not unknown:
+        return model
+    try:
+        return with_extras(model, {**extras(model), **unknown})
+    except DecodeError:
+        # No document of this wire has such a name, so this leftover was made up.
+        return model
 
 
 def known(value: S, path: str, lost: Losses) -> S:

@@ -25,10 +25,10 @@ from ...unknown import Unknown, given
 from . import types
 from .calls import fit_call_id
 from .content import FOREIGN
-from .left import absent, as_list, as_object, known, notes, noting, unspelled
+from .left import absent, as_object, known, notes, noting, unspelled
 from .outputs import Output, decode_output, encode_output
 from .plain import alternating, decode_plain, encode_plain
-from .reasoning import TEXT_PLACES, CallState, MessageState, Thought, put_text, state_of, text_of
+from .reasoning import CallState, MessageState, Place, Thought, state_of, text_of, text_places
 from .spoken import Turn, decode_spoken
 from .types import WIRE, AnyMessage, Json
 
@@ -91,7 +91,7 @@ class _Writer:
         self._messages: list[AnyMessage] = []
         self._turn: Turn[types.AssistantMessage] | None = None
         self._place = 0  # where the open turn's message stands
-        self._thoughts: list[tuple[Reasoning, Thought | list[Any], int]] = []  # for the turn to come
+        self._thoughts: list[tuple[Reasoning, Thought | list[Place], int]] = []  # for the turn to come
         self._attached: dict[str, Json] = {}  # what calls carry, by call id
         self._waiting: dict[str, int] = {}  # calls without an output yet, and where they stand
         self._moved: set[int] = set()  # outputs that were placed before their turn
@@ -137,8 +137,7 @@ class _Writer:
             if isinstance(state, Thought):
                 turn.think(item, state, k)
             else:
-                for place in state:
-                    put_text(turn.said, place, text_of(item))
+                turn.think_text(item, state, k)
         return turn
 
     def _keep_spoken(self, turn: Turn[types.AssistantMessage], item: AnyItem, i: int) -> Json:
@@ -181,7 +180,7 @@ class _Writer:
             made.extra_content = state
         elif self._dialect.missing_call_state and len(turn.calls) == 1:
             made.extra_content = absent(notes(left).get("extra_content", self._dialect.missing_call_state))
-        self._waiting[made.id or ""] = i
+        self._waiting[turn.calls[-1]] = i
 
     def _rejoin(self, i: int) -> None:
         """Open the message of the calls just answered again, for one more call of the same turn."""
@@ -219,7 +218,7 @@ class _Writer:
 
     def _think_foreign(self, item: Reasoning, marks: Json, i: int) -> None:
         came = as_object(marks.get("reasoning"))
-        places = [place for place in as_list(came.get("places")) if place in TEXT_PLACES]
+        places = text_places(came)
         if places and came.get("issuer") == self._dialect.issuer and not given(item.encrypted_content):
             self._thoughts.append((item, places, i))
         elif given(item.encrypted_content):
@@ -297,12 +296,10 @@ class _Writer:
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-def decode_messages(
-    messages: Sequence[AnyMessage], dialect: ChatDialect, lost: Losses, *, first: int = 0
-) -> list[AnyItem]:
-    """The messages as items in the same order; `first` is the place of the first of them in the document."""
+def decode_messages(messages: Sequence[AnyMessage], dialect: ChatDialect, lost: Losses) -> list[AnyItem]:
+    """The messages as items in the same order."""
     reader = _Reader(dialect, lost)
-    for k, message in enumerate(messages, first):
+    for k, message in enumerate(messages):
         reader.add(k, message)
     return reader.items
 

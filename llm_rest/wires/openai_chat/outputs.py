@@ -36,7 +36,7 @@ def encode_output(
     if isinstance(item, FunctionCallOutput):
         message.name = item.name
     if item.is_error:
-        lost.changed(f"{path}.is_error", 'a failure, told by the words "Error: " before the text')
+        lost.changed(path, 'a failure, told by the words "Error: " before the text')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
     if not item.leftovers:
         return message, others
@@ -54,7 +54,7 @@ def _encode_content(item: Output, dialect: ChatDialect, path: str, lost: Losses)
         lost.changed(f"{path}.output", "images and files, sent in a user message after the outputs")
         others = [types.Text(text=f"From the tool call {item.call_id}:"), *others]
         texts = texts or [types.Text(text="See the next user message.")]
-    return joined(texts) if "tool" in dialect.plain_text else texts, others
+    return joined(texts, f"{path}.output", lost) if "tool" in dialect.plain_text else texts, others
 
 
 def _spelled(message: types.ToolMessage, left: Json) -> types.ToolMessage | types.FunctionMessage:

@@ -34,9 +34,14 @@ KINDS: dict[str, type[Plain]] = {
 """The messages by their role."""
 
 
-def joined(parts: Sequence[Any]) -> str:
+def joined(parts: Sequence[types.AnyPart], path: str, lost: Losses) -> str:
     """The texts of the parts, for hosts that take nothing but a string."""
-    return "".join(part.text for part in parts if isinstance(part, types.Text))
+    texts = [part.text for part in parts if isinstance(part, types.Text)]
+    if len(texts) < len(parts):
+        lost.dropped(path, "all but the text, which is all this host takes here")
+    elif len(parts) != 1:
+        lost.changed(path, "several texts, sent as one")
+    return "".join(texts)
 
 
 def spell_content(message: types.Message, left: Json) -> None:
@@ -58,7 +63,7 @@ def encode_plain(item: Message, dialect: ChatDialect, path: str, lost: Losses) -
     else:
         content = encode_parts(item.content, dialect, f"{path}.content", lost)
         if role in dialect.plain_text:
-            content = joined(content)
+            content = joined(content, f"{path}.content", lost)
     kind = KINDS.get(role)
     if kind is None:
         return Unknown({"role": role, "content": msgspec.to_builtins(content)})

@@ -18,6 +18,7 @@ from ...responses.carriers import digest, seal, unseal
 from ...responses.items import Reasoning
 from ...responses.parts import ReasoningText, SummaryText
 from ...unknown import Opt, Unknown, given
+from .left import as_list, as_object
 from .types import WIRE, AnyPart, Json, Spoken, Text, Thinking
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ _SHOWN = {"reasoning.text": "text", "reasoning.summary": "summary"}
 """The kinds of `reasoning_details` that can be read, and the field that holds their text."""
 
 _TAGS = re.compile(r"<think>(.*?)</think>(\s*)(.*)", re.DOTALL)
+
+
+def text_places(came: Any) -> list[Place]:
+    """The fields that held a bare text, of a note that may have come from anywhere."""
+    return [place for place in TEXT_PLACES if place in as_list(as_object(came).get("places"))]
 
 
 # --- the contents of our envelopes ----------------------------------------------------------------------------------
@@ -172,11 +178,11 @@ def split_think(text: str) -> tuple[str, str, str] | None:
 
 def _from_details(details: list[Json], dialect: ChatDialect) -> list[Reasoning]:
     """One item for what the host itself issued, and one for each item of ours that a client hands back."""
-    items: dict[Any, Reasoning] = {}
+    items: dict[str, Reasoning] = {}
     hidden: list[Json] = []
     for detail in details:
         kind, ours = detail.get("type"), detail.get("format") == OURS
-        item = items.setdefault(detail.get("index") if ours else None, Reasoning(summary=[]))
+        item = items.setdefault(str(detail.get("index")) if ours else "", Reasoning(summary=[]))
         name = _SHOWN.get(kind, "") if isinstance(kind, str) else ""
         text = detail.get(name)
         if isinstance(text, str) and text:
@@ -188,7 +194,7 @@ def _from_details(details: list[Json], dialect: ChatDialect) -> list[Reasoning]:
         elif not ours:
             hidden.append(detail)
     if hidden:
-        own = items[None]
+        own = items[""]
         state = Thought(place="reasoning_details", shown=digest(text_of(own)), details=hidden)
         own.encrypted_content = seal(WIRE, dialect.issuer, state)
     return list(items.values())
@@ -213,6 +219,8 @@ def put_thought(said: Spoken, item: Reasoning, state: Thought, path: str, lost: 
         state = Thought(place=state.place, shown="", gap=state.gap)
     match state.place:
         case "reasoning_content" | "reasoning":
+            if len(texts(item)) > 1:
+                lost.changed(path, "several texts, sent as one")
             put_text(said, state.place, text)
         case "reasoning_details":
             shown = {"summary": _texts(item.summary), "text": _texts(item.content)}
@@ -262,11 +270,14 @@ def plain_details(item: Reasoning, **more: Any) -> list[Json]:
     ]
 
 
-def show_foreign(said: Spoken, item: Reasoning, sealed: str, index: int) -> None:
-    """Show a client the state of another issuer, in a form that comes back with the message."""
-    about: Json = {"format": OURS, "index": index}
-    details = [*plain_details(item, **about), {"type": "reasoning.encrypted", "data": sealed, **about}]
-    said.reasoning_details = [*(said.reasoning_details or ()), *details]
+def show_foreign(said: Spoken, item: Reasoning) -> None:
+    """Show a client reasoning with the state of another issuer, in a form that comes back with the message."""
+    before = said.reasoning_details or []
+    about: Json = {"format": OURS, "index": len({str(detail.get("index")) for detail in before})}
+    details = plain_details(item, **about)
+    if given(item.encrypted_content):
+        details.append({"type": "reasoning.encrypted", "data": item.encrypted_content, **about})
+    said.reasoning_details = [*before, *details]
 
 
 def _thinking(item: Reasoning, state: Thought) -> Thinking:

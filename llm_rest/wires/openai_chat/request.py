@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from ...dialects import CHAT_HOSTS, ChatDialect
+from ...errors import DecodeError
 from ...losses import Loss, Losses
 from ...responses.items import AdditionalTools, AnyItem, Message
 from ...responses.leftovers import SPELLING, own, report_foreign
@@ -57,6 +58,9 @@ SAME = (
     "top_k",
 )
 """Options that both formats spell alike."""
+
+TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
+"""The service tiers that Responses knows; hosts have others of their own."""
 
 REFUSED = {
     "previous_response_id": "an earlier response, which this wire cannot name",
@@ -132,7 +136,7 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     if left:
         body = put_back(body, {name: value for name, value in unspelled(left).items() if name != "tools"})
     _leave_behind(request, body, dialect, lost)
-    return _with_extra(request, body), lost
+    return _with_extra(request, body, lost), lost
 
 
 def _items(request: Request) -> Sequence[AnyItem]:
@@ -173,16 +177,18 @@ def _encode_tools(
     came = _choice(spelling.get("tool_choice"))
     if came is not None and decode_choice(came) == request.tool_choice:
         chosen = came
-    if tools:
-        body.tools = tools
-        body.tool_choice = chosen
-        body.parallel_tool_calls = request.parallel_tool_calls
+    if not tools:
+        _encode_no_tools(request, lost)
+        return
+    body.tools = tools
+    body.tool_choice = chosen
+    body.parallel_tool_calls = request.parallel_tool_calls
     if "functions" in spelling:
         _encode_functions(body)
 
 
 def _encode_no_tools(request: Request, lost: Losses) -> None:
-    if given(request.tool_choice) and request.tool_choice not in ("auto", "none"):
+    if given(request.tool_choice) and request.tool_choice != "auto":
         lost.dropped("tool_choice", "a choice among no tools")
     if given(request.parallel_tool_calls):
         lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
@@ -316,7 +322,7 @@ def _leave_behind(request: Request, body: types.Request, dialect: ChatDialect, l
             lost.dropped(path, f"{name}, which this host does not take")
 
 
-def _with_extra(request: Request, body: types.Request) -> types.Request:
+def _with_extra(request: Request, body: types.Request, lost: Losses) -> types.Request:
     """The body with the caller's own additions, which win."""
     extra = request.extra.get(WIRE) if request.extra else None
     if not extra:
@@ -325,7 +331,11 @@ def _with_extra(request: Request, body: types.Request) -> types.Request:
     for name, value in extra.items():
         if name not in unknown:
             setattr(body, name, value)
-    return with_extras(body, {**extras(body), **unknown})
+    try:
+        return with_extras(body, {**extras(body), **unknown})
+    except DecodeError as problem:
+        lost.refused(f"extra.{WIRE}", problem.message)
+        return body
 
 
 def route(request: Request, *, dialect: ChatDialect = OPENAI, stream: bool = False) -> Route:
@@ -363,6 +373,8 @@ def decode_request(
             mode=body.prompt_cache_options.mode, ttl=body.prompt_cache_options.ttl
         )
     _decode_messages(body, request, dialect, lost)
+    if given(request.service_tier) and request.service_tier not in TIERS:
+        left["service_tier"], request.service_tier = request.service_tier, UNSET
     if left.get("n") == 1:
         spelling["n"] = left.pop("n")
     if spelling:
@@ -373,20 +385,19 @@ def decode_request(
 
 
 def _decode_messages(body: types.Request, request: Request, dialect: ChatDialect, lost: Losses) -> None:
-    messages = body.messages
-    head = messages[0] if messages else None
-    leads = [message for message in messages if isinstance(message, types.SystemMessage | types.DeveloperMessage)]
-    first = 0
+    items = decode_messages(body.messages, dialect, lost)
+    first = items[0] if items else None
+    leads = sum(isinstance(message, types.SystemMessage | types.DeveloperMessage) for message in body.messages)
     if (
-        len(leads) == 1
-        and leads[0] is head
-        and isinstance(leads[0].content, str)
-        and leads[0].__struct_config__.tag == dialect.system_role
-        and leads[0] == type(leads[0])(content=leads[0].content)
+        leads == 1
+        and isinstance(first, Message)
+        and first.role == dialect.system_role
+        and isinstance(first.content, str)
+        and first.leftovers is UNSET
     ):
-        request.instructions = leads[0].content
-        first = 1
-    request.input = decode_messages(messages[first:], dialect, lost, first=first)
+        request.instructions = first.content
+        items = items[1:]
+    request.input = items
 
 
 def _decode_limits(body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:

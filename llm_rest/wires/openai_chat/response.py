@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from ...dialects import ChatDialect
 from ...losses import Loss, Losses
@@ -25,18 +25,20 @@ from ...unknown import Opt, Unknown, extras, given
 from . import ordinary, types
 from .calls import Sent, names_sent, undo
 from .citations import decode_annotations, decode_citations
-from .left import Rest, absent, as_list, as_object, is_object, known, notes, noting, put_back, sent, unspelled
+from .left import Rest, absent, as_list, as_object, as_plain, is_object, known, notes, noting, put_back, sent, unspelled
 from .ordinary import CHOICE, MESSAGE
 from .reasoning import (
     TEXT_PLACES,
     CallState,
     MessageState,
+    Place,
     Thought,
     put_tags,
-    put_text,
     show_foreign,
     state_of,
     text_of,
+    text_places,
+    texts,
 )
 from .request import OPENAI
 from .spoken import Heard, Turn, decode_spoken
@@ -199,7 +201,7 @@ def _leftovers(body: types.Completion, choice: types.Choice, message: types.Answ
     if heard.calls and (kept := {call_id: kept for call_id, kept in heard.calls.items() if kept}):
         left[CALLS] = kept
     if len(body.choices) != 1:
-        left[OTHERS] = msgspec.to_builtins(body.choices[1:])
+        left[OTHERS] = as_plain(body.choices[1:])
     if not (
         body.id
         and body.object == "chat.completion"
@@ -352,6 +354,8 @@ def _encode_output(
     turn.left, turn.spelling = unspelled(message), notes(message)
     calls = as_object(left.get(CALLS))
     attached: dict[str, Json] = {}
+    if any(isinstance(item, Reasoning) and item.encrypted_content and not state_of(item, dialect) for item in output):
+        turn.spelling = {**turn.spelling, "foreign": True}
     for i, item in enumerate(output):
         path = f"output[{i}]"
         if not isinstance(item, Unknown) and extras(item):
@@ -389,22 +393,32 @@ def _show(
     text, path = text_of(item), f"output[{i}]"
     if (turn.has_text or turn.calls) and text and "parts" not in turn.spelling:
         lost.changed(path, "reasoning between texts or calls, shown before them")
-    places = [
-        place for place in as_list(as_object(turn.spelling.get("reasoning")).get("places")) if place in TEXT_PLACES
-    ]
+    kept = as_list(as_object(turn.spelling.get("reasoning")).get("places"))
+    places: list[Place] = text_places(turn.spelling.get("reasoning"))
     if state is not None:
         turn.think(item, state, i)
-        places = [place for place in places if place != state.place]
+        # A host may repeat the text of one field in another.
+        places = [place for place in places if place != state.place and state.place in kept]
+    elif "foreign" in turn.spelling:
+        # Some of it is opaque: all of it is shown in the form that comes back whole.
+        show_foreign(turn.said, item)
+        places = places if kept else [TEXT_PLACES[0]]
     elif "think" in turn.spelling:
         put_tags(turn.said, text, str(turn.spelling["think"]))
-        return
-    elif not places and text:
-        turn.think(item, Thought(place=dialect.reasoning_field or "reasoning_content", shown=""), i)
-    for place in places:
-        if text:
-            put_text(turn.said, place, text)
-    if state is None and given(item.encrypted_content):
-        show_foreign(turn.said, item, item.encrypted_content, i)
+    elif not kept and text:
+        places = _show_text(turn, item, i, dialect, lost)
+    if text:
+        turn.think_text(item, places, i)
+
+
+def _show_text(turn: Turn[types.Answer], item: Reasoning, i: int, dialect: ChatDialect, lost: Losses) -> list[Place]:
+    """Show reasoning that came from another wire; what comes back are the places for its bare text."""
+    if dialect.reasoning_field in ("reasoning_details", "thinking"):
+        turn.think(item, Thought(place=dialect.reasoning_field, shown=""), i)
+        return []
+    if item.summary or len(texts(item)) > 1:
+        lost.changed(f"output[{i}]", "shown as one text, whether it was thought or summarised")
+    return [dialect.reasoning_field or "reasoning_content"]
 
 
 def _as_openai(said: types.Answer) -> None:
@@ -420,8 +434,8 @@ def _finish(response: Response, left: Json, calls: bool, lost: Losses) -> Opt[st
     reason = details.reason if given(details) and given(details.reason) else None
     kept = as_object(left.get(CHOICE))
     if "finish_reason" in kept:
-        came: Opt[str] = absent(kept["finish_reason"])
-        if status_of(came, response.output).status == response.status:
+        came = absent(kept["finish_reason"])
+        if isinstance(came, str | None | UnsetType) and status_of(came, response.output).status == response.status:
             return came
     if response.status == "incomplete" and reason not in REASONS:
         lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
@@ -431,6 +445,7 @@ def _finish(response: Response, left: Json, calls: bool, lost: Losses) -> Opt[st
 def _encode_ending(response: Response, lost: Losses) -> None:
     if response.status == "failed" and WIRE not in (response.leftovers or {}):
         lost.refused("status", "a failed answer, which this wire tells as an error")
+        lost.dropped("error", "why it failed, which `encode_error` tells")
     elif response.status not in ("completed", "incomplete", "failed"):
         lost.refused("status", f"an answer that is {response.status}, which this wire cannot tell")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-import msgspec
 from msgspec import UNSET
 
 from ...responses.carriers import digest
@@ -23,21 +22,26 @@ from . import types
 from .calls import Call, decode_call, encode_call, spell_call
 from .citations import encode_annotations
 from .content import FOREIGN, decode_parts, encode_parts
-from .left import Rest, absent, notes, noting, put_back, sent
+from .left import Rest, absent, as_plain, notes, noting, put_back, sent
 from .reasoning import (
     CallState,
     MessageState,
+    Place,
     Thought,
     carrier,
     decode_thinking,
     decode_thoughts,
+    put_text,
     put_thought,
     split_think,
+    text_of,
     thought,
 )
 from .types import WIRE, Json, Spoken, Text, Thinking
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...dialects import ChatDialect
     from ...losses import Losses
 
@@ -103,6 +107,7 @@ def _decode_content(
     if isinstance(content, list):
         _decode_list(content, dialect, heard)
         if refusal:
+            noting(heard.left)["refusal"] = True
             heard.items.append(Message(role="assistant", content=[RefusalPart(refusal=refusal)]))
         return
     if content and dialect.think_tags and answer and (found := split_think(content)):
@@ -155,7 +160,7 @@ def _decode_legacy(
     call: types.FunctionBody | None, dialect: ChatDialect, origin: str, path: str, heard: Heard, lost: Losses
 ) -> None:
     if call is None or not call.name:
-        heard.left["function_call"] = msgspec.to_builtins(call)
+        heard.left["function_call"] = as_plain(call)
         return
     modern = types.ToolCall(type="function", function=call)
     item, left = decode_call(modern, dialect, origin, 0, f"{path}.function_call", lost)
@@ -192,7 +197,20 @@ _NOTHING: Json = {}
 class Turn(Generic[S]):
     """One message of the assistant, put together from the items at places `i`; `finish` gives it."""
 
-    __slots__ = ("_answer", "_dialect", "_late", "_lost", "_text", "calls", "has_text", "left", "said", "spelling")
+    __slots__ = (
+        "_answer",
+        "_at",
+        "_dialect",
+        "_late",
+        "_lost",
+        "_text",
+        "_thought",
+        "calls",
+        "has_text",
+        "left",
+        "said",
+        "spelling",
+    )
 
     def __init__(self, said: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False) -> None:
         self.said = said
@@ -205,6 +223,8 @@ class Turn(Generic[S]):
         self._answer = answer
         self._late: tuple[tuple[Reasoning, Thought, int], ...] = ()
         self._text = ""  # what was said last
+        self._at = 0  # and where
+        self._thought: int | None = None  # where the reasoning stands that shares a field with what follows
 
     def _path(self, i: int) -> str:
         return f"output[{i}]" if self._answer else f"input[{i}]"
@@ -217,20 +237,22 @@ class Turn(Generic[S]):
         else:
             text = self._take_parts(content, self._path(i))
         self._text = text_said(item) if isinstance(said.content, list) else text
-        if given(item.phase) and not self._answer:
+        if given(item.phase):
             self._lost.dropped(f"{self._path(i)}.phase", f"that the text is {item.phase}")
         if isinstance(said.content, list) or "parts" in self.spelling:
             if text:
                 self._add(Text(text=text))
         elif self.has_text:
             said.content = f"{said.content}\n\n{text}"
-            self._lost.changed(self._path(i), "joined to the text before it, with a blank line between them")
+            self._lost.changed(self._path(self._at), "joined with the text after it")
+            self._lost.changed(self._path(i), "joined with the text before it, with a blank line between them")
         else:
             # A thought between tags may stand there already.
             said.content = f"{said.content}{text}" if said.content else text
             if self.calls:
                 self._lost.changed(self._path(i), "a text after a call, sent before it")
         self.has_text = True
+        self._at = i
 
     def _take_parts(self, parts: list[ContentPart], path: str) -> str:
         """The texts of the parts; refusals, sources and what only this wire knows go into their own places."""
@@ -250,9 +272,11 @@ class Turn(Generic[S]):
                         report_foreign(part.leftovers, WIRE, place, self._lost)
                         texts.append(text)
                 case RefusalPart(refusal=refusal):
-                    if "parts" in self.spelling:
+                    if "parts" in self.spelling and "refusal" not in self.spelling:
                         self._add(types.Refusal(refusal=refusal))
                     elif self._dialect.refusals or self._answer:
+                        if self.said.refusal:
+                            self._lost.changed(f"{path}.content", "several refusals, joined to one")
                         self.said.refusal = f"{self.said.refusal or ''}{refusal}"
                     else:
                         self._lost.changed(place, "a refusal, sent as text")
@@ -303,11 +327,26 @@ class Turn(Generic[S]):
         return made
 
     def think(self, item: Reasoning, state: Thought, i: int) -> None:
-        """Add a thought that the host itself issued."""
+        """Add a thought where `state` says."""
+        if state.place != "thinking":
+            self._thinks(i)
         if self._dialect.replay_reasoning == "with_tools" and not self._answer:
             self._late = (*self._late, (item, state, i))
         else:
             put_thought(self.said, item, state, self._path(i), self._lost)
+
+    def think_text(self, item: Reasoning, places: Sequence[Place], i: int) -> None:
+        """Add a thought as a bare text to these fields."""
+        if places:
+            self._thinks(i)
+        for place in places:
+            put_text(self.said, place, text_of(item))
+
+    def _thinks(self, i: int) -> None:
+        if self._thought is not None:
+            self._lost.changed(self._path(self._thought), "joined with the reasoning after it")
+            self._lost.changed(self._path(i), "joined with the reasoning before it")
+        self._thought = i
 
     def attach(self, state: MessageState, i: int) -> None:
         """Add what the host attached to the message."""

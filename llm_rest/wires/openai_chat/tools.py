@@ -27,7 +27,8 @@ from ...responses.tools import (
 from ...unknown import Opt, Unknown, extras, given
 from . import types
 from .calls import qualified
-from .left import absent, as_object, notes, put_back, sent, unspelled
+from .choice import name_of
+from .left import absent, as_object, as_plain, notes, put_back, sent, unspelled
 from .search import is_search
 from .strictness import doubts, holds_strictly
 from .types import Json
@@ -70,7 +71,7 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, dialect: ChatDialect, los
             case _ if is_search(tool):
                 continue  # becomes an option of the request
             case Unknown():
-                encoded.append(put_back(types.Tool(), tool))
+                encoded += _encode_host_tool(tool, path, lost)
             case _:
                 lost.refused(path, f"the tool {tool.__struct_config__.tag!r}, which only a Responses host runs")
     _check_names(encoded, lost)
@@ -86,7 +87,9 @@ def _encode_tool(
     name = qualified(tool.name, namespace)
     if isinstance(tool, CustomTool):
         return put_back(_encode_custom(tool, name, dialect, path, lost), as_object(left.get(name)))
-    function = types.Function(name=name, description=tool.description, parameters=tool.parameters)
+    function = types.Function(name=name, parameters=tool.parameters)
+    if given(tool.description):
+        function.description = tool.description
     if dialect.needs_parameters and not given(tool.parameters):
         function.parameters = {"type": "object", "properties": {}}
     if tool.strict or (not given(tool.strict) and _strict_unasked(tool.parameters, path, lost)):
@@ -129,7 +132,9 @@ def _encode_custom(tool: CustomTool, name: str, dialect: ChatDialect, path: str,
         return types.Tool(
             type="function", function=types.Function(name=name, description=description.strip(), parameters=INPUT)
         )
-    custom = types.Custom(name=name, description=tool.description)
+    custom = types.Custom(name=name)
+    if given(tool.description):
+        custom.description = tool.description
     match tool.format:
         case Grammar(definition=definition, syntax=syntax):
             custom.format = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
@@ -142,17 +147,27 @@ def _encode_custom(tool: CustomTool, name: str, dialect: ChatDialect, path: str,
     return types.Tool(type="custom", custom=custom)
 
 
+def _encode_host_tool(tool: Unknown, path: str, lost: Losses) -> list[types.Tool]:
+    """A tool of the host, which callers may name as the host does."""
+    declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
+    try:
+        return [put_back(msgspec.convert(declared, types.Tool), tool)]
+    except msgspec.ValidationError:
+        lost.refused(path, f"a tool of type {tool.type!r} in a form this wire does not have")
+        return []
+
+
 def _check_names(tools: list[types.Tool], lost: Losses) -> None:
     seen: set[str] = set()
     for i, tool in enumerate(tools):
-        named = tool.function or tool.custom
-        if not named:
+        name = name_of(tool)
+        if name is None:
             continue
-        if named.name in seen:
-            lost.refused(f"tools[{i}].name", f"a second tool of the name {named.name!r}")
-        elif not _NAME.fullmatch(named.name):
-            lost.refused(f"tools[{i}].name", f"the name {named.name!r}; letters, digits, _ and - are allowed, up to 64")
-        seen.add(named.name)
+        if name in seen:
+            lost.refused(f"tools[{i}].name", f"a second tool of the name {name!r}")
+        elif not _NAME.fullmatch(name):
+            lost.refused(f"tools[{i}].name", f"the name {name!r}; letters, digits, _ and - are allowed, up to 64")
+        seen.add(name)
 
 
 def decode_tools(tools: Sequence[types.Tool], left: Json) -> list[AnyTool]:
@@ -161,7 +176,7 @@ def decode_tools(tools: Sequence[types.Tool], left: Json) -> list[AnyTool]:
 
 
 def _decode_tool(tool: types.Tool, left: Json) -> AnyTool:
-    made: AnyTool
+    made: FunctionTool | CustomTool
     kept: Json = {name: getattr(tool, name) for name in ("parameters", "cache_control", "eager_input_streaming")}
     kept = {**{name: value for name, value in kept.items() if value is not UNSET}, **extras(tool)}
     if tool.type in ("function", UNSET, None) and given(tool.function):
@@ -184,7 +199,7 @@ def _decode_tool(tool: types.Tool, left: Json) -> AnyTool:
         if unknown := extras(tool.custom):
             kept["custom"] = unknown
     else:
-        return Unknown(msgspec.to_builtins(tool))
+        return Unknown(as_plain(tool))
     if kept:
         left[made.name] = kept
     return made

@@ -612,3 +612,17 @@ def gemini_model(model: str) -> GeminiModel:
     name = model.lower().rpartition("/")[2].partition("@")[0]
     known = [prefix for prefix in GEMINI_MODELS if f"{name}-".startswith(f"{prefix}-")]
     return GEMINI_MODELS[max(known, key=len, default="gemini")]
+
+
+class OllamaDialect(Struct, frozen=True, kw_only=True):
+    """Facts of a host that serves `ollama_chat`: a server of one's own, or Ollama's cloud."""
+
+    path: str = "/api/chat"
+    issuer: str = "ollama"
+    """Whose thoughts may be given back to a model as its own."""
+    loads_models: bool = True
+    """Loads models itself and takes the options of doing so (`num_ctx`, `num_gpu`, ...), which the cloud does not."""
+    tool_images: bool = True
+    """A tool's output may hold images; on older servers they stand in a user message behind the outputs."""
+    efforts: dict[str, str] = field(default_factory=lambda: {"minimal": "low", "xhigh": "max"})
+    """Reasoning efforts the host does not know, and the nearest it does. Older servers refuse `max`."""

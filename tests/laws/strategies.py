@@ -538,3 +538,47 @@ def responses(
         leftovers=draw(LEFTOVERS) if rich else UNSET,
         **ends,
     )
+
+
+# --- one thing at a time --------------------------------------------------------------------------------------------
+
+ASKED = Message(role="user", content="Hi")
+PLAIN_ANSWER = [Message(role="assistant", content="Ho"), ASKED]
+
+
+@st.composite
+def _with_calls(draw: st.DrawFn) -> Request:
+    return Request(input=[ASKED, *draw(calls(set(), rich=True))])
+
+
+SINGLE: dict[str, S[Request]] = {
+    **{
+        f"option-{name}": st.builds(lambda value, name=name: Request(input="Hi", **{name: value}), values)
+        for name, values in {**RICH_OPTIONS, **RARE_OPTIONS}.items()
+        if name != "tool_choice"
+    },
+    "instructions": TEXTS.map(lambda text: Request(input="Hi", instructions=text)),
+    "choice": RICH_CHOICES.flatmap(
+        lambda choice: PLAIN_TOOLS.map(lambda tools: Request(input="Hi", tools=tools, tool_choice=choice))
+    ),
+    "part": RICH_PARTS.map(lambda part: Request(input=[Message(role="user", content=[part])])),
+    "rare part": RARE_PARTS.map(lambda part: Request(input=[Message(role="user", content=[part])])),
+    "part of an output": RICH_PARTS.map(
+        lambda part: Request(
+            input=[
+                ASKED,
+                FunctionCall(call_id="c", name="f", arguments="{}"),
+                FunctionCallOutput(call_id="c", output=[part]),
+            ]
+        )
+    ),
+    "system message": SYSTEM_MESSAGES.map(lambda item: Request(input=[ASKED, item, ASKED])),
+    "speech": RICH_SPEECH.map(lambda item: Request(input=[ASKED, item, ASKED])),
+    "thought": FOREIGN_THOUGHTS.map(lambda item: Request(input=[ASKED, item, *PLAIN_ANSWER])),
+    "record": RECORDS.map(lambda item: Request(input=[ASKED, item, *PLAIN_ANSWER])),
+    "input only": INPUT_ONLY.map(lambda item: Request(input=[ASKED, item, ASKED])),
+    "calls": _with_calls(),
+    "tool": OWN_TOOLS.map(lambda tool: Request(input="Hi", tools=[tool])),
+    "rare tool": RARE_TOOLS.map(lambda tool: Request(input="Hi", tools=[tool])),
+}
+"""Requests that ask for one thing besides something to answer, by what it is."""

@@ -7,14 +7,15 @@ from collections import Counter
 from typing import Any
 
 import msgspec
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llm_rest import wires
 from tests.laws.canonical import canonical_document
 from tests.laws.harness import Trip, every_wire, request_trip, response_trip
 from tests.laws.rows import ROWS, dialects, thoughts, vendors
-from tests.laws.strategies import requests, responses
+from tests.laws.strategies import SINGLE, requests, responses
 from tests.support.documents import canonical, differences
 from tests.support.facts import unaccounted
 
@@ -42,10 +43,10 @@ KINDS = tuple(f'.type: "{kind}"' for kind in ("message", "input_text", "output_t
 """That something is a message, and whose, is known by what it says, which is compared; and exactly where nothing is lost."""
 
 
-def missing(before: Any, trip: Trip, name: str) -> list[str]:
-    """What did not come back and no loss names."""
-    if any(loss.kind == "refused" for loss in trip.lost):
-        return []  # it is not sent at all
+def missing(before: Any, trip: Trip, name: str, *, sent: bool = False) -> list[str]:
+    """What did not come back and no loss names; of a request that is refused only where it counts as `sent`."""
+    if not sent and any(loss.kind == "refused" for loss in trip.lost):
+        return []
     one, other = (canonical_document(model, name, moved=False) for model in (before, trip.back))
     return [leaf for leaf in unaccounted(one, other, trip.lost) if not leaf.endswith(ROLES + KINDS)]
 
@@ -75,6 +76,18 @@ def test_what_does_not_come_back_of_a_request_is_a_loss(name: str, data: st.Data
     request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
     trip = request_trip(name, request, dialect)
     assert missing(request, trip, name) == []
+
+
+@every_wire
+@pytest.mark.parametrize("thing", SINGLE)
+@settings(max_examples=max(8, settings.default.max_examples // 5 if settings.default else 0))
+@given(data=st.data())
+def test_a_single_thing_comes_back_or_is_a_loss_by_its_own_name(name: str, thing: str, data: st.DataObject) -> None:
+    """BUGS 4, 87 and 90"""
+    dialect = dialects(name)[data.draw(vendors(name))]
+    request = data.draw(SINGLE[thing])
+    request.model = data.draw(st.sampled_from(ROWS[name].models))
+    assert missing(request, request_trip(name, request, dialect), name, sent=True) == []
 
 
 @every_wire

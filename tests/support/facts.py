@@ -67,6 +67,8 @@ def places_of(loss: Loss) -> list[Steps]:
     match loss.kind:
         case "withheld" if len(steps) > 1:  # opaque state that waits keeps its whole item waiting
             return [steps[:-1]]
+        case "emulated" if steps == ("tool_choice",):  # a choice among some of the tools: the others are not offered
+            return [steps, ("tools",)]
         case "emulated":  # what was reached another way shows in a neighbour, or is asked for in words
             return [steps, steps[:-1] or steps, ("instructions",)]
         case _ if steps[-1:] == ("is_error",):  # a flag the wire lacks is said in the text beside it

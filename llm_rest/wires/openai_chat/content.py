@@ -119,7 +119,9 @@ def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> t
                 return types.Audio(input_audio=sound)
             if "audio_text" in dialect.parts:
                 if sound.format:
-                    lost.dropped(f"{path}.input_audio.format", "the format of a sound, which this host finds out itself")
+                    lost.dropped(
+                        f"{path}.input_audio.format", "the format of a sound, which this host finds out itself"
+                    )
                 return types.Audio(input_audio=sound.data)
             lost.refused(path, "sound, which this host does not take")
         case InputVideo(video_url=url):

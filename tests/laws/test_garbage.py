@@ -184,7 +184,9 @@ def test_every_error_answer_becomes_facts_and_an_answer_again(name: str, status:
     wire = wires.load(name)
     facts = wire.decode_error(status, {"retry-after": "3"}, body)
     assert isinstance(facts, ErrorFacts)
-    assert (facts.status, facts.retry_after) == (status, 3)
+    assert facts.status == status
+    # Some hosts send the header with every answer; it asks for a delay where something went wrong.
+    assert facts.retry_after == 3 or status < 400
     for other in WIRES:
         sent, encoded = wires.load(other).encode_error(facts)
         assert 400 <= sent < 600

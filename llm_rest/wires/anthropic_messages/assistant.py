@@ -243,6 +243,10 @@ class BlockWriter:
         self._leave_citations()
         return self._leave_pending() if self._pending else []
 
+    def forget(self) -> None:
+        """The blocks of what waited have gone out another way."""
+        self._pending = []
+
     def _leave_citations(self) -> None:
         for path in self._uncited:
             self.lost.dropped(path, "sources without the citations they were made from")

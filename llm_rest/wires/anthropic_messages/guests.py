@@ -77,18 +77,20 @@ def guest_block(item: AnyItem, path: str, lost: Losses) -> types.AnyBlock | None
     if not isinstance(item, GUESTS):
         return None
     lost.withheld(path, "goes to the client as thinking, and back to its vendor when the client returns it")
-    if isinstance(item, Reasoning):
-        shown = "summary" if item.summary else "content"
-        texts = [part.text for part in getattr(item, shown) or ()]
-        if texts:
-            text = GAP.join(texts)
-            left = Reasoning(id=item.id, encrypted_content=item.encrypted_content)
-            left.content = item.content if shown == "summary" else UNSET
-            lengths = [len(text) for text in texts]
-            guest = Guest(item=Raw(encode(left)), shown=shown, lengths=lengths, digest=digest(text))
-            return types.Thinking(thinking=text, signature=seal(WIRE, CLIENT, guest))
+    if isinstance(item, Reasoning) and (item.summary or item.content):
+        return guest_thought(item, "summary" if item.summary else "content")
     # The status is the answer's, and set again when it is read.
     return types.RedactedThinking(data=seal(WIRE, CLIENT, Guest(item=Raw(encode(replace(item, status=UNSET))))))
+
+
+def guest_thought(item: Reasoning, shown: str) -> types.Thinking:
+    """Reasoning of another vendor as thinking that shows its `summary` or its `content`."""
+    texts = [part.text for part in getattr(item, shown) or ()]
+    text = GAP.join(texts)
+    left = replace(item, status=UNSET, leftovers=UNSET)
+    setattr(left, shown, UNSET)
+    guest = Guest(item=Raw(encode(left)), shown=shown, lengths=[len(text) for text in texts], digest=digest(text))
+    return types.Thinking(thinking=text, signature=seal(WIRE, CLIENT, guest))
 
 
 def guest_item(block: types.Thinking | types.RedactedThinking) -> AnyItem | None:

@@ -243,18 +243,30 @@ def encode_response(
 ) -> tuple[types.Message | types.Error, list[Loss]]:
     """The answer of this wire for a Response; a failed one is an error body. `request` names the model where it does not."""
     lost = Losses()
-    kept = own_fields(response.leftovers, "", lost)
     if response.status == "failed":
+        own_fields(response.leftovers, "", lost)
         for name in ("output", "usage", "service_tier"):
             if getattr(response, name):
                 lost.dropped(name, "a failed answer is an error on this wire and nothing else")
         return encode_failure(response), lost
-    named = response.model if given(response.model) else request.model if request else ""
-    model = named if given(named) else ""
-    context = Context(lost, dialect, messages_model(model), replay=False)
-    writer = BlockWriter(context)
+    model = model_of(response, request)
+    writer = BlockWriter(Context(lost, dialect, messages_model(model), replay=False))
     content = [block for i, item in enumerate(response.output) for block in writer.write(item, f"output[{i}]")]
     content += writer.close()
+    return encode_end(response, model, content, writer.refusals, lost), lost
+
+
+def model_of(response: Response, request: Request | None) -> str:
+    """The model that answered, which an answer of this wire has to name."""
+    named = response.model if given(response.model) else request.model if request else ""
+    return named if given(named) else ""
+
+
+def encode_end(
+    response: Response, model: str, content: list[types.AnyBlock], refusals: list[tuple[str, str]], lost: Losses
+) -> types.Message:
+    """The answer around its content: how it ended, with the `refusals` among its items, and what it cost."""
+    kept = own_fields(response.leftovers, "", lost)
     if type(response) is not Response:
         report_extras(response, "", lost)
     for name in UNTOLD:
@@ -268,13 +280,13 @@ def encode_response(
         stop_sequence=None,
         usage=encode_usage(response, lost),
     )
-    if writer.refusals:
+    if refusals:
         if body.stop_reason != "refusal":
             body.stop_reason = "refusal"
             ended = "status" if response.status == "completed" else "incomplete_details.reason"
             lost.changed(ended, "an answer that refuses ends with that on this wire")
-        said = "\n".join(text for _, text in writer.refusals)
-        for path, _ in writer.refusals if len(writer.refusals) > 1 else ():
+        said = "\n".join(text for _, text in refusals)
+        for path, _ in refusals if len(refusals) > 1 else ():
             lost.changed(path, "an answer refuses once on this wire; its refusals become one")
         details: dict[str, Any] = kept.get("stop_details") or {}
         if details.get("explanation") != said:
@@ -284,7 +296,7 @@ def encode_response(
         body.stop_sequence = UNSET
     if body.stop_reason is None and "stop_reason_is" in kept.get(SPELLING, {}):
         body.stop_reason = UNSET
-    return (merged(body, fields, "leftovers", lost) if fields else body), lost
+    return merged(body, fields, "leftovers", lost) if fields else body
 
 
 def _encode_stop(response: Response, kept: dict[str, Any], lost: Losses) -> Opt[str]:

@@ -33,6 +33,8 @@ T = TypeVar("T", bound=Struct)
 WIRE = "anthropic_messages"
 DEFAULT = MessagesDialect()
 """The wire's own vendor."""
+CITATION = f"{WIRE}:citation"
+"""An event of ours: a citation as the vendor gave it, when it comes. Its carrier stands behind the whole message."""
 
 encode = msgspec.json.Encoder().encode
 

@@ -778,9 +778,12 @@ class CompactionDelta(Model, tag_field="type", tag="compaction_delta"):
     encrypted_content: Opt[str] = UNSET
 
 
+AnyDelta = Open[TextDelta | InputJsonDelta | ThinkingDelta | SignatureDelta | CitationsDelta | CompactionDelta]
+
+
 class ContentBlockDelta(Event, tag="content_block_delta"):
     index: int
-    delta: Open[TextDelta | InputJsonDelta | ThinkingDelta | SignatureDelta | CitationsDelta | CompactionDelta]
+    delta: AnyDelta
 
 
 class ContentBlockStop(Event, tag="content_block_stop"):

@@ -1,0 +1,460 @@
+"""Streams of this wire as a server sends them, from Responses events.
+
+Before changing this file, know that blocks never overlap and are never taken back, and that much of an item is known only at
+its end: whether reasoning is a thought, and whose, or carries what belongs to the items before it. So texts, thoughts and
+calls begin with their first piece and everything else when its item is over; a text stays open until it is known that no
+more citations come; and items that come side by side wait for those before them. Follows Anthropic's guide to streaming (read
+2026-11-20).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
+
+from ...dialects import MessagesDialect, messages_model
+from ...errors import DecodeError
+from ...losses import Losses
+from ...responses import events as ev
+from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
+from ...responses.parts import OutputText
+from ...responses.response import Response, ResponseError
+from ...unknown import Decoder, Unknown, base, extras, with_extras
+from . import types
+from .assistant import BlockWriter
+from .calls import encode_call
+from .carried import CITATION, Cited, Sealed, encode, kind_of, opened, own_fields, plain, returning_blocks
+from .content import Context, block_of
+from .errors import encode_failure
+from .guests import GAP, guest_thought
+from .names import wire_id
+from .response import encode_end, encode_usage, model_of
+from .server_tools import VISIBLE
+
+if TYPE_CHECKING:
+    from ...responses.items import AnyItem
+    from ...responses.parts import ContentPart
+    from ...responses.request import Request
+
+Call = FunctionCall | CustomToolCall
+NOTHING = Raw(b"{}")
+"""What stands for the input of a tool when its block begins."""
+
+_citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)
+
+
+class StreamEncoder:
+    """`feed` takes an event and gives the events of this wire that it makes; `close` ends a stream that has no end."""
+
+    def __init__(self, request: Request | None, dialect: MessagesDialect) -> None:
+        self.losses = Losses()
+        self._request = request
+        self._context = Context(self.losses, dialect, messages_model(""), replay=False)
+        self._writer = BlockWriter(self._context)
+        self._out: list[types.AnyEvent] = []
+        self._message: types.Message | None = None  # as it began
+        self._model = ""
+        self._error: ev.ErrorEvent | None = None
+        self._over = False
+        # The item whose turn it is: its place, and itself as it was announced.
+        self._at = 0
+        self._item: AnyItem | None = None
+        self._later: dict[int, list[Any]] = {}
+        # The open block as it began, the number of characters sent of it, and the part or shape of the item that it tells.
+        self._block: types.AnyBlock | None = None
+        self._index = -1
+        self._sent = 0
+        self._part = -1
+        self._shown = ""
+        self._thought = 0
+        self._head = ""
+        self._as_it_comes: bool | None = None  # whether a call's arguments are sent so; not known before they begin
+        # The texts of the last message as they were sent, and as they turned out to be.
+        self._texts: list[types.Text] = []
+        self._meant: list[types.Text] = []
+
+    def feed(self, event: ev.AnyEvent) -> list[types.AnyEvent]:
+        """What is sent for `event`."""
+        if type(event) is ev.OutputTextDelta and event.output_index == self._at and event.content_index == self._part:
+            self._sent += len(event.delta)
+            return [types.ContentBlockDelta(index=self._index, delta=types.TextDelta(text=event.delta))]
+        if not self._over:
+            self._feed(event)
+        return self._take()
+
+    def close(self) -> list[types.AnyEvent]:
+        """What ends the stream of an answer that broke off: an error."""
+        if not self._over and (self._message is not None or self._error is not None):
+            broke_off = ResponseError(message="the answer broke off", code="server_error")
+            self._fail(Response(id="", status="failed", error=broke_off, output=[]))
+        return self._take()
+
+    def _take(self) -> list[types.AnyEvent]:
+        out, self._out = self._out, []
+        return out
+
+    def _feed(self, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.OfItem() | ev.OutputItemAdded() | ev.OutputItemDone():
+                self._of_item(event, event.output_index)
+            case ev.ResponseCompleted() | ev.ResponseIncomplete():
+                self._end(event.response)
+            case ev.ResponseFailed():
+                self._fail(event.response)
+            case ev.ErrorEvent():
+                self._error = event
+            case ev.OfResponse():
+                self._begin(event.response)
+            case Unknown() if event.type == CITATION and isinstance(event.get("output_index"), int):
+                self._of_item(event, event["output_index"])
+            case _:
+                self.losses.dropped(kind_of(event), "an event this wire does not have")
+
+    # -- the message
+
+    def _begin(self, response: Response) -> types.Message:
+        if self._message is None:
+            self._model = model_of(response, self._request)
+            self._context.model = messages_model(self._model)
+            usage = encode_usage(response, Losses())
+            self._message = types.Message(
+                id=response.id, model=self._model, content=[], stop_reason=None, stop_sequence=None, usage=usage
+            )
+            self._out.append(types.MessageStart(message=self._message))
+        return self._message
+
+    def _end(self, response: Response) -> None:
+        begun = self._begin(response)
+        while self._at < len(response.output):
+            self._done(response.output[self._at])
+            self._catch_up()
+        while self._later:
+            self._at = min(self._later)
+            self._catch_up()
+        self._stop()
+        for block in self._writer.close():
+            self._send(block)
+        body = encode_end(response, self._model, [], self._writer.refusals, self.losses)
+        for name, told, known in (("id", begun.id, body.id), ("model", self._model, model_of(response, self._request))):
+            if told != known:
+                self.losses.changed(name, "not known when the answer began")
+        self._out += [_message_delta(begun, body), types.MessageStop()]
+        self._over = True
+
+    def _fail(self, response: Response) -> None:
+        if self._error is not None and not response.id:
+            told = self._error.details
+            response.error = ResponseError(code=told.code, type=told.type, message=told.message)
+        own_fields(response.leftovers, "", self.losses)
+        if response.usage:
+            self.losses.dropped("usage", "a failed answer is an error on this wire and nothing else")
+        self._out.append(encode_failure(response))
+        self._over = True
+
+    # -- items, one after another
+
+    @property
+    def _path(self) -> str:
+        return f"output[{self._at}]"
+
+    def _of_item(self, event: Any, index: int) -> None:
+        self._begin(Response(id="", status="in_progress", output=[]))
+        if index == self._at:
+            self._play(event)
+            self._catch_up()
+        elif index > self._at:
+            self._later.setdefault(index, []).append(event)
+            if isinstance(event, ev.OutputItemDone) and isinstance(event.item, Reasoning):
+                self._overtake(event.item, index)
+
+    def _catch_up(self) -> None:
+        while self._at in self._later:
+            for event in self._later.pop(self._at):
+                self._play(event)
+
+    def _overtake(self, item: Reasoning, index: int) -> None:
+        """A run whose blocks are there needs no end of the items that show it, which may take as long as the answer."""
+        payload = opened(item, self._context.dialect.issuer)
+        waiting = [self._item, *(self._later[k][0].item for k in range(self._at + 1, index) if k in self._later)]
+        if not isinstance(payload, Sealed) or len(waiting) < index - self._at:
+            return
+        if all(isinstance(shown, VISIBLE) for shown in waiting):
+            for k in range(self._at, index + 1):
+                self._later.pop(k, None)
+            self._writer.forget()
+            self._at = index
+            for block in returning_blocks(payload.blocks) or ():
+                self._send(block)
+            self._next()
+
+    def _play(self, event: Any) -> None:
+        match event:
+            case ev.OutputItemAdded(item=item):
+                self._announce(item)
+            case ev.ContentPartAdded(part=part):
+                self._open_part(part, event.content_index)
+            case ev.OutputTextDelta(delta=delta):
+                if self._part != event.content_index:
+                    self._open_part(OutputText(text=""), event.content_index)
+                self._text(delta)
+            case ev.ContentPartDone(part=part):
+                self._end_part(part, event.content_index)
+            case Unknown():
+                self._cite(event)
+            case ev.ReasoningSummaryTextDelta(delta=delta):
+                self._think(delta, "summary", event.summary_index)
+            case ev.ReasoningTextDelta(delta=delta):
+                self._think(delta, "content", event.content_index)
+            case ev.FunctionCallArgumentsDelta(delta=delta):
+                self._arguments(delta)
+            case ev.CustomToolCallInputDelta(delta=delta):
+                self._input(delta)
+            case ev.OutputItemDone(item=item):
+                self._done(item)
+            case _:
+                pass  # the end of the item says the same
+
+    def _announce(self, item: AnyItem | None) -> None:
+        self._item = item
+        if item is None or isinstance(item, Reasoning):
+            return  # which may belong to what stands before it
+        self._stop()
+        self._texts = []
+        if isinstance(item, VISIBLE):
+            return
+        for block in self._writer.settle():
+            self._send(block)
+        if isinstance(item, Call):
+            self._call(item)
+
+    def _done(self, item: AnyItem | None) -> None:
+        match item:
+            case None:
+                pass
+            case Message():
+                self._end_message(item)
+            case FunctionCall() | CustomToolCall():
+                self._end_call(item)
+            case Reasoning():
+                self._end_reasoning(item)
+            case _:
+                self._send_all(item)
+        self._next()
+
+    def _next(self) -> None:
+        self._at += 1
+        self._item = None
+        self._part = -1
+        self._shown = ""
+
+    # -- blocks
+
+    def _start(self, block: types.AnyBlock) -> None:
+        self._stop()
+        self._index += 1
+        self._sent = 0
+        self._block = block
+        self._out.append(types.ContentBlockStart(index=self._index, content_block=copy(block)))
+
+    def _delta(self, delta: types.AnyDelta) -> None:
+        self._out.append(types.ContentBlockDelta(index=self._index, delta=delta))
+
+    def _stop(self) -> None:
+        if self._block is not None:
+            self._block = None
+            self._out.append(types.ContentBlockStop(index=self._index))
+
+    def _send(self, block: types.AnyBlock) -> None:
+        """A block that is known completely."""
+        match block:
+            case types.Thinking():
+                self._start(replace(block, thinking="", signature=""))
+                if block.thinking:
+                    self._delta(types.ThinkingDelta(thinking=block.thinking))
+                self._delta(types.SignatureDelta(signature=block.signature))
+            case types.ToolUse() | types.ServerToolUse() | types.McpToolUse():
+                self._start(replace(block, input=NOTHING))
+                if block.input != NOTHING:
+                    self._delta(types.InputJsonDelta(partial_json=bytes(block.input).decode()))
+            case types.Compaction():
+                content = block.content if block.content is UNSET else None
+                self._start(replace(block, content=content, encrypted_content=UNSET))
+                self._delta(types.CompactionDelta(content=block.content, encrypted_content=block.encrypted_content))
+            case types.Fallback():
+                self._model = block.to.model
+                self._start(block)
+            case _:
+                self._start(block)
+        self._stop()
+
+    def _send_all(self, item: AnyItem) -> None:
+        for block in self._writer.write(item, self._path):
+            self._send(block)
+
+    def _scratch(self) -> Context:
+        """For what is encoded before it is complete: its losses are reported when it is."""
+        return Context(Losses(), self._context.dialect, self._context.model, replay=False)
+
+    # -- messages
+
+    def _open_part(self, part: ContentPart | None, index: int) -> None:
+        if self._item is None:
+            self._announce(Message(role="assistant", content=[]))
+        if part is None or not isinstance(getattr(part, "text", None), str):
+            return
+        block = block_of(part, self._path, self._scratch())
+        if isinstance(block, types.Text):
+            block.text = ""
+            self._texts.append(block)
+            self._start(block)
+            self._part = index
+
+    def _text(self, text: str) -> None:
+        if text and self._part >= 0:
+            self._sent += len(text)
+            self._delta(types.TextDelta(text=text))
+
+    def _end_part(self, part: ContentPart | None, index: int) -> None:
+        text = getattr(part, "text", None)
+        if isinstance(text, str):
+            if self._part != index:
+                self._open_part(part, index)
+            self._text(text[self._sent :])
+
+    def _cite(self, event: Unknown) -> None:
+        try:
+            citation = _citation.decode(encode(event.get("citation")))
+        except DecodeError:
+            return
+        if self._texts and self._block is self._texts[-1]:
+            self._send_citation(self._texts[-1], citation)
+
+    def _send_citation(self, text: types.Text, citation: types.AnyCitation) -> None:
+        text.citations = [*(text.citations or ()), citation]
+        self._delta(types.CitationsDelta(citation=citation))
+
+    def _end_message(self, item: Message) -> None:
+        parts = [OutputText(text=item.content)] if isinstance(item.content, str) else item.content
+        if self._item is None:
+            self._announce(item)
+        for index in range(max(self._part, 0), len(parts)):
+            self._end_part(parts[index], index)
+        self._meant = [block for block in self._writer.write(item, self._path) if isinstance(block, types.Text)]
+        for sent, meant in zip(self._texts, self._meant, strict=False):
+            self._compare(replace(sent, citations=UNSET), replace(meant, text="", citations=UNSET))
+
+    def _compare(self, sent: types.AnyBlock, meant: types.AnyBlock) -> None:
+        if sent != meant:
+            self.losses.changed(self._path, "what became known of it after it had begun")
+
+    # -- reasoning, and what it carries
+
+    def _think(self, text: str, shape: str, part: int) -> None:
+        if text and not isinstance(self._block, types.Thinking):
+            for block in self._writer.settle():
+                self._send(block)
+            self._start(types.Thinking(thinking="", signature=""))
+            self._shown, self._thought = shape, part
+        if text and shape == self._shown:
+            text = text if part == self._thought else GAP + text
+            self._thought = part
+            self._sent += len(text)
+            self._delta(types.ThinkingDelta(thinking=text))
+
+    def _end_reasoning(self, item: Reasoning) -> None:
+        if isinstance(self._block, types.Thinking):
+            self._sign(item, self._block)
+        elif isinstance(opened(item, self._context.dialect.issuer), Cited):
+            self._writer.write(item, self._path)
+            self._cite_late()
+        else:
+            self._send_all(item)
+
+    def _sign(self, item: Reasoning, sent: types.Thinking) -> None:
+        """End a thought with its vendor's signature; one of another vendor, or that does not hold, goes as a guest."""
+        text = GAP.join(part.text for part in getattr(item, self._shown) or ())
+        blocks = self._writer.write(item, self._path)
+        told = (block for block in blocks if isinstance(block, types.Thinking) and block.thinking == text)
+        block = next(told, None) or guest_thought(item, self._shown)
+        if text[self._sent :]:
+            self._delta(types.ThinkingDelta(thinking=text[self._sent :]))
+        self._delta(types.SignatureDelta(signature=block.signature))
+        self._compare(sent, replace(block, thinking="", signature=""))
+        self._stop()
+
+    def _cite_late(self) -> None:
+        """Citations that did not come with their texts reach the last one, which is still open."""
+        for sent, meant in zip(self._texts, self._meant, strict=False):
+            for citation in (meant.citations or [])[len(sent.citations or ()) :]:
+                if sent is self._block:
+                    self._send_citation(sent, citation)
+                else:
+                    self.losses.dropped(self._path, "a citation that came when its text was over")
+
+    # -- calls
+
+    def _call(self, item: Call) -> None:
+        empty = replace(item, arguments="{}") if isinstance(item, FunctionCall) else replace(item, input="")
+        block = encode_call(empty, wire_id(item.call_id), self._path, self._scratch())
+        block.input = NOTHING
+        self._start(block)
+        self._head, self._as_it_comes = "", None
+
+    def _arguments(self, text: str) -> None:
+        # What does not begin as an object is no input on this wire, and is mended when it is known whole.
+        if self._as_it_comes is None:
+            text = self._head = self._head + text
+            if text.lstrip():
+                self._as_it_comes = text.lstrip()[0] == "{"
+        if self._as_it_comes and text:
+            self._sent += len(text)
+            self._delta(types.InputJsonDelta(partial_json=text))
+
+    def _input(self, text: str) -> None:
+        head = "" if self._sent else '{"input":"'
+        self._sent += len(text)
+        self._delta(types.InputJsonDelta(partial_json=head + encode(text).decode()[1:-1]))
+
+    def _end_call(self, item: Call) -> None:
+        if not isinstance(self._block, types.ToolUse):
+            self._announce(item)
+        sent: Any = self._block
+        meant: Call = item
+        if isinstance(item, FunctionCall):
+            self._arguments(item.arguments[self._sent :] if self._as_it_comes is not None else item.arguments)
+            meant = replace(item, arguments="{}") if self._as_it_comes else item
+        else:
+            if item.input[self._sent :] or not self._sent:
+                self._input(item.input[self._sent :])
+            self._delta(types.InputJsonDelta(partial_json='"}'))
+        block: Any = self._writer.write(meant, self._path)[-1]
+        if isinstance(item, FunctionCall) and block.input != NOTHING:
+            self._delta(types.InputJsonDelta(partial_json=bytes(block.input).decode()))
+        self._compare(sent, replace(block, input=NOTHING))
+        self._stop()
+
+
+def _message_delta(begun: types.Message, body: types.Message) -> types.MessageDelta:
+    """What became known of an answer after it had begun."""
+    ending = types.Ending(
+        stop_reason=body.stop_reason,
+        stop_sequence=body.stop_sequence,
+        stop_details=body.stop_details,
+        container=body.container,
+    )
+    more = extras(body) | ({} if body.diagnostics is UNSET else {"diagnostics": plain(body.diagnostics)})
+    if body.role != begun.role:
+        more["role"] = body.role
+    usage, news = types.DeltaUsage(output_tokens=body.usage.output_tokens), base(body.usage)
+    for name in types.Usage.__struct_fields__:
+        if name == "input_tokens" or getattr(news, name) != getattr(begun.usage, name):
+            setattr(usage, name, getattr(news, name))
+    return types.MessageDelta(
+        delta=with_extras(ending, more),
+        usage=with_extras(usage, extras(body.usage)),
+        context_management=body.context_management,
+        input_transformations=body.input_transformations,
+    )

@@ -1,0 +1,164 @@
+"""What a message holds: one text and any number of images, where Responses has parts in an order.
+
+Images are bare base64: what kind each is, the server sees in its bytes, and so do we on the way back. It fetches nothing, so an
+image by URL is refused. Sound travels among the images. Before changing this file, know that a text is one string here:
+parts are joined by line breaks, and their borders and places are reported. Follows Ollama's API reference and its page on
+vision (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+import binascii
+from typing import TYPE_CHECKING, Any
+
+from ...responses.leftovers import report_foreign
+from ...responses.media import data_url, parse_data_url
+from ...responses.parts import (
+    AudioData,
+    ContentPart,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputText,
+    OutputText,
+    PlainText,
+    ReasoningText,
+    RefusalPart,
+    SummaryText,
+)
+from ...unknown import Unknown, extras, given
+from .left import known
+from .types import WIRE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...losses import Losses
+
+HEADS = (
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF8", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (8, b"WAVE", "wav"),
+    (0, b"ID3", "mp3"),
+    (0, b"\xff\xfb", "mp3"),
+)
+"""What the bytes of a medium have at which place; a kind without a slash is sound."""
+
+ANY_KIND = "application/octet-stream"
+READABLE = ("text/", "application/json")
+"""Kinds of files whose text can stand in the message."""
+
+INLINE = "which this server does not fetch; inline it, for example with fetch_image(url)"
+
+
+def kind_of(data: str) -> str:
+    """The media type of base64 data by its first bytes, or the format where it is sound."""
+    try:
+        head = binascii.a2b_base64(data[:16])
+    except (binascii.Error, ValueError):
+        return ANY_KIND
+    return next((kind for place, mark, kind in HEADS if head.startswith(mark, place)), ANY_KIND)
+
+
+# --- Responses -> Ollama --------------------------------------------------------------------------------------------
+
+
+def encode_content(
+    content: str | Sequence[ContentPart], path: str, lost: Losses, *, between: str = "\n"
+) -> tuple[str, list[str]]:
+    """The text and the images of a content; `between` joins its texts."""
+    if isinstance(content, str):
+        return content, []
+    texts: list[str] = []
+    images: list[str] = []
+    for j, part in enumerate(content):
+        place = f"{path}[{j}]"
+        text, image = _encode_part(part, place, lost)
+        if text is not None:
+            if images:
+                lost.changed(place, "a text after an image, whose place among the texts this wire does not tell")
+            texts.append(text)
+        elif image is not None:
+            images.append(image)
+    if len(texts) > 1:
+        lost.changed(path, "several texts, joined to one")
+    return between.join(texts), images
+
+
+def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | None]:
+    """The part as text or as an image; neither where it stays behind."""
+    if isinstance(part, Unknown):
+        lost.dropped(path, f"a part of type {part.type!r}")
+        return None, None
+    if part.leftovers:
+        report_foreign(part.leftovers, WIRE, path, lost)
+    if extras(part):
+        part = known(part, path, lost)
+    for name in ("prompt_cache_breakpoint", "detail"):
+        if given(getattr(part, name, None)):
+            lost.dropped(f"{path}.{name}", "an option of a part that this wire has no field for")
+    match part:
+        case InputText(text=text) | OutputText(text=text) | PlainText(text=text):
+            return text, None
+        case InputImage():
+            return None, _encode_image(part, path, lost)
+        case InputAudio(input_audio=sound):
+            if kind_of(sound.data) != sound.format:
+                lost.changed(path, f"sound of the format {sound.format!r}, which the server has to tell from its bytes")
+            return None, sound.data
+        case InputFile():
+            return _encode_file(part, path, lost), None
+        case SummaryText(text=text) | ReasoningText(text=text) | RefusalPart(refusal=text):
+            lost.changed(path, f"{part.__struct_config__.tag}, sent as plain text")
+            return text, None
+        case _:
+            lost.refused(path, f"{part.__struct_config__.tag}, which this wire has no place for")
+            return None, None
+
+
+def _encode_image(part: InputImage, path: str, lost: Losses) -> str | None:
+    if not given(part.image_url):
+        lost.refused(path, "an image by file id, which this server does not keep; inline it")
+        return None
+    media = parse_data_url(part.image_url)
+    if media is None:
+        lost.refused(path, f"an image by URL, {INLINE}")
+        return None
+    if kind_of(media.data) != media.type:
+        lost.changed(path, f"an image called {media.type!r}, whose kind the server has to tell from its bytes")
+    return media.data
+
+
+def _encode_file(part: InputFile, path: str, lost: Losses) -> str | None:
+    """The text of a file that is text, under its name; any other is refused."""
+    media = parse_data_url(part.file_data) if given(part.file_data) else None
+    if media is not None and media.type.startswith(READABLE):
+        try:
+            text = binascii.a2b_base64(media.data).decode()
+        except (binascii.Error, ValueError):
+            text = None
+        if text is not None:
+            lost.emulated(path, "a file of text, sent as part of the message")
+            return f"{part.filename}:\n{text}" if given(part.filename) else text
+    lost.refused(path, "a file, which this wire has no place for unless it is text and comes as data")
+    return None
+
+
+# --- Ollama -> Responses --------------------------------------------------------------------------------------------
+
+
+def decode_content(text: str, images: list[str] | None) -> str | list[ContentPart]:
+    """The parts for a text and images; a text alone stays a string."""
+    if not images:
+        return text
+    parts: list[ContentPart] = [InputText(text=text)] if text else []
+    return [*parts, *map(_decode_image, images)]
+
+
+def _decode_image(data: str) -> InputImage | InputAudio:
+    kind = kind_of(data)
+    if "/" in kind:
+        return InputImage(image_url=data_url(kind, data))
+    return InputAudio(input_audio=AudioData(data=data, format=kind))

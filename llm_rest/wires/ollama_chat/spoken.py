@@ -1,0 +1,181 @@
+"""What the assistant thought, said and called: one message of this wire, several items of Responses, both ways.
+
+The same message stands in a request (as history) and in an answer. Thoughts are plain text, which nothing signs: a mark in
+`encrypted_content` tells whose they are, so that no model is given another's as its own. Before changing this file, know that
+a message holds thoughts, one text and calls in this order: items in another order are joined, and the lost order is
+reported. Follows Ollama's pages on thinking and tool calling (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, Struct, UnsetType
+
+from ...responses.carriers import seal
+from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
+from ...responses.leftovers import own, report_foreign
+from ...responses.parts import OutputText, ReasoningText
+from ...unknown import Unknown, extras, given
+from . import types
+from .calls import CALL, decode_call, encode_call
+from .content import encode_content
+from .left import known, notes, rest, sent, spell
+from .types import WIRE, Json
+
+if TYPE_CHECKING:
+    from ...losses import Losses
+
+
+class Thought(Struct, tag="thought"):
+    """Says nothing but whose thought it is: the issuer's that sealed it."""
+
+
+@lru_cache(maxsize=64)
+def mark(issuer: str) -> str:
+    """What `encrypted_content` holds of the thoughts of `issuer`."""
+    return seal(WIRE, issuer, Thought())
+
+
+def thought(text: str, issuer: str) -> Reasoning:
+    """A reasoning item with the words of a model of `issuer`."""
+    return Reasoning(summary=[], content=[ReasoningText(text=text)], encrypted_content=mark(issuer))
+
+
+def text_of(item: Reasoning) -> str:
+    """What can be read in a reasoning item: the words themselves, else their summary."""
+    return "\n\n".join(part.text for part in item.content or item.summary or ())
+
+
+# --- Responses -> Ollama --------------------------------------------------------------------------------------------
+
+
+class Turn:
+    """One message of the assistant, put together from items; `finish` gives it."""
+
+    __slots__ = ("_left", "_lost", "_texts", "calls", "said", "thoughts")
+
+    def __init__(self, lost: Losses, left: Json | None = None) -> None:
+        self.said = types.Message(role="assistant", content="")
+        self.calls: list[tuple[FunctionCall | CustomToolCall, str]] = []  # each with its path
+        self.thoughts: list[str] = []  # the paths of the thoughts
+        self._texts: list[str] = []  # the paths of the texts
+        self._left = left or {}
+        self._lost = lost
+
+    @property
+    def has_text(self) -> bool:
+        """Whether something was said."""
+        return bool(self._texts)
+
+    def _joined(self, before: str | None | UnsetType, text: str, path: str, paths: list[str]) -> str:
+        """`text` after what stands there already. What is joined to one is no longer told apart."""
+        paths.append(path)
+        if not before:
+            return text
+        for each in paths if len(paths) == 2 else paths[-1:]:
+            self._lost.changed(each, "joined with its neighbour to one text, with a blank line between them")
+        return f"{before}\n\n{text}"
+
+    def keep(self, item: AnyItem, path: str) -> None:
+        """Take what the document said about the whole message."""
+        if isinstance(item, FunctionCall | CustomToolCall | Message | Reasoning) and item.leftovers:
+            report_foreign(item.leftovers, WIRE, path, self._lost)
+            left = own(item.leftovers, WIRE)
+            self._left = {**self._left, **{name: value for name, value in left.items() if name != CALL}}
+
+    def think(self, text: str, path: str) -> None:
+        """Add a thought."""
+        if self.has_text or self.calls:
+            self._lost.changed(path, "a thought after a text or call, put before them")
+        self.said.thinking = self._joined(self.said.thinking, text, path, self.thoughts)
+
+    def say(self, item: Message, path: str) -> None:
+        """Add the text of a message; one that says nothing adds nothing."""
+        lost = self._lost
+        for j, part in enumerate(item.content if isinstance(item.content, list) else ()):
+            if isinstance(part, OutputText) and part.annotations:
+                lost.dropped(f"{path}.content[{j}].annotations", "the sources of a text")
+        text, images = encode_content(item.content, f"{path}.content", lost, between="")
+        if images:
+            lost.refused(f"{path}.content", "something other than text in a message of the assistant")
+        if given(item.phase):
+            lost.dropped(f"{path}.phase", f"that the text is {item.phase}")
+        if not text:
+            return
+        if self.calls:
+            lost.changed(path, "a text after a call, put before it")
+        self.said.content = self._joined(self.said.content, text, path, self._texts)
+
+    def call(self, item: FunctionCall | CustomToolCall, path: str) -> None:
+        """Add a call."""
+        self.calls.append((item, path))
+        self.said.tool_calls = [*(self.said.tool_calls or ()), encode_call(item, path, self._lost)]
+
+    def finish(self) -> types.Message:
+        """The message."""
+        if not self._left:
+            return self.said
+        content, thinking, calls = self.said.content, self.said.thinking, self.said.tool_calls
+        said = spell(self.said, self._left)
+        # What was noted about a place that was empty holds for as long as it is.
+        said.content, said.thinking = content or said.content, thinking or said.thinking
+        said.tool_calls = calls or said.tool_calls
+        return said
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether the message comes from a document of this wire that said more of it than its items do."""
+        return bool(self._left)
+
+
+def known_item(item: AnyItem, path: str, lost: Losses) -> AnyItem:
+    """The item without the fields that its struct does not declare, which are reported."""
+    return item if isinstance(item, Unknown) or not extras(item) else known(item, path, lost)
+
+
+# --- Ollama -> Responses --------------------------------------------------------------------------------------------
+
+
+def is_blank(text: str, calls: object) -> bool:
+    """Whether a text is nothing but the space that some models put before their calls."""
+    return bool(calls) and text.isspace()
+
+
+def decode_spoken(
+    said: types.Message, issuer: str, origin: str, taken: set[str], path: str, lost: Losses
+) -> tuple[list[AnyItem], Json, Json]:
+    """The items of a message, and what it said beyond them: fields, and how those the items tell were written.
+
+    `origin` names the message and `taken` the ids of calls there were before it.
+    """
+    items: list[AnyItem] = []
+    if said.thinking:
+        items.append(thought(said.thinking, issuer))
+    if said.content and not is_blank(said.content, said.tool_calls):
+        items.append(Message(role="assistant", content=said.content))
+    for position, call in enumerate(said.tool_calls or ()):
+        items.append(decode_call(call, origin, position, taken, f"{path}.tool_calls[{position}]", lost))
+    return items, *beyond(said)
+
+
+def beyond(said: types.Message) -> tuple[Json, Json]:
+    """What a message of the assistant says beyond its items: fields, and how those the items tell were written."""
+    spelling: Json = {}
+    if not given(said.content) or is_blank(said.content, said.tool_calls):
+        spelling["content"] = sent(said.content)
+    if said.thinking is not UNSET and not said.thinking:
+        spelling["thinking"] = said.thinking
+    if said.tool_calls is not UNSET and not said.tool_calls:
+        spelling["tool_calls"] = said.tool_calls
+    if said.role != "assistant":
+        spelling["role"] = said.role
+    if type(said) is types.Message and said.images is said.tool_name is said.tool_call_id is UNSET:
+        return {}, spelling
+    return rest(said, "role", "content", "thinking", "tool_calls"), spelling
+
+
+def marked(item: AnyItem, name: str) -> bool:
+    """Whether an item notes this about the document it came from."""
+    return isinstance(item, Item) and bool(item.leftovers) and name in notes(own(item.leftovers, WIRE))

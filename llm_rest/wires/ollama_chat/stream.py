@@ -1,0 +1,329 @@
+"""Streams of this wire: lines of the server as Responses events, and back.
+
+A line holds a piece of thought, a piece of text, whole calls, or several of these; the last one says why it ended and may hold
+calls too. Before changing this file, know that a space before a call is no message, so that space waits for what follows; and
+that everything about the end is `settle` and `encode_response`, which whole answers use. Follows Ollama's page on streaming
+(read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ...losses import Losses
+from ...responses import events as ev
+from ...responses.emit import Emitter
+from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
+from ...responses.parts import OutputText, ReasoningText
+from ...responses.response import Response, ResponseError
+from ...unknown import extras, given
+from . import types
+from .calls import decode_call, encode_call, names_sent
+from .ending import origin_of, stamp_of
+from .errors import stream_error
+from .left import absent, notes, put_back, rest
+from .request import OLLAMA
+from .response import begun, encode_response, left_of, placed, settle, spoken_text
+from .spoken import beyond, thought
+from .types import Json
+
+if TYPE_CHECKING:
+    from ...dialects import OllamaDialect
+    from ...responses.emit import OpenItem
+    from ...responses.parts import ContentPart, Logprob
+    from ...responses.request import Request
+
+
+def decode_stream(*, request: Request | None = None, dialect: OllamaDialect = OLLAMA, now: float = 0) -> StreamDecoder:
+    """A machine from the server's lines to Responses events. `request` undoes what encoding emulated, and is echoed."""
+    return StreamDecoder(request, dialect, now)
+
+
+def encode_stream(*, request: Request | None = None, dialect: OllamaDialect = OLLAMA) -> StreamEncoder:
+    """A machine from Responses events to lines of this wire. `request` names the model where the response does not."""
+    return StreamEncoder(request, dialect)
+
+
+class StreamDecoder:
+    """`feed` takes a line and gives the events it makes; after the terminal one there are none."""
+
+    def __init__(self, request: Request | None, dialect: OllamaDialect, now: float) -> None:
+        self.losses = Losses()
+        self._request = request
+        self._dialect = dialect
+        self._now = now
+        self._to = Emitter()
+        self._meant = names_sent(request)
+        self._over = False
+        self._response = Response(id="", status="in_progress", output=[])
+        self._origin = ""
+        # What is open: its kind, its events, and the pieces so far.
+        self._kind: type[Message | Reasoning] | None = None
+        self._item: OpenItem | None = None
+        self._pieces: list[str] = []
+        self._space = ""  # that has not been followed by a text
+        self._taken: set[str] = set()  # ids of calls
+        self._calls = 0
+        self._thinks = False
+        self._logprobs: list[Logprob] = []
+        self._left: Json = {}  # of the pieces of the message
+        self._unknown: Json = {}  # fields of lines
+
+    def feed(self, line: types.Chunk) -> list[ev.AnyEvent]:
+        """The events that this line makes."""
+        if self._over:
+            return []
+        if line.error:
+            self._fail(line)
+            return self._to.take()
+        if not self._origin:
+            self._begin(line)
+        if line.logprobs:
+            self._logprobs += line.logprobs
+        said = line.message
+        if said:
+            if said.thinking:
+                self._thinks = True
+                self._grow(Reasoning, said.thinking)
+            if said.content:
+                self._say(said.content, line.logprobs or None)
+            if said.tool_calls:
+                self._call(said.tool_calls)
+            if type(said) is not types.Message or said.images is not UNSET:
+                self._left |= beyond(said)[0]
+        if type(line) is not types.Chunk:
+            self._unknown |= extras(line)
+        if line.done:
+            self._end(line)
+        return self._to.take()
+
+    def close(self) -> list[ev.AnyEvent]:
+        """Nothing: an answer that did not tell its end was cut."""
+        return []
+
+    def _begin(self, line: types.Chunk) -> None:
+        self._origin = origin_of(line)
+        self._response = begun(line, self._origin, self._request, self._now)
+        self._to.start(self._response)
+
+    def _end(self, line: types.Chunk) -> None:
+        spelling: Json = {}
+        if self._space and not self._calls:
+            self._grow(Message, self._space)
+        elif self._space and any(isinstance(item, Message) for item in self._response.output):
+            self.losses.dropped("message.content", "space after a call")
+        elif self._space:
+            spelling["content"] = self._space
+        self._close()
+        self._over = True
+        line = put_back(line, self._unknown) if self._unknown.keys() - extras(line).keys() else line
+        settle(self._response, line, (self._left, spelling), self._logprobs, self._request, self.losses)
+        self._to.finish(self._response)
+
+    def _fail(self, line: types.Chunk) -> None:
+        """End with the server's error. What was open is cut, what was done stays."""
+        self._over = True
+        told = stream_error(line.error)
+        if not self._origin:
+            self._response = begun(line, origin_of(line), self._request, self._now)
+        if self._kind is not None:
+            item, _ = self._made()
+            self._response.output.append(replace(item, status="incomplete"))
+        self._response.status = "failed"
+        self._response.error = ResponseError(code=told.code, message=told.message)
+        self._to.error(told)
+        self._to.finish(self._response)
+
+    # -- items
+
+    def _place(self, item: AnyItem) -> AnyItem:
+        return placed(item, self._origin, len(self._response.output), self._meant, self.losses)
+
+    def _say(self, text: str, logprobs: list[Logprob] | None) -> None:
+        if self._kind is not Message:
+            text = self._space + text
+            self._space = text if text.isspace() else ""
+            if self._space:
+                return
+        self._grow(Message, text, None if self._thinks else logprobs)
+
+    def _grow(self, kind: type[Message | Reasoning], text: str, logprobs: list[Logprob] | None = None) -> None:
+        """One more piece of a text or thought, which begins with it where it is not open."""
+        if self._kind is not kind:
+            self._close()
+            self._open(kind)
+        assert self._item is not None
+        self._pieces.append(text)
+        if kind is Message:
+            self._item.text(text, logprobs)
+        else:
+            self._item.reasoning(text)
+
+    def _open(self, kind: type[Message | Reasoning]) -> None:
+        self._kind = kind
+        empty: Message | Reasoning
+        part: ContentPart
+        if kind is Message:
+            empty, part = Message(role="assistant", content=[]), OutputText(text="", annotations=[])
+        else:
+            empty, part = Reasoning(summary=[], content=[]), ReasoningText(text="")
+        self._place(empty)
+        empty.status = "in_progress"
+        self._item = self._to.add(empty)
+        self._item.part(part)
+
+    def _made(self) -> tuple[Message | Reasoning, ContentPart]:
+        """What is open, as the whole answer would have it, and its part."""
+        text = "".join(self._pieces)
+        item: Message | Reasoning
+        part: ContentPart
+        if self._kind is Message:
+            part = spoken_text(text, [] if self._thinks else self._logprobs)
+            item = Message(role="assistant", content=[part])
+        else:
+            item, part = thought(text, self._dialect.issuer), ReasoningText(text=text)
+        self._place(item)
+        return item, part
+
+    def _close(self) -> None:
+        if self._item is None:
+            return
+        item, part = self._made()
+        self._item.end_part(part)
+        self._item.done(item)
+        self._response.output.append(item)
+        self._kind, self._item, self._pieces = None, None, []
+
+    def _call(self, calls: list[types.ToolCall]) -> None:
+        self._close()
+        for call in calls:
+            path = f"message.tool_calls[{self._calls}]"
+            item = self._place(decode_call(call, self._origin, self._calls, self._taken, path, self.losses))
+            self._calls += 1
+            self._to.whole(item)
+            self._response.output.append(item)
+
+
+# --- Responses -> Ollama --------------------------------------------------------------------------------------------
+
+
+class StreamEncoder:
+    """`feed` takes an event and gives the lines it makes. Items are told one after another, in their order."""
+
+    def __init__(self, request: Request | None, dialect: OllamaDialect) -> None:
+        self.losses = Losses()
+        self._dialect = dialect
+        self._model = request.model if request is not None else UNSET
+        self._stamp = stamp_of(UNSET, "")
+        self._over = False
+        self._at = 0  # the item that is told now
+        self._later: dict[int, list[ev.AnyEvent]] = {}  # events of items after it
+        self._text: list[str] = []
+        self._thought: list[str] = []
+        self._calls = 0
+        self._place: tuple[int, ...] = ()  # of the last piece
+
+    def feed(self, event: ev.AnyEvent) -> list[types.Chunk]:
+        """The lines that this event makes."""
+        if self._over:
+            return []
+        match event:
+            case ev.ResponseCompleted() | ev.ResponseIncomplete() | ev.ResponseFailed():
+                return self._end(event.response)
+            case ev.OfResponse():
+                self._begin(event.response)
+                return []
+            case ev.ErrorEvent():
+                return self._fail(event.details.message)
+            case ev.OfItem() | ev.OutputItemAdded() | ev.OutputItemDone():
+                return self._in_turn(event, event.output_index)
+            case _:
+                return []
+
+    def close(self) -> list[types.Chunk]:
+        """The end of a stream that broke off."""
+        return [] if self._over else self._fail("the answer broke off")
+
+    def _begin(self, response: Response) -> None:
+        self._model = response.model or self._model
+        self._stamp = stamp_of(response.created_at, response.id)
+        spelling = notes(left_of(response))
+        if "created_at" in spelling:
+            self._stamp = absent(spelling["created_at"])
+
+    def _end(self, response: Response) -> list[types.Chunk]:
+        if response.status == "failed":
+            return self._fail(response.error.message if given(response.error) else None)
+        self._over = True
+        self._begin(response)
+        answer, lost = encode_response(response, dialect=self._dialect)
+        self.losses += lost
+        said = answer.message
+        # Whatever the events did not tell, the whole answer does.
+        said.content = _untold(said.content or "", self._text)
+        said.thinking = _untold(said.thinking or "", self._thought) or UNSET
+        said.tool_calls = (said.tool_calls or [])[self._calls :] or UNSET
+        answer.model = answer.model or self._model
+        return [put_back(types.Chunk(message=said), rest(answer, "message"))]
+
+    def _fail(self, message: Any) -> list[types.Chunk]:
+        self._over = True
+        return [types.Chunk(error=message or "the answer failed")]
+
+    # -- items
+
+    def _in_turn(self, event: ev.AnyEvent, index: int) -> list[types.Chunk]:
+        if index > self._at:
+            self._later.setdefault(index, []).append(event)
+            return []
+        lines = self._told(event)
+        while isinstance(event, ev.OutputItemDone) and event.output_index == self._at:
+            self._at += 1
+            for event in self._later.pop(self._at, ()):
+                lines += self._told(event)
+        return lines
+
+    def _told(self, event: ev.AnyEvent) -> list[types.Chunk]:
+        match event:
+            case ev.OutputTextDelta() | ev.RefusalDelta():
+                return self._said(event.delta, event.output_index)
+            case ev.ReasoningTextDelta() | ev.ReasoningDelta():
+                return self._thinks(event.delta, event.output_index, 0, event.content_index)
+            case ev.ReasoningSummaryTextDelta():
+                return self._thinks(event.delta, event.output_index, 1, event.summary_index)
+            case ev.OutputItemDone(item=FunctionCall() | CustomToolCall() as call):
+                self._calls += 1
+                # What this loses is told at the end, with everything else.
+                made = encode_call(call, "", Losses())
+                return [self._line(types.Message(role="assistant", content="", tool_calls=[made]))]
+            case _:
+                return []
+
+    def _said(self, delta: str, index: int) -> list[types.Chunk]:
+        if self._text and self._place[:1] != (index,):
+            delta = f"\n\n{delta}"
+        self._place = (index,)
+        self._text.append(delta)
+        return [self._line(types.Message(role="assistant", content=delta))]
+
+    def _thinks(self, delta: str, index: int, kind: int, part: int) -> list[types.Chunk]:
+        place = (index, kind, part)
+        if self._place[:1] == (index,) and self._place[1] != kind:
+            return []  # a summary beside the words, or the other way round: one of them is enough
+        if self._thought and self._place != place:
+            delta = f"\n\n{delta}"
+        self._place = place
+        self._thought.append(delta)
+        return [self._line(types.Message(role="assistant", content="", thinking=delta))]
+
+    def _line(self, said: types.Message) -> types.Chunk:
+        return types.Chunk(model=self._model, created_at=self._stamp, message=said, done=False)
+
+
+def _untold(whole: str, told: list[str]) -> str:
+    """The rest of a text of which this was told."""
+    before = "".join(told)
+    return whole[len(before) :] if whole.startswith(before) else ""

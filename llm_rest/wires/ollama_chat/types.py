@@ -1,0 +1,165 @@
+"""The documents of `POST /api/chat`, in the order of Ollama's reference.
+
+Servers are installed by their users and often old, and leave out what is zero: so hardly anything is required. Before changing
+this file, know that arguments of calls stay `Raw` (an object, in the spelling of the model), that every option of sampling
+stands below `options` and an unknown one is ignored by the server without a word, and that a line of a stream is an answer
+of which anything may be missing. Follows Ollama's API reference and the types of its Python client 0.6.3 (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Raw, UnsetType, field
+
+from ...responses.parts import Logprob
+from ...unknown import Decoder, Model, Opt
+
+WIRE = "ollama_chat"
+Json = dict[str, Any]
+Number = int | float
+
+
+# --- messages -------------------------------------------------------------------------------------------------------
+
+
+class CallFunction(Model):
+    """Which function, and with what. `arguments` is an object; text and null are read as well."""
+
+    name: str
+    arguments: Raw | UnsetType = UNSET
+    index: Opt[int] = UNSET
+
+
+class ToolCall(Model):
+    """A call. Older servers give no `id`; `type` is taken and never given."""
+
+    id: Opt[str] = UNSET
+    type: Opt[str] = UNSET
+    function: CallFunction
+
+
+class Message(Model):
+    """What somebody said. `content` is always text; `images` are base64 without a prefix, sound among them."""
+
+    role: Literal["system", "user", "assistant", "tool"] | str
+    content: Opt[str] = UNSET
+    thinking: Opt[str] = UNSET
+    images: Opt[list[str]] = UNSET
+    tool_calls: Opt[list[ToolCall]] = UNSET
+    tool_name: Opt[str] = UNSET
+    tool_call_id: Opt[str] = UNSET
+
+
+# --- the request ----------------------------------------------------------------------------------------------------
+
+
+class Function(Model):
+    name: str
+    description: Opt[str] = UNSET
+    parameters: Opt[Json] = UNSET
+
+
+class Tool(Model):
+    type: Opt[str] = UNSET
+    function: Function
+
+
+class Options(Model):
+    """How the model runs. What stands in `LOADING` loads it again where it differs from the call before."""
+
+    num_predict: Opt[Number] = UNSET
+    temperature: Opt[Number] = UNSET
+    top_p: Opt[Number] = UNSET
+    top_k: Opt[int] = UNSET
+    seed: Opt[int] = UNSET
+    stop: Opt[list[str]] = UNSET
+    presence_penalty: Opt[Number] = UNSET
+    frequency_penalty: Opt[Number] = UNSET
+    num_ctx: Opt[Number] = UNSET
+    min_p: Opt[Number] = UNSET
+    typical_p: Opt[Number] = UNSET
+    repeat_penalty: Opt[Number] = UNSET
+    repeat_last_n: Opt[Number] = UNSET
+    num_keep: Opt[Number] = UNSET
+    num_batch: Opt[Number] = UNSET
+    num_gpu: Opt[Number] = UNSET
+    main_gpu: Opt[Number] = UNSET
+    num_thread: Opt[Number] = UNSET
+    use_mmap: Opt[bool] = UNSET
+    draft_num_predict: Opt[Number] = UNSET
+    # Older servers know these; newer ones write a line into their log.
+    mirostat: Opt[Number] = UNSET
+    mirostat_tau: Opt[Number] = UNSET
+    mirostat_eta: Opt[Number] = UNSET
+    tfs_z: Opt[Number] = UNSET
+    penalize_newline: Opt[bool] = UNSET
+    numa: Opt[bool] = UNSET
+    low_vram: Opt[bool] = UNSET
+    vocab_only: Opt[bool] = UNSET
+    use_mlock: Opt[bool] = UNSET
+    f16_kv: Opt[bool] = UNSET
+    logits_all: Opt[bool] = UNSET
+    embedding_only: Opt[bool] = UNSET
+
+
+LOADING = ("num_ctx", "num_batch", "num_gpu", "main_gpu", "num_thread", "use_mmap", "draft_num_predict")
+"""Options of loading a model."""
+
+
+class Request(Model):
+    """The body of `POST /api/chat`. Without `stream` the server streams; `format` is "json" or a bare schema."""
+
+    model: Opt[str] = UNSET
+    messages: Opt[list[Message]] = UNSET
+    stream: Opt[bool] = UNSET
+    format: Opt[str | Json] = UNSET
+    tools: Opt[list[Tool]] = UNSET
+    think: Opt[bool | Literal["low", "medium", "high", "max"] | str] = UNSET
+    options: Opt[Options] = UNSET
+    keep_alive: Opt[int | float | str] = UNSET
+    truncate: Opt[bool] = UNSET
+    shift: Opt[bool] = UNSET
+    logprobs: Opt[bool] = UNSET
+    top_logprobs: Opt[int] = UNSET
+    debug_render_only: Opt[bool] = field(name="_debug_render_only", default=UNSET)
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+class Line(Model):
+    """What an answer and a line of a stream have in common. Durations are nanoseconds; zeros are left out."""
+
+    model: Opt[str] = UNSET
+    remote_model: Opt[str] = UNSET
+    remote_host: Opt[str] = UNSET
+    created_at: Opt[str] = UNSET
+    done: Opt[bool] = UNSET
+    done_reason: Opt[Literal["stop", "length", "load", "unload"] | str] = UNSET
+    total_duration: Opt[int] = UNSET
+    load_duration: Opt[int] = UNSET
+    prompt_eval_count: Opt[int] = UNSET
+    prompt_eval_duration: Opt[int] = UNSET
+    eval_count: Opt[int] = UNSET
+    eval_duration: Opt[int] = UNSET
+    logprobs: Opt[list[Logprob]] = UNSET
+    debug_info: Opt[Json] = field(name="_debug_info", default=UNSET)
+
+
+class Answer(Line):
+    """The whole answer."""
+
+    message: Message
+
+
+class Chunk(Line):
+    """One line of a streamed answer. The last one is `done`; one with an `error` is the last as well."""
+
+    message: Opt[Message] = UNSET
+    error: Opt[Any] = UNSET
+
+
+REQUEST: Decoder[Request] = Decoder(Request)
+RESPONSE: Decoder[Answer] = Decoder(Answer)
+EVENT: Decoder[Chunk] = Decoder(Chunk)

@@ -212,8 +212,12 @@ def _begins_with_thinking(messages: list[types.InputMessage]) -> bool:
 
 def _settle_prefill(last: types.InputMessage, context: Context) -> None:
     blocks = last.content if isinstance(last.content, list) else []
-    if any(isinstance(block, types.ServerToolUse | types.ServerToolResult | types.McpToolUse) for block in blocks):
-        return  # the vendor paused here and goes on
+    # The vendor paused here and goes on, or a call without its result was refused already.
+    if any(
+        isinstance(block, types.ServerToolUse | types.ServerToolResult | types.McpToolUse | types.ToolUse)
+        for block in blocks
+    ):
+        return
     if not context.model.prefill:
         context.lost.refused("input", "this model does not go on with an answer; the input must end with a user's turn")
         return

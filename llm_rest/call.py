@@ -8,9 +8,9 @@ holds a secret in the clear: keys are wrapped before they get here and unwrapped
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import urlencode
 
 import msgspec
@@ -21,20 +21,24 @@ from . import models
 from .answers import Sent, document_of, failure, redirect, refusal, told
 from .auth import Secret, checked_headers
 from .errors import Attempt, ConfigError, LLMError, Refusal, Truncated
-from .observers import Listener, RequestEnd, RequestStart, tell
 from .on_loss import Site, settle
 from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, surrogates_in, to_request
 from .reply import Reply, Told, reply
 from .responses.request import Request
 from .responses.tools import McpTool
-from .transport import HttpRequest, Timeouts, is_duration
+from .transport import HttpAnswer, HttpRequest, Timeouts, is_duration
+from .trials import Trial
 from .wires import Route
 
 if TYPE_CHECKING:
     from .losses import Loss
+    from .observers import Listener
     from .options import Input
     from .target import Target, Targets
     from .transport import Transport
+    from .transport.exchange import Incoming
+
+A = TypeVar("A", bound="HttpAnswer | Incoming")
 
 _encoder = msgspec.json.Encoder()
 
@@ -114,6 +118,7 @@ class Outgoing(Struct, frozen=True):
     route: Route
     body: bytes = b""
     secrets: dict[str, Secret] = {}
+    stream: bool = False
 
     def __repr__(self) -> str:
         return f"<{self.route.method} {self.route.path}, {len(self.body)} bytes>"
@@ -125,7 +130,8 @@ def encoded(
     """The request as a wire sends it, and what the wire could not carry. Raises `ConfigError` for what is no character."""
     try:
         body, lost = encode(request, dialect=dialect)
-        return Outgoing(route(request, dialect=dialect), _encoder.encode(body), _secrets_in(request)), lost
+        where = route(request, dialect=dialect)
+        return Outgoing(where, _encoder.encode(body), _secrets_in(request), request.stream is True), lost
     except UnicodeEncodeError:
         pass
     raise surrogates_in(request)
@@ -192,10 +198,12 @@ class Caller:
         merged = self._merged(options)
         return self.targets.find(merged.get("model")), settings_of(merged)
 
-    def prepare(self, input: Input | None, options: dict[str, Any]) -> tuple[Target, Settings, Request, list[Loss]]:
+    def prepare(
+        self, input: Input | None, options: dict[str, Any], *, stream: bool = False
+    ) -> tuple[Target, Settings, Request, list[Loss]]:
         """The first steps, which are pure: whom to ask, how, and what, once everything is checked."""
         hide(options)
-        checked_names(options)
+        checked_names(options, stream=stream)
         if isinstance(input, Request):
             # What the request says is said by the call: it comes before the defaults.
             said = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not UNSET}
@@ -204,7 +212,8 @@ class Caller:
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
         request = to_request(input, merged)
         target = self.targets.find(request.model or None)
-        request = replace(request, model=target.model, stream=UNSET, stream_options=UNSET)
+        more = request.stream_options if stream else UNSET
+        request = replace(request, model=target.model, stream=stream or UNSET, stream_options=more)
         if settings.invalid_options == "send":
             return target, settings, request, []
         problems = models.check(request, target.known)
@@ -216,7 +225,24 @@ class Caller:
         return target, settings, request, lost
 
     async def send(self, target: Target, settings: Settings, outgoing: Outgoing) -> Sent:
-        """The answer, if it is a good one; a token that was refused is replaced once. Raises an `LLMError` otherwise."""
+        """The answer, if it is a good one. Raises an `LLMError` otherwise."""
+        answer, trial = await self._asked(self.transport.send, target, settings, outgoing)
+        return Sent(answer, trial.secrets, trial.end(answer.status))
+
+    async def open(self, target: Target, settings: Settings, outgoing: Outgoing) -> tuple[Incoming, Trial]:
+        """The beginning of the answer, if it is a good one, and its request, which goes on. Raises an `LLMError` otherwise."""
+        answer, trial = await self._asked(self.transport.open, target, settings, outgoing)
+        assert not isinstance(answer, HttpAnswer)  # those come whole that are none
+        return answer, trial
+
+    async def _asked(
+        self,
+        exchange: Callable[[HttpRequest, Timeouts], Awaitable[A]],
+        target: Target,
+        settings: Settings,
+        outgoing: Outgoing,
+    ) -> tuple[A, Trial]:
+        """A good answer to a request, which has not ended yet; a token that was refused is replaced once."""
         route = outgoing.route
         url = url_of(target.endpoint.base_url, route)
         attempts: tuple[Attempt, ...] = ()
@@ -225,23 +251,20 @@ class Caller:
             if route.headers or settings.headers:
                 headers = with_headers({**headers, **route.headers}, settings.headers)
             secret = {**headers, **outgoing.secrets} if outgoing.secrets else headers
-            self._tell(target, RequestStart, method=route.method, url=url)
-            started, clock = time.time(), time.perf_counter()
+            trial = Trial(target, self.heard_by, method=route.method, url=url, secrets=secret, earlier=attempts)
             answer, error = None, None
             try:
-                answer = await self.transport.send(
-                    HttpRequest(route.method, url, headers, outgoing.body), settings.timeouts
+                answer = await exchange(
+                    HttpRequest(route.method, url, headers, outgoing.body, outgoing.stream), settings.timeouts
                 )
-                if answer.status >= 300:
+                if isinstance(answer, HttpAnswer) and answer.status >= 300:
                     error = redirect(answer) if answer.status < 400 else refusal(target, answer, secret)
             except LLMError as problem:
                 error = problem
-            seconds = time.perf_counter() - clock
-            status = None if answer is None else answer.status
-            attempts += (Attempt(started, seconds, error.kind if error else str(status)),)
-            self._tell(target, RequestEnd, seconds=seconds, status=status, error=error.kind if error else None)
             if answer is not None and error is None:
-                return Sent(answer, secret, attempts)
+                return answer, trial
+            status = None if answer is None else answer.status
+            attempts = trial.end(status, error)
             renew = status == 401 and target.credentials.renewable and settings.user_token is None
             if error is not None and not (renew and len(attempts) == 1):
                 raise told(error, target, attempts)
@@ -256,11 +279,6 @@ class Caller:
         if self._waits:
             return {**SENT_ALWAYS, **await asked.headers_async(account=account, user_token=token)}
         return {**SENT_ALWAYS, **asked.headers(account=account, user_token=token)}
-
-    def _tell(self, target: Target, event: type[RequestStart | RequestEnd], **facts: Any) -> None:
-        if self.heard_by:
-            facts |= {"provider": target.provider, "model": target.model, "wire": target.endpoint.wire}
-            tell(self.heard_by, event(**facts))
 
     def replied(
         self, target: Target, settings: Settings, sent: Sent, request: Request | None, lost: list[Loss], site: Site

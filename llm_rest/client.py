@@ -17,8 +17,9 @@ from .call import Caller
 from .errors import ConfigError, LLMError
 from .observers import Listener, listeners
 from .on_loss import Site
-from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss
+from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss, StreamCallOptions
 from .reply import Reply
+from .streaming import AsyncStream, Stream
 from .target import Targets
 from .transport import Timeouts, Transport, drive
 
@@ -69,7 +70,7 @@ class _Shared:
         raise TypeError(f"a {type(self).__name__} holds connections and a key; make a new one where it is needed")
 
 
-def _plain(options: CallOptions | CallSettings) -> dict[str, Any]:
+def _plain(options: CallOptions | CallSettings | StreamCallOptions) -> dict[str, Any]:
     """The very dict of a method's keywords, so that the token in it is wrapped there too."""
     return cast("dict[str, Any]", options)
 
@@ -162,6 +163,10 @@ class Client(_Shared):
             return drive(self._caller.generate(input, _plain(options), Site()))
         except LLMError as error:
             return error.to_response()
+
+    def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
+        """The model's reply as it comes: iterate over events or over `.text`, in a `with`. Takes what `generate` takes."""
+        return Stream(self._caller, input, _plain(options), Site())
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """How many tokens the vendor counts in this input, with its tools and instructions."""
@@ -274,6 +279,10 @@ class AsyncClient(_Shared):
     ) -> Coroutine[Any, Any, Reply | dict[str, Any]]:
         """The reply, or the error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
         return _or_error(self._caller.generate(input, _plain(options), Site()))
+
+    def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
+        """The model's reply as it comes: iterate over events or over `.text`, in an `async with`. Takes what `generate` takes."""
+        return AsyncStream(self._caller, input, _plain(options), Site())
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
         """How many tokens the vendor counts in this input, with its tools and instructions."""

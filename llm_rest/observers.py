@@ -21,7 +21,10 @@ class RequestStart(Struct, frozen=True, kw_only=True, tag_field="type", tag="req
 
 
 class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:end"):
-    """A request has ended after `seconds`: with an answer of `status`, or with an `error` (the `kind` of one of ours)."""
+    """A request has ended after `seconds`: with an answer of `status`, or with an `error` (the `kind` of one of ours).
+
+    A stream ends with its last event, or when it is left; `first_event` is how many seconds its first one took.
+    """
 
     provider: str
     model: str
@@ -29,6 +32,7 @@ class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="reque
     seconds: float
     status: int | None = None
     error: str | None = None
+    first_event: float | None = None
 
 
 Observation = RequestStart | RequestEnd

@@ -27,6 +27,7 @@ from .responses.request import (
     Prompt,
     ReasoningOptions,
     Request,
+    StreamOptions,
     TextOptions,
 )
 from .responses.tools import AnyTool, ToolChoice
@@ -114,6 +115,12 @@ class CallOptions(Options, CallSettings, total=False):
     """The fields of a request, and how the call is made."""
 
 
+class StreamCallOptions(CallOptions, total=False):
+    """The same, and how a stream is sent."""
+
+    stream_options: StreamOptions | Plain | None
+
+
 SETTINGS = frozenset(CallSettings.__annotations__)
 """The keywords that are not fields of a request."""
 
@@ -124,11 +131,11 @@ CHOICES = {"on_loss": ("warn", "raise", "ignore"), "invalid_options": ("raise", 
 """The words that a setting may be."""
 
 
-def checked_names(options: Mapping[str, Any]) -> None:
+def checked_names(options: Mapping[str, Any], *, stream: bool = False) -> None:
     """Return if every keyword is known, else raise `ConfigError` naming what it may have meant."""
     if not options:
         return
-    unknown = options.keys() - FIELDS - SETTINGS
+    unknown = options.keys() - FIELDS - SETTINGS - ({"stream_options"} if stream else set())
     if unknown:
         from difflib import get_close_matches  # only for this message
 
@@ -136,7 +143,7 @@ def checked_names(options: Mapping[str, Any]) -> None:
         near = get_close_matches(name, sorted(FIELDS | SETTINGS), n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "extra={wire: {...}} sends what only one wire knows"
         if name in ("stream", "stream_options"):
-            hint = "generate gives the whole answer"
+            hint = "generate gives the whole answer, stream gives it as it comes"
         raise ConfigError(f"there is no option {name}", hint=hint)
     for name, words in CHOICES.items():
         if options.get(name) not in (None, *words):

@@ -6,11 +6,14 @@ wire's `EVENT` decoder, its stream machines) and knows no wire; what a vendor's 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .framing import LIMIT, NDJSON, SSE
+from .errors import DecodeError
+from .framing import LIMIT, NDJSON, SSE, Frame
+from .unknown import check_depth
 
 if TYPE_CHECKING:
     from .losses import Loss
@@ -21,28 +24,34 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 
 
+_SHALLOW = 16_384
+"""A document up to this size cannot nest so deep that decoding it exhausts a thread's stack."""
+
+
 class StreamReader:
     """Turns the bytes of a vendor's stream into Responses events, as they come.
 
     `feed` raises `DecodeError` for a frame that is not a document of the wire, and `ResponseTooLarge` for one beyond `limit`
-    bytes. A stream that ends before its last event gives no terminal event.
+    bytes; where events came before it in the same bytes, they are given first and the next call raises. A stream that ends
+    before its last event gives no terminal event.
     """
 
     def __init__(
         self,
         wire: Wire[Any, Any, Any],
         *,
-        dialect: Any = None,
+        dialect: Any,
         request: Request | None = None,
         now: float = 0,
         limit: int = LIMIT,
     ) -> None:
         self._frames = NDJSON(limit=limit) if wire.FRAMING == "ndjson" else SSE(limit=limit)
         self._decode = wire.EVENT.decode
-        self._end = wire.END
-        # Without a dialect the wire's own vendor is meant, which only the wire knows.
-        known = {} if dialect is None else {"dialect": dialect}
-        self._machine = wire.decode_stream(request=request, now=now, **known)
+        self._ends = (b"[DONE]", wire.END)
+        self._machine = wire.decode_stream(request=request, dialect=dialect, now=now)
+        self._halves = Halves()
+        self._problem: DecodeError | None = None
+        self._ended = False
 
     @property
     def losses(self) -> list[Loss]:
@@ -51,20 +60,79 @@ class StreamReader:
 
     def feed(self, chunk: bytes) -> list[AnyEvent]:
         """The events that `chunk` completes."""
-        return self._events([frame.data for frame in self._frames.feed(chunk)])
+        return self._events(self._frames.feed(chunk))
 
     def close(self) -> list[AnyEvent]:
         """The events that only the end of the stream completes."""
-        return self._events([frame.data for frame in self._frames.close()]) + self._machine.close()
+        return self._events(self._frames.close()) + self._end()
 
-    def _events(self, documents: list[bytes]) -> list[AnyEvent]:
+    def _events(self, frames: list[Frame]) -> list[AnyEvent]:
+        if self._problem is not None:
+            raise self._problem
+        if self._ended:
+            return []
         events: list[AnyEvent] = []
-        for data in documents:
+        for _, data in frames:
             # Hosts put blanks around the end mark, send it where the wire has none, and send events without data.
-            if len(data) < 16 and data.strip() in (b"", b"[DONE]", self._end):
+            if len(data) < 16 and ((mark := data.strip()) == b"" or mark in self._ends):
+                events += self._end() if mark else ()
                 continue
-            events += self._machine.feed(self._decode(data))
+            try:
+                events += self._machine.feed(self._document(data))
+            except DecodeError as problem:
+                if not events:
+                    raise
+                self._problem = problem
+                break
         return events
+
+    def _end(self) -> list[AnyEvent]:
+        """What the machine held back until the end, which the mark of it tells as well as the last byte."""
+        if self._ended:
+            return []
+        self._ended = True
+        return self._machine.close()
+
+    def _document(self, data: bytes) -> Any:
+        if len(data) > _SHALLOW:
+            check_depth(data)
+        try:
+            return self._decode(data)
+        except DecodeError:
+            mended = self._halves.joined(data)
+            if mended == data:
+                raise
+        return self._decode(mended)
+
+
+class Halves:
+    """Mends documents that hold half a character: hosts that cut a text anywhere cut escaped emoji in two.
+
+    `joined` puts the first half, which ended a text of one document, before the second one, which begins a text of a later
+    one. A half that stands anywhere else is replaced.
+    """
+
+    def __init__(self) -> None:
+        self._first = b""
+
+    def joined(self, data: bytes) -> bytes:
+        """The document as JSON that can be decoded; itself where halves are not what is wrong with it."""
+        first, self._first = self._first, b""
+
+        def mend(found: re.Match[bytes]) -> bytes:
+            if found["first"] and data[found.end() : found.end() + 1] == b'"':
+                self._first = found[0]
+                return b""
+            if found["second"] and first and data[found.start() - 1 : found.start()] == b'"':
+                return first + found[0]
+            return b"\\ufffd" if found["first"] or found["second"] else found[0]
+
+        return re.sub(_ESCAPE, mend, data)
+
+
+_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE = rb"%s%s|(?P<first>%s)|(?P<second>%s)|\\." % (_HIGH, _LOW, _HIGH, _LOW)
+"""An escape in a JSON text: a whole pair, a half of one, or any other."""
 
 
 class StreamWriter:

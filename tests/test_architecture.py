@@ -24,6 +24,9 @@ CLIENT = (
     "client",
     "call",
     "streams",
+    "streaming",
+    "arrival",
+    "trials",
     "endpoints",
     "answers",
     "target",
@@ -57,8 +60,8 @@ ROWS = (
     Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
     Row(("auth",), ("errors", "vendors")),
     Row(("mcp",), ("errors", "responses")),
-    # The sockets under httpx are httpcore's; what the transport replaces there is of its types.
-    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "h11", "anyio")),
+    # The sockets under httpx are httpcore's; what the transport replaces there is of its types. trio is named where it runs.
+    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio")),
     Row(CLIENT, (*PURE, "wires", *TABLES, "auth", "mcp", "transport", *TOOLS, *CLIENT)),
     Row(TOOLS, (*FOUNDATION, "responses", "models", *TOOLS), ("msgspec", "anyio")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),

@@ -1,4 +1,4 @@
-"""How bytes travel: one HTTP request out, one answer back, for sync and async callers by the same code.
+"""How bytes travel: one HTTP request out, one answer back, whole or as it comes, for sync and async callers by the same code.
 
 The whole of a call is written once as a coroutine over the `Transport` below; `drive` runs it for sync callers, whose
 transport never suspends, so no thread and no event loop is involved. Nothing here knows vendors or wires. Before changing
@@ -11,12 +11,14 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from ..errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+
+    from .exchange import Incoming
 
 T = TypeVar("T")
 
@@ -34,6 +36,8 @@ class HttpRequest(Struct, frozen=True):
     url: str
     headers: Mapping[str, str | Hidden]
     body: bytes = b""
+    stream: bool = False
+    """Whether it asks for a stream, which only a server in this process has to be told."""
 
     def __repr__(self) -> str:
         return f"<{self.method} {self.url}, {len(self.body)} bytes>"
@@ -55,16 +59,22 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
     `connect` ends a connection attempt, `first_byte` the wait for the head of the answer once the request is sent, `total`
     the whole call. Most vendors send the head of a whole answer only when it is complete, so `first_byte` is unlimited.
+
+    A stream is ended by `silence`, a wait in which no byte comes, and by `idle`, one in which nothing of the answer comes:
+    keep-alives end a silence only. Its head may take as long as `first_byte`, else `idle`. The time between two waits is the
+    caller's and does not count. A `total` that is not given is 600 for a whole answer and unlimited for a stream.
     """
 
     connect: float | None = 10.0
     first_byte: float | None = None
-    total: float | None = 600.0
+    silence: float | None = 60.0
+    idle: float | None = 600.0
+    total: float | None | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        for name in ("connect", "first_byte", "total"):
+        for name in self.__struct_fields__:
             value: object = getattr(self, name)
-            if value is not None and not is_duration(value):
+            if value is not None and value is not UNSET and not is_duration(value):
                 raise ConfigError(f"timeout {name} must be a positive number of seconds or None, not {value!r}")
 
 
@@ -78,6 +88,10 @@ class Transport(Protocol):
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
         """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
+        ...
+
+    async def open(self, request: HttpRequest, timeouts: Timeouts) -> Incoming | HttpAnswer:
+        """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...

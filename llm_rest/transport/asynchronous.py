@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -28,15 +29,16 @@ from .connections import (
     httpcore_origin,
     proxy_for,
 )
-from .exchange import Connection, Deadline, Exchanges, Home, RawHeaders
+from .exchange import Connection, Exchanges, Home, RawHeaders
 from .http11 import READ_AT_ONCE, Http11
 from .problems import timed_out
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
     from . import HttpRequest
+    from .deadlines import Deadline
 
 
 class AsyncTransport(Exchanges):
@@ -52,7 +54,6 @@ class AsyncTransport(Exchanges):
         self._max = max_connections
         self._http = http
         self._public_only = public_only
-        self._loop: object = None
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -60,9 +61,8 @@ class AsyncTransport(Exchanges):
 
     async def _enter(self, deadline: Deadline) -> Home:
         home, loop = self._home, current_token()
-        if home is None or self._loop != loop:
-            self._loop = loop
-            home = self._home = Home(anyio.Semaphore(self._max, fast_acquire=True))
+        if home is None or home.loop != loop:
+            home = self._home = Home(anyio.Semaphore(self._max, fast_acquire=True), loop)
         slots = cast("anyio.Semaphore", home.slots)
         try:
             slots.acquire_nowait()
@@ -80,23 +80,44 @@ class AsyncTransport(Exchanges):
             return _OfClient(origin, self._http)
         return _Own(origin, public_only=self._public_only)
 
+    def forgotten(self, home: Home, connection: Connection) -> None:
+        """End an exchange that nobody reads any more, as soon as its loop comes to it. A loop that is gone never does."""
+        with suppress(Exception):
+            _soon(home.loop, partial(self.leave, home, connection, again=False))
+
+
+def _soon(loop: Any, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run `work` as a task of `loop`, whichever thread this is."""
+    loop = getattr(loop, "native_token", loop)
+    if hasattr(loop, "run_sync_soon"):
+        from trio.lowlevel import spawn_system_task
+
+        loop.run_sync_soon(spawn_system_task, work)
+    else:
+        loop.call_soon_threadsafe(lambda: loop.create_task(work()))
+
 
 class _Reading:
     """An answer being read, whoever sent the request."""
+
+    prompt = True
 
     def __init__(self, origin: str) -> None:
         self.origin = origin
         self._response: httpx.Response | None = None
         self._pieces: AsyncIterator[bytes] | None = None
+        self._deadline: Deadline
 
     def _begin(self, response: httpx.Response) -> tuple[int, RawHeaders]:
         self._response = response
-        self._pieces = aiter(cast("httpx.AsyncByteStream", response.stream))
         return response.status_code, response.headers.raw
 
     async def read(self) -> bytes | None:
-        assert self._pieces is not None
-        return await anext(self._pieces, None)
+        if self._pieces is None:
+            assert self._response is not None
+            self._pieces = aiter(cast("httpx.AsyncByteStream", self._response.stream))
+        with anyio.fail_after(self._deadline.left()):
+            return await anext(self._pieces, None)
 
     async def _end(self) -> None:
         response, self._response = self._response, None
@@ -133,9 +154,16 @@ class _Own(_Reading):
         return self._line is None or self._line.usable()
 
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        self._deadline = deadline
         if self._line is not None:
             self._line.deadline = deadline
         return self._begin(await self._transport.handle_async_request(OwnRequest(request, deadline)))
+
+    async def read(self) -> bytes | None:
+        # Around the generators of the HTTP client, unless something else answered in its place.
+        if self._line is not None and self._line.answers:
+            return await self._line.read() or None
+        return await super().read()
 
     async def finish(self) -> bool:
         with suppress(Exception):
@@ -160,6 +188,7 @@ class _OfClient(_Reading):
         return False
 
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        self._deadline = deadline
         built = for_client(request, deadline, self._http)
         return self._begin(await self._http.send(built, stream=True, follow_redirects=False))
 
@@ -181,6 +210,7 @@ class _Line:
         self._public_only = public_only
         self._socket: httpcore.AsyncNetworkStream | None = None
         self._http = Http11()
+        self.answers = False
         self.idle = False
         self._idle_since = 0.0
         self.deadline: Deadline
@@ -198,6 +228,7 @@ class _Line:
         self.deadline.sent()
         while (head := self._http.head()) is None:
             await self._feed(self._socket)
+        self.answers = True
         return httpcore.Response(head[0], headers=head[1], content=_Answer(self))
 
     async def read(self) -> bytes:
@@ -232,6 +263,7 @@ class _Line:
 
     async def end(self) -> None:
         """End the exchange: wait for another, or close where the answer was not read to its end or something follows it."""
+        self.answers = False
         if self._socket is not None and self._http.again():
             self.idle, self._idle_since = True, time.monotonic()
         else:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import httpcore
 import httpx
 
+from . import drive
 from .addresses import public_address
 from .bodies import MAX_BODY
 from .connections import (
@@ -24,7 +25,7 @@ from .connections import (
     httpcore_origin,
     proxy_for,
 )
-from .exchange import Connection, Deadline, Exchanges, Home, RawHeaders
+from .exchange import Connection, Exchanges, Home, RawHeaders
 from .http11 import READ_AT_ONCE, Http11
 from .problems import timed_out
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from . import HttpRequest
+    from .deadlines import Deadline
 
 
 class SyncTransport(Exchanges):
@@ -70,6 +72,11 @@ class SyncTransport(Exchanges):
             return _OfClient(origin, self._http)
         return _Own(origin, public_only=self._public_only)
 
+    def forgotten(self, home: Home, connection: Connection) -> None:
+        """End an exchange that nobody reads any more."""
+        with suppress(Exception):
+            drive(self.leave(home, connection, again=False))
+
 
 class _Slots:
     """A semaphore with a deadline. A queue of permits is many times faster than `threading.Semaphore`."""
@@ -95,6 +102,8 @@ class _Slots:
 
 class _Reading:
     """An answer being read, whoever sent the request."""
+
+    prompt = False
 
     def __init__(self, origin: str) -> None:
         self.origin = origin
@@ -128,6 +137,7 @@ class _Own(_Reading):
         )
         self._line: _Line | None = None
         if proxy is None and hasattr(self._transport, "_pool"):
+            self.prompt = True
             self._line = _Line(origin, tls, public_only=public_only)
             self._transport._pool = self._line  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -138,6 +148,12 @@ class _Own(_Reading):
         if self._line is not None:
             self._line.deadline = deadline
         return self._begin(self._transport.handle_request(OwnRequest(request, deadline)))
+
+    async def read(self) -> bytes | None:
+        # Around the generators of the HTTP client, unless something else answered in its place.
+        if self._line is not None and self._line.answers:
+            return self._line.read() or None
+        return next(self._pieces, None)
 
     async def finish(self) -> bool:
         with suppress(Exception):
@@ -185,6 +201,7 @@ class _Line:
         self._public_only = public_only
         self._socket: httpcore.NetworkStream | None = None
         self._http = Http11()
+        self.answers = False
         self.idle = False
         self._idle_since = 0.0
         self.deadline: Deadline
@@ -202,6 +219,7 @@ class _Line:
         self.deadline.sent()
         while (head := self._http.head()) is None:
             self._feed(self._socket)
+        self.answers = True
         return httpcore.Response(head[0], headers=head[1], content=_Answer(self))
 
     def read(self) -> bytes:
@@ -236,6 +254,7 @@ class _Line:
 
     def end(self) -> None:
         """End the exchange: wait for another, or close where the answer was not read to its end or something follows it."""
+        self.answers = False
         if self._socket is not None and self._http.again():
             self.idle, self._idle_since = True, time.monotonic()
         else:
@@ -251,6 +270,9 @@ class _Line:
         """Close the connection, if there is one."""
         stream, self._socket = self._socket, None
         if stream is not None:
+            with suppress(OSError):
+                # Another thread may be waiting for bytes, which a close alone would not tell it.
+                stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
             stream.close()
 
 

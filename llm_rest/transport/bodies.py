@@ -1,4 +1,4 @@
-"""The body of an answer: collected under a cap, its content coding undone by us.
+"""The body of an answer: capped, its content coding undone by us.
 
 An HTTP client's own decoding inflates without bound and takes a truncated gzip for a whole one, so bodies are read raw.
 """
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MAX_BODY = 64 * 1024 * 1024
 """The largest answer that is read, decoded."""
+MAX_STREAM = 128 * 1024 * 1024
+"""The same of an answer that comes as a stream, where every word of it has a frame around it."""
 MAX_ERROR_BODY = 64 * 1024
 """How much of an error's body is read; the rest is not waited for."""
 
@@ -26,27 +28,27 @@ _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 
 class Body:
-    """Collects a body: `feed` takes what arrives, `close` gives the whole.
+    """Undoes the coding of a body: `feed` gives what a piece of it holds, `close` says whether it was whole.
 
     With `cut`, a body above the limit is cut there and `full` says so; without, it raises `ResponseTooLarge`.
     """
 
-    __slots__ = ("_coding", "_cut", "_inflate", "_left", "_limit", "_pieces", "full")
+    __slots__ = ("_coding", "_cut", "_empty", "_inflate", "_left", "_limit", "full")
 
-    def __init__(self, headers: Mapping[str, str], limit: int, *, cut: bool) -> None:
+    def __init__(self, headers: Mapping[str, str], limit: int, *, cut: bool = False) -> None:
         self._coding = headers.get("content-encoding", "identity").strip().lower()
         self._inflate = None
         self._limit = self._left = limit
         self._cut = cut
-        self._pieces: list[bytes] = []
+        self._empty = True
         self.full = False
         if self._coding in _ZLIB:
             self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
         elif self._coding not in ("identity", ""):
             raise ProtocolError(f"the answer has a content coding nobody asked for: {self._coding[:100]}")
 
-    def feed(self, piece: bytes) -> None:
-        """Take the next bytes as they came."""
+    def feed(self, piece: bytes) -> bytes:
+        """The next bytes, given them as they came."""
         if self._inflate is not None:
             piece = self._inflated(piece)
         self._left -= len(piece)
@@ -55,21 +57,21 @@ class Body:
                 raise ResponseTooLarge(f"the answer is larger than {self._limit} bytes")
             piece = piece[: self._left]
             self.full = True
-        self._pieces.append(piece)
+        return piece
 
     def _inflated(self, piece: bytes) -> bytes:
         assert self._inflate is not None
+        self._empty = False
         try:
             # One byte more than may come shows that the limit is passed, without inflating the rest.
             return self._inflate.decompress(piece, self._left + 1)
         except zlib.error as problem:
             raise MalformedResponse(f"the answer says it is {self._coding} and is not: {problem}") from None
 
-    def close(self) -> bytes:
-        """The whole body."""
-        if self._inflate is not None and not self._cut and self._pieces:
+    def close(self) -> None:
+        """Return if the coding came to its end. Raises `MalformedResponse` otherwise."""
+        if self._inflate is not None and not self._empty:
             if not self._inflate.eof:
                 raise MalformedResponse(f"the {self._coding} of the answer ends early")
             if self._inflate.unused_data:
                 raise MalformedResponse(f"bytes follow the {self._coding} of the answer")
-        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)

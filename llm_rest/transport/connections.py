@@ -6,9 +6,10 @@ is missing: `_pool` of a transport, so that it holds one connection and no pool.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies, proxy_bypass
 
 import httpcore
@@ -18,15 +19,18 @@ from ..errors import ConfigError
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Iterable, Iterator
 
     from . import Hidden, HttpRequest
-    from .exchange import Deadline, RawHeaders
+    from .deadlines import Deadline
+    from .exchange import RawHeaders
 
 KEEP_ALIVE = 60.0
 """How long an idle connection is kept; most servers close theirs after that."""
 
 IN_PROCESS = "inproc:"
-"""A base URL that names a module with `handle(method, path, headers, body) -> (status, headers, body)`."""
+"""A base URL that names a module with `handle(method, path, headers, body) -> (status, headers, body)`, and perhaps
+`handle_stream`, the same with an iterator of bytes as its body."""
 
 
 @lru_cache(maxsize=256)
@@ -120,9 +124,11 @@ def _plain(value: str | Hidden) -> str:
 class InProcess:
     """A server in this process, called without a socket."""
 
+    prompt = False
+
     def __init__(self, origin: str) -> None:
         self.origin = origin
-        self._body: bytes | None = None
+        self._body: Iterator[bytes] = iter(())
 
     def usable(self) -> bool:
         """Every exchange is a call of its own."""
@@ -130,27 +136,29 @@ class InProcess:
 
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Let the module answer."""
-        name = self.origin.removeprefix(IN_PROCESS)
-        module = import_module(name)
+        module: Any = import_module(self.origin.removeprefix(IN_PROCESS))
         headers = {n: _plain(value) for n, value in request.headers.items()}
-        answer = module.handle(request.method, request.url[len(self.origin) :] or "/", headers, request.body)
-        status, given, self._body = cast("tuple[int, Any, bytes]", answer)
+        asked = request.method, request.url[len(self.origin) :] or "/", headers, request.body
+        body: bytes | Iterable[bytes]
+        if request.stream and hasattr(module, "handle_stream"):
+            status, given, body = module.handle_stream(*asked)
+        else:
+            status, given, body = module.handle(*asked)
+        self._body = iter([body] if isinstance(body, bytes) else body)
         pairs = given.items() if hasattr(given, "items") else given
         return status, [(n.encode("latin-1"), value.encode("latin-1")) for n, value in pairs]
 
     async def read(self) -> bytes | None:
-        """The body, once."""
-        body, self._body = self._body, None
-        return body
+        """The next piece of the body."""
+        return next(self._body, None)
 
     async def finish(self) -> bool:
         """It can answer again."""
         return True
 
     async def close(self) -> None:
-        """There is nothing to close."""
-
-
-def refuse_kind(http: object, *, wanted: str) -> ConfigError:
-    """The error for an `http=` that is not the client it should be."""
-    return ConfigError(f"http= takes an {wanted}, not a {type(http).__name__}", hint=f"pass an httpx.{wanted}")
+        """Tell the module that nobody listens any more, where it made a generator."""
+        close = getattr(self._body, "close", None)
+        with suppress(Exception):
+            if close is not None:
+                close()

@@ -8,90 +8,36 @@ raised outside the frames of the HTTP client, whose local variables hold the hea
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import ClientClosedError
+from ..errors import ClientClosedError, LLMError
 from . import HttpAnswer
-from .bodies import MAX_ERROR_BODY, Body
+from .bodies import MAX_ERROR_BODY, MAX_STREAM, Body
 from .connections import origin_of
-from .problems import as_ours, timed_out
+from .deadlines import Deadline, StreamDeadline
+from .problems import as_ours
 
 if TYPE_CHECKING:
     from . import HttpRequest, Timeouts
 
 ERROR_BODY_SECONDS = 10.0
 """How long the body of an error is waited for."""
-
-_FOREVER = float("inf")
+LINGER = 0.2
+"""How long the end of a stream's body is waited for once its last event came: it saves a connection, and may never come."""
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
 
-class Deadline:
-    """How long the step at hand may still take, and which limit it is that ends it."""
-
-    __slots__ = ("_connect", "_end", "_first_byte", "_step_end")
-
-    def __init__(self, timeouts: Timeouts) -> None:
-        self._connect = timeouts.connect
-        self._first_byte = timeouts.first_byte
-        self._step_end = _FOREVER
-        self._end = _FOREVER if timeouts.total is None else time.monotonic() + timeouts.total
-
-    def connecting(self) -> float | None:
-        """Seconds that a step of connecting may take."""
-        return _nearer(self.left(), self._connect)
-
-    def sent(self) -> None:
-        """The request is out: the wait for the head of the answer begins."""
-        if self._first_byte is not None:
-            self._step_end = time.monotonic() + self._first_byte
-
-    def answered(self) -> None:
-        """The head of the answer is there."""
-        self._step_end = _FOREVER
-
-    def hurry(self, seconds: float) -> None:
-        """What remains is worth no more than `seconds`."""
-        self._end = min(self._end, time.monotonic() + seconds)
-
-    def left(self) -> float | None:
-        """Seconds until the nearer limit, not above zero when it has passed; `None` without a limit."""
-        until = min(self._end, self._step_end)
-        return None if until == _FOREVER else until - time.monotonic()
-
-    @property
-    def phase(self) -> str:
-        """The nearer limit: `total` or `first_byte`."""
-        return "total" if self._end <= self._step_end else "first_byte"
-
-    def check(self) -> None:
-        """Raise where the limit has passed."""
-        left = self.left()
-        if left is not None and left <= 0:
-            raise timed_out(self.phase)
-
-    def for_client(self) -> dict[str, float | None]:
-        """The limits as the HTTP client takes them: for each single wait."""
-        left = self.left()
-        wait = _nearer(left, self._first_byte)
-        return {"connect": _nearer(left, self._connect), "read": wait, "write": wait, "pool": wait}
-
-
-def _nearer(left: float | None, limit: float | None) -> float | None:
-    if left is None:
-        return limit
-    # Zero would mean "do not wait" to a socket, which is another kind of failure.
-    return max(left if limit is None or left < limit else limit, 0.001)
-
-
 class Connection(Protocol):
-    """A way to one origin that holds one exchange at a time."""
+    """A way to one origin that holds one exchange at a time.
+
+    `prompt` says whether a read ends by the deadline of the moment, also where that moved after the exchange began.
+    """
 
     origin: str
+    prompt: bool
 
     def usable(self) -> bool:
         """Whether an idle connection is still good for another exchange."""
@@ -123,10 +69,11 @@ class Slots(Protocol):
 class Home:
     """Where the connections of one process and event loop live: the idle ones by origin, and how many may be in use."""
 
-    __slots__ = ("idle", "slots")
+    __slots__ = ("idle", "loop", "slots")
 
-    def __init__(self, slots: Slots) -> None:
+    def __init__(self, slots: Slots, loop: object = None) -> None:
         self.slots = slots
+        self.loop = loop
         self.idle: dict[str, list[Connection]] = {}
 
 
@@ -135,32 +82,44 @@ class Exchanges:
 
     def __init__(self, max_body: int) -> None:
         self._home: Home | None = None
-        self._closed = False
+        self.closed = False
         self._max_body = max_body
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
         """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
-        deadline = Deadline(timeouts)
-        connection: Connection | None = None
-        if self._closed:
+        answer = await self._begin(request, Deadline(timeouts), self._max_body)
+        return answer if isinstance(answer, HttpAnswer) else await answer.whole()
+
+    async def open(self, request: HttpRequest, timeouts: Timeouts) -> Incoming | HttpAnswer:
+        """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
+        answer = await self._begin(request, StreamDeadline(timeouts), max(self._max_body, MAX_STREAM))
+        return answer if isinstance(answer, HttpAnswer) or answer.status < 300 else await answer.whole()
+
+    async def _begin(self, request: HttpRequest, deadline: Deadline, limit: int) -> Incoming | HttpAnswer:
+        """The head of an answer whose body is still to be read, or an error with as much of its body as came."""
+        if self.closed:
             raise ClientClosedError("the client is closed")
         home = await self._enter(deadline)
+        connection: Connection | None = None
+        answer: HttpAnswer | None = None
+        error: LLMError | None = None
         try:
             connection = await self._take(home, request.url)
-            answer = await _exchange(connection, request, deadline, self._max_body)
-            if await connection.finish() and not self._closed:
-                home.idle.setdefault(connection.origin, []).append(connection)
-            else:
-                await connection.close()
-            return answer
+            status, raw = await connection.open(request, deadline)
+            deadline.answered()
+            headers = _named(raw)
+            if status < 400:
+                return Incoming(status, headers, Body(headers, limit), self, home, connection, deadline)
+            answer = HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
         except Exception as problem:
             error = as_ours(problem, deadline.phase)
-            await _drop(connection)
         except BaseException:
-            await _drop(connection)
+            await self.leave(home, connection, again=False)
             raise
-        finally:
-            home.slots.release()
+        await self.leave(home, connection, again=answer is not None)
+        if answer is not None:
+            return answer
+        assert error is not None
         raise error.with_traceback(None)
 
     async def _take(self, home: Home, url: str) -> Connection:
@@ -173,9 +132,22 @@ class Exchanges:
             await connection.close()
         return self._connect(origin)
 
+    async def leave(self, home: Home, connection: Connection | None, *, again: bool) -> None:
+        """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""
+        try:
+            if connection is not None and again and await connection.finish() and not self.closed:
+                home.idle.setdefault(connection.origin, []).append(connection)
+                connection = None
+        finally:
+            try:
+                if connection is not None:
+                    await connection.close()
+            finally:
+                home.slots.release()
+
     async def close(self) -> None:
-        """Close every connection. Later calls raise `ClientClosedError`."""
-        self._closed = True
+        """Close every connection that waits. Later calls raise `ClientClosedError`."""
+        self.closed = True
         home, self._home = self._home, None
         for connections in home.idle.values() if home else ():
             while connections:
@@ -184,42 +156,110 @@ class Exchanges:
     # What the two kinds do differently.
 
     async def _enter(self, deadline: Deadline) -> Home:
-        """Wait until one more exchange may run here; the caller releases the slot."""
+        """Wait until one more exchange may run here; whoever ends it releases the slot."""
         raise NotImplementedError
 
     def _connect(self, origin: str) -> Connection:
         """A new connection; it connects when its first exchange begins."""
         raise NotImplementedError
 
+    def forgotten(self, home: Home, connection: Connection) -> None:
+        """End an exchange from outside any coroutine: whoever had its answer forgot it."""
+        raise NotImplementedError
 
-async def _drop(connection: Connection | None) -> None:
-    if connection is not None:
-        await connection.close()
 
+class Incoming:
+    """A good answer whose head is there and whose body comes. End it: read it to `None`, or `finish` or `close` it.
 
-async def _exchange(connection: Connection, request: HttpRequest, deadline: Deadline, max_body: int) -> HttpAnswer:
-    status, raw = await connection.open(request, deadline)
-    deadline.answered()
-    headers = _named(raw)
-    if status >= 400:
-        return HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
-    body = Body(headers, max_body, cut=False)
-    while (piece := await connection.read()) is not None:
-        deadline.check()
-        body.feed(piece)
-    return HttpAnswer(status, headers, body.close())
+    One that is forgotten is closed when it is collected.
+    """
+
+    __slots__ = ("_body", "_connection", "_deadline", "_exchanges", "_home", "headers", "status")
+
+    def __init__(
+        self,
+        status: int,
+        headers: dict[str, str],
+        body: Body,
+        exchanges: Exchanges,
+        home: Home,
+        connection: Connection,
+        deadline: Deadline,
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self._body = body
+        self._exchanges = exchanges
+        self._home = home
+        self._connection: Connection | None = connection
+        self._deadline = deadline
+
+    async def read(self) -> bytes | None:
+        """The next bytes of the body, their content coding undone; `None` at its end. Ends the exchange when it raises."""
+        connection, deadline = self._connection, self._deadline
+        if connection is None:
+            return None
+        try:
+            deadline.wait()
+            piece = await connection.read()
+            if piece is not None:
+                deadline.came()
+                return self._body.feed(piece)
+            self._body.close()
+            await self._leave(again=True)
+            return None
+        except Exception as problem:
+            error = as_ours(problem, deadline.phase)
+            await self.close()
+        except BaseException:
+            await self.close()
+            raise
+        raise error.with_traceback(None)
+
+    async def whole(self) -> HttpAnswer:
+        """The answer once all of it came."""
+        pieces: list[bytes] = []
+        while (piece := await self.read()) is not None:
+            pieces.append(piece)
+        return HttpAnswer(self.status, self.headers, b"".join(pieces))
+
+    def progressed(self) -> None:
+        """Say that what was read held something of the answer, and not only a keep-alive."""
+        self._deadline.progressed()
+
+    async def finish(self) -> None:
+        """End the exchange after all that matters was read: what little may follow is awaited for the connection's sake."""
+        if self._connection is not None and self._connection.prompt:
+            self._deadline.hurry(LINGER)
+            with suppress(LLMError):
+                while await self.read() is not None:
+                    pass
+        await self.close()
+
+    async def close(self) -> None:
+        """End the exchange, and its connection with it unless the body was read to its end."""
+        await self._leave(again=False)
+
+    async def _leave(self, *, again: bool) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await self._exchanges.leave(self._home, connection, again=again)
+
+    def __del__(self) -> None:
+        if self._connection is not None:
+            self._exchanges.forgotten(self._home, self._connection)
 
 
 async def _body_of_error(connection: Connection, headers: dict[str, str], deadline: Deadline) -> bytes:
     """As much of the body as came: whatever is wrong with it, the status says more and must not be lost."""
-    body: Body | None = None
+    pieces: list[bytes] = []
     with suppress(Exception):
         deadline.hurry(ERROR_BODY_SECONDS)
         body = Body(headers, MAX_ERROR_BODY, cut=True)
         while not body.full and (piece := await connection.read()) is not None:
-            deadline.check()
-            body.feed(piece)
-    return body.close() if body else b""
+            deadline.came()
+            pieces.append(body.feed(piece))
+    return b"".join(pieces)
 
 
 def _named(raw: RawHeaders) -> dict[str, str]:

@@ -24,10 +24,12 @@ _TOGETHER = 65_536
 class Http11:
     """What one side knows of a connection. Ask, then feed until there is a head, then until there are no more pieces."""
 
-    __slots__ = ("_parser",)
+    __slots__ = ("_ended", "_parser", "_problem")
 
     def __init__(self) -> None:
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+        self._ended = False
+        self._problem: h11.RemoteProtocolError | None = None
 
     def ask(
         self, method: bytes, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
@@ -51,11 +53,25 @@ class Http11:
                 raise h11.RemoteProtocolError("the server changed to another protocol")
 
     def piece(self) -> bytes | None:
-        """The next bytes of the body, empty at its end; `None` while more are needed."""
-        event = self._parser.next_event()
-        if isinstance(event, h11.Data):
-            return bytes(event.data)
-        return None if event is h11.NEED_DATA else b""
+        """All bytes of the body that are there, empty at its end; `None` while more are needed."""
+        if self._problem is not None:
+            raise self._problem
+        pieces: list[bytes] = []
+        while not self._ended:
+            try:
+                event = self._parser.next_event()
+            except h11.RemoteProtocolError as problem:
+                if not pieces:
+                    raise
+                self._problem = problem.with_traceback(None)  # of what comes after these pieces
+                break
+            if event is h11.NEED_DATA:
+                break
+            if isinstance(event, h11.Data):
+                pieces.append(event.data)
+            else:
+                self._ended = True
+        return b"".join(pieces) if pieces or self._ended else None
 
     def feed(self, data: bytes) -> None:
         """Take bytes that came; none at all means the server closed the connection."""
@@ -69,4 +85,5 @@ class Http11:
         if parser.our_state is not h11.DONE or parser.their_state is not h11.DONE or parser.trailing_data[0]:
             return False
         parser.start_next_cycle()
+        self._ended = False
         return True

@@ -1,0 +1,249 @@
+"""`Stream` and `AsyncStream`: an answer as it comes, which `llm.stream(...)` gives.
+
+Both are thin: what happens is written once as coroutines, as in `call.py`. Before changing this file, know what a stream
+promises: what came is handed out before an error is raised, every error carries the answer as far as it came, and only a
+stream that told its end is ever over without one. `_open` is where a request could be made again, because nothing has been
+handed out yet; after it never.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
+
+from .answers import failure, told
+from .arrival import Arrival
+from .call import encoded
+from .errors import LLMError, StreamInterrupted
+from .on_loss import settle
+from .reply import Reply, Told, reply
+from .responses import events as ev
+from .responses.assemble import Assembler
+from .transport import drive
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from types import TracebackType
+
+    from .call import Caller
+    from .on_loss import Site
+    from .options import Input
+    from .responses.events import AnyEvent
+
+_ENDS = (*ev.TERMINAL, ev.ErrorEvent)
+_FAILURES = (ev.ResponseFailed, ev.ErrorEvent)
+_LEFT = "the stream was left before its last event"
+
+
+class _Streaming:
+    """What both kinds of stream share."""
+
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> None:
+        target, settings, request, lost = caller.prepare(input, options, stream=True)
+        wire = target.wire
+        outgoing, more = encoded(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
+        lost += more
+        if lost:
+            settle(lost, settings.on_loss, site, who=target.provider)
+        self._caller = caller
+        self._target = target
+        self._settings = settings
+        self._request = request
+        self._outgoing = outgoing
+        self._site = site
+        self._lost = lost
+        self._seen = Assembler()
+        self._batch: Iterator[AnyEvent] = iter(())
+        self._came: Arrival | None = None
+        self._failed: list[AnyEvent] = []  # the events that tell of a failure, which nobody is handed
+        self._fault: LLMError | None = None
+        self._complete = False  # the last event came
+        self._ended = False  # nothing more is read
+        self._over = False  # nothing more is handed out
+        self._reply: Reply | None = None
+
+    @property
+    def response(self) -> Reply:
+        """The response as far as it was handed out: complete after the last event, `incomplete` where that never came."""
+        if self._reply is not None:
+            return self._reply
+        found = self._seen.response
+        if self._over and not self._seen.finished:
+            found = replace(found, status="incomplete")
+        came = self._came
+        losses, attempts, raw = (came.losses, came.trial.attempts, came.raw) if came else ([], (), b"")
+        how = Told([*self._lost, *losses], attempts, raw, self._target.provider, self._target.model)
+        # A copy, because it becomes the reply and an event holds it too.
+        made = reply(copy(found), how)
+        if self._over:
+            self._reply = made
+        return made
+
+    async def _open(self) -> Arrival:
+        """Send the request, once, and see the head of a good answer. Raises an `LLMError` for any other."""
+        if self._came is None:
+            if self._over:
+                raise self._fault or StreamInterrupted(_LEFT)
+            try:
+                incoming, trial = await self._caller.open(self._target, self._settings, self._outgoing)
+            except BaseException as problem:
+                self._over = True
+                self._fault = problem if isinstance(problem, LLMError) else StreamInterrupted(_LEFT)
+                raise
+            self._came = Arrival(self._target, self._request, incoming, trial)
+        return self._came
+
+    async def _more(self) -> bool:
+        """Get the next events; whether there are any. Raises what ended the stream instead of its last event."""
+        came = await self._open()
+        while not self._ended:
+            events = await self._received(came)
+            if events:
+                self._batch = iter(events)
+                return True
+        if not self._over:
+            await self._end(came)
+        if self._fault is not None:
+            raise self._fault.with_traceback(None)
+        return False
+
+    async def _received(self, came: Arrival) -> list[AnyEvent]:
+        """The events in the next bytes, without those that tell of a failure."""
+        try:
+            events = await came.more()
+        except LLMError as problem:
+            if not self._over:  # or somebody else closed it
+                self._ended, self._fault = True, problem
+            return []
+        except BaseException:
+            self._ended, self._fault = True, StreamInterrupted(_LEFT)
+            await self._end(came)
+            raise
+        self._ended = came.ended
+        if events and isinstance(events[-1], _ENDS):
+            self._ended = self._complete = True
+            shown: list[AnyEvent] = [event for event in events if not isinstance(event, _FAILURES)]
+            self._failed = events[len(shown) :]
+            return shown
+        return events
+
+    async def _end(self, came: Arrival) -> None:
+        """All that came was handed out: settle what is left to say."""
+        for event in self._failed:
+            self._seen.feed(event)
+        if self._failed:
+            self._fault = failure(self._target, self._seen.response, came.trial.secrets)
+        elif self._fault is None and not self._complete:
+            self._fault = came.cut()
+        await self._leave(came)
+        if self._fault is not None:
+            told(self._fault, self._target, came.trial.attempts)
+            came.name(self._fault)
+            self._fault.partial = self.response
+        elif came.losses:
+            settle(came.losses, self._settings.on_loss, self._site, who=self._target.provider, reply=self.response)
+
+    async def _leave(self, came: Arrival) -> None:
+        self._ended = self._over = True
+        if self._complete:
+            await came.incoming.finish()
+        else:
+            await came.incoming.close()
+        came.trial.end(came.incoming.status, self._fault)
+
+    async def _close(self) -> None:
+        self._batch = iter(())
+        if self._came is not None and not self._over:
+            await self._leave(self._came)
+        self._ended = self._over = True
+
+
+class Stream(_Streaming):
+    """The events of an answer as they come. Use it in a `with`: leaving it closes its connection.
+
+    Iterate over it for events, or over `text` for the text alone. `response` has what was handed out. Raises the vendor's
+    error where the answer fails, and `StreamInterrupted` where it does not come to its end; `partial` is what came.
+    """
+
+    def __enter__(self) -> Self:
+        drive(self._open())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> AnyEvent:
+        event = next(self._batch, None)
+        if event is None:
+            if not drive(self._more()):
+                raise StopIteration
+            event = next(self._batch)
+        self._seen.feed(event)
+        return event
+
+    @property
+    def text(self) -> Iterator[str]:
+        """The pieces of the answer's text alone, as they come."""
+        return (event.delta for event in self if isinstance(event, ev.OutputTextDelta) and event.delta)
+
+    def close(self) -> None:
+        """Leave the stream. Its connection is closed, unless the answer had come to its end."""
+        drive(self._close())
+
+
+class AsyncStream(_Streaming):
+    """`Stream` for async callers: `async with`, `async for`, and `aclose`."""
+
+    async def __aenter__(self) -> Self:
+        await self._open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AnyEvent:
+        event = next(self._batch, None)
+        if event is None:
+            if not await self._more():
+                raise StopAsyncIteration
+            event = next(self._batch)
+        self._seen.feed(event)
+        return event
+
+    @property
+    def text(self) -> AsyncIterator[str]:
+        """The pieces of the answer's text alone, as they come."""
+        return _Texts(self)
+
+    async def aclose(self) -> None:
+        """Leave the stream. Its connection is closed, unless the answer had come to its end."""
+        await self._close()
+
+
+class _Texts:
+    """The texts among the events of a stream."""
+
+    def __init__(self, events: AsyncStream) -> None:
+        self._events = events
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while True:
+            event = await self._events.__anext__()
+            if isinstance(event, ev.OutputTextDelta) and event.delta:
+                return event.delta

@@ -1,0 +1,121 @@
+"""How long an exchange may still take, step by step. Nothing here waits: the connections do, for as long as `left` says."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from .problems import timed_out
+
+if TYPE_CHECKING:
+    from . import Timeouts
+
+WHOLE = 600.0
+"""How long a call for a whole answer may take that says nothing about it."""
+
+_FOREVER = float("inf")
+
+
+class Deadline:
+    """How long the step at hand may still take, and which limit it is that ends it."""
+
+    __slots__ = ("_connect", "_end", "_first_byte", "_limits", "_step", "_step_end")
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._connect = timeouts.connect
+        self._first_byte = timeouts.first_byte
+        self._step = "first_byte"
+        self._step_end = _FOREVER
+        total = self._total(timeouts)
+        self._end = _FOREVER if total is None else time.monotonic() + total
+        self._limits: dict[str, float | None] = {}
+
+    def _total(self, timeouts: Timeouts) -> float | None:
+        return WHOLE if timeouts.total is UNSET else timeouts.total
+
+    def connecting(self) -> float | None:
+        """Seconds that a step of connecting may take."""
+        return _nearer(self.left(), self._connect)
+
+    def sent(self) -> None:
+        """The request is out: the wait for the head of the answer begins."""
+        if self._first_byte is not None:
+            self._step_end = time.monotonic() + self._first_byte
+
+    def answered(self) -> None:
+        """The head of the answer is there."""
+        self._step_end = _FOREVER
+
+    def wait(self) -> None:
+        """More of the body is waited for."""
+
+    def came(self) -> None:
+        """More of the body came. Raises where the limit has passed meanwhile."""
+        left = self.left()
+        if left is not None and left <= 0:
+            raise timed_out(self.phase)
+
+    def progressed(self) -> None:
+        """What came was more than a keep-alive."""
+
+    def hurry(self, seconds: float) -> None:
+        """What remains is worth no more than `seconds`."""
+        self._end = min(self._end, time.monotonic() + seconds)
+
+    def left(self) -> float | None:
+        """Seconds until the nearer limit, not above zero when it has passed; `None` without a limit."""
+        until = min(self._end, self._step_end)
+        return None if until == _FOREVER else until - time.monotonic()
+
+    @property
+    def phase(self) -> str:
+        """The nearer limit: `total`, or that of the step."""
+        return "total" if self._end <= self._step_end else self._step
+
+    def for_client(self) -> dict[str, float | None]:
+        """The limits as the HTTP client takes them: for each single wait. A later wait may change them."""
+        left = self.left()
+        wait = _nearer(left, self._first_byte)
+        self._limits.update(connect=_nearer(left, self._connect), read=wait, write=wait, pool=wait)
+        return self._limits
+
+
+class StreamDeadline(Deadline):
+    """The same where an answer comes as a stream: each wait for more is limited, and not the time between two."""
+
+    __slots__ = ("_idle", "_idle_left", "_silence", "_since")
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        super().__init__(timeouts)
+        self._silence = _FOREVER if timeouts.silence is None else timeouts.silence
+        self._idle = self._idle_left = _FOREVER if timeouts.idle is None else timeouts.idle
+        self._since = 0.0
+        if self._first_byte is None:
+            self._first_byte = timeouts.idle
+
+    def _total(self, timeouts: Timeouts) -> float | None:
+        return None if timeouts.total is UNSET else timeouts.total
+
+    def wait(self) -> None:
+        self._since = time.monotonic()
+        self._step = "silence" if self._silence <= self._idle_left else "idle"
+        # Keep-alives may have come until no patience is left.
+        self._step_end = self._since + max(min(self._silence, self._idle_left), 0.001)
+        self._limits["read"] = _nearer(self.left(), None)
+
+    def came(self) -> None:
+        self._step_end = _FOREVER
+        self._idle_left -= time.monotonic() - self._since
+        super().came()
+
+    def progressed(self) -> None:
+        self._idle_left = self._idle
+
+
+def _nearer(left: float | None, limit: float | None) -> float | None:
+    if left is None:
+        return limit
+    # Zero would mean "do not wait" to a socket, which is another kind of failure.
+    return max(left if limit is None or left < limit else limit, 0.001)

@@ -1,0 +1,72 @@
+"""One request that is under way: who is told of it, and what is remembered of it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from .errors import Attempt
+from .observers import Listener, RequestEnd, RequestStart, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .auth import Secret
+    from .errors import LLMError
+    from .target import Target
+
+
+class Trial:
+    """One request from the moment it is sent. It tells listeners of its beginning and its end, and becomes an `Attempt`.
+
+    `secrets` is what was sent that an answer must not show; `attempts` are those before it, and itself as far as it has come.
+    """
+
+    __slots__ = ("_clock", "_earlier", "_ended", "_first", "_heard_by", "_started", "_target", "secrets")
+
+    def __init__(
+        self,
+        target: Target,
+        heard_by: tuple[Listener, ...],
+        *,
+        method: str,
+        url: str,
+        secrets: Mapping[str, str | Secret],
+        earlier: tuple[Attempt, ...] = (),
+    ) -> None:
+        self.secrets = secrets
+        self._target = target
+        self._heard_by = heard_by
+        self._earlier = earlier
+        self._ended: Attempt | None = None
+        self._first: float | None = None
+        self._tell(RequestStart, method=method, url=url)
+        self._started, self._clock = time.time(), time.perf_counter()
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """The attempts so far, this one with them."""
+        return (*self._earlier, self._ended or Attempt(self._started, self._took(), "under way"))
+
+    def began(self) -> None:
+        """The first event of a stream is there."""
+        if self._first is None:
+            self._first = self._took()
+
+    def end(self, status: int | None, error: LLMError | None = None) -> tuple[Attempt, ...]:
+        """The request has ended with an answer, or with an error; the attempts with it. It ends once."""
+        if self._ended is None:
+            kind = error.kind if error else None
+            took = self._took()
+            self._ended = Attempt(self._started, took, kind or str(status))
+            self._tell(RequestEnd, seconds=took, status=status, error=kind, first_event=self._first)
+        return self.attempts
+
+    def _took(self) -> float:
+        return time.perf_counter() - self._clock
+
+    def _tell(self, event: type[RequestStart | RequestEnd], **facts: Any) -> None:
+        if self._heard_by:
+            target = self._target
+            facts |= {"provider": target.provider, "model": target.model, "wire": target.endpoint.wire}
+            tell(self._heard_by, event(**facts))

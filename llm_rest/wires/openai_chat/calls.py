@@ -33,7 +33,7 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 EMPTY = ("", "null")
 """What hosts write for no arguments, beside leaving them out."""
 
-_OBJECTS = msgspec.json.Decoder(dict[str, Raw])
+_PLAIN = msgspec.json.Decoder(dict[str, Raw] | list[Raw])
 _TEXT_OF_INPUT = msgspec.json.Decoder(dict[str, str])
 
 
@@ -120,8 +120,8 @@ def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
     body = call.function
     if given(body) and isinstance(body.arguments, str) and "arguments" in spelling:
         came = spelling["arguments"]
-        if came == {"object": True}:
-            body.arguments = _object(body.arguments)
+        if came == {"plain": True}:
+            body.arguments = _plain_arguments(body.arguments)
         elif body.arguments == "{}":
             body.arguments = absent(came)
     if given(body) and "flat" in spelling:
@@ -129,9 +129,9 @@ def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
     return put_back(call, unspelled(left))
 
 
-def _object(text: str) -> Any:
+def _plain_arguments(text: str) -> Any:
     try:
-        return _OBJECTS.decode(text)
+        return _PLAIN.decode(text)
     except msgspec.MsgspecError:
         return text
 
@@ -176,8 +176,8 @@ def _rest(call: types.ToolCall) -> Json:
         left["custom"] = as_plain(call.custom)
     if type(call) is not types.ToolCall:
         left.update(extras(call))
-    if function and type(function) is not types.FunctionBody:
-        left["function"] = extras(function)
+    if function and type(function) is not types.FunctionBody and (unknown := extras(function)):
+        left["function"] = unknown
     return left
 
 
@@ -191,7 +191,7 @@ def _spelling(call: types.ToolCall, text: str, call_id: str) -> Json:
     if call.function is UNSET and call.custom is UNSET:
         spelling["flat"] = True
     if call.custom is UNSET and body.arguments != text:
-        spelling["arguments"] = {"object": True} if isinstance(body.arguments, dict) else sent(body.arguments)
+        spelling["arguments"] = {"plain": True} if isinstance(body.arguments, dict | list) else sent(body.arguments)
     return spelling
 
 

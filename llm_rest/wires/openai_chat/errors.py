@@ -40,6 +40,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
         facts.message = str(found.get("status_msg") or "")
         facts.code = facts.code or str(found.get("status_code") or "") or None
     if status < 400:
+        facts.retry_after = None  # some hosts send the header with every answer
         told = _status(left, facts.code)
         if told is not None:
             facts.status = told

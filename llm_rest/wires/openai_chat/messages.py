@@ -234,6 +234,8 @@ class _Writer:
             said = turn.finish()
             if turn.has_text or turn.calls or said != _NOTHING:
                 self._messages[self._place] = said
+                if said.content is None and not (turn.calls or said.refusal or "content" in turn.spelling):
+                    said.content = ""  # null is for messages with calls
             else:
                 # Its thoughts stay behind, and a message that says nothing is refused.
                 del self._messages[self._place]
@@ -332,6 +334,8 @@ class _Reader:
         heard = decode_spoken(message, self._dialect, path, path, self._lost)
         left = heard.left
         items = heard.items or [Message(role="assistant", content="")]
+        if message.content is None and not heard.items:
+            noting(left)["content"] = None
         self._mark(items, message, left)
         for item in items:
             if isinstance(item, FunctionCall | CustomToolCall):

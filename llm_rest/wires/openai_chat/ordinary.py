@@ -7,6 +7,7 @@ changing this file, know that both ways have to give the same response (`tests/w
 
 from __future__ import annotations
 
+import re
 from types import GenericAlias
 from typing import Annotated, Any, Literal
 
@@ -87,6 +88,10 @@ Ordinary: type[Completion] = _only(
 """A completion with nothing unusual about it."""
 
 
+_COMMENTS = re.compile(rb"\A(?:\s*:[^\n]*\n)+")
+"""Keep-alives that hosts send while they think, which may precede an answer that is no stream."""
+
+
 class _OrdinaryFirst(Decoder[Completion]):
     __slots__ = ("_ordinary",)
 
@@ -101,7 +106,8 @@ class _OrdinaryFirst(Decoder[Completion]):
             return self._ordinary.decode(data)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             pass  # what is raised below shall not show msgspec's error as its context
-        return super().decode(data)
+        raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+        return super().decode(_COMMENTS.sub(b"", raw, count=1))
 
 
 RESPONSE: Decoder[Completion] = _OrdinaryFirst()

@@ -173,12 +173,14 @@ def _encode_tools(
         return
     tools = encode_tools(offered, as_object(left.get("tools")), dialect, lost)
     body.web_search_options = encode_search(offered, request.model, "web_search" in spelling, dialect, lost)
+    if not tools:
+        _encode_no_tools(request, lost)
+        return
     chosen, tools = encode_choice(request.tool_choice, tools, dialect, lost)
     came = _choice(spelling.get("tool_choice"))
     if came is not None and decode_choice(came) == request.tool_choice:
         chosen = came
     if not tools:
-        _encode_no_tools(request, lost)
         return
     body.tools = tools
     body.tool_choice = chosen

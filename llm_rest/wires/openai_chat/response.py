@@ -349,8 +349,9 @@ def encode_response(
 def _encode_output(
     output: list[AnyItem], left: Json, legacy: bool, dialect: ChatDialect, lost: Losses
 ) -> Turn[types.Answer]:
-    turn = Turn(types.Answer(role="assistant", content=None), dialect, lost, answer=True)
     message = as_object(left.get(MESSAGE))
+    role = absent(notes(message).get("role", "assistant"))
+    turn = Turn(types.Answer(role=role, content=None), dialect, lost, answer=True)
     turn.left, turn.spelling = unspelled(message), notes(message)
     calls = as_object(left.get(CALLS))
     attached: dict[str, Json] = {}

@@ -248,7 +248,8 @@ class Turn(Generic[S]):
             self._lost.changed(self._path(i), "joined with the text before it, with a blank line between them")
         else:
             # A thought between tags may stand there already.
-            said.content = f"{said.content}{text}" if said.content else text
+            if text or not said.refusal:
+                said.content = f"{said.content}{text}" if said.content else text
             if self.calls:
                 self._lost.changed(self._path(i), "a text after a call, sent before it")
         self.has_text = True

@@ -81,9 +81,11 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, dialect: ChatDialect, los
 def _encode_tool(
     tool: FunctionTool | CustomTool, namespace: Opt[str], left: Json, dialect: ChatDialect, path: str, lost: Losses
 ) -> types.Tool:
-    for name in ("defer_loading", "allowed_callers", "output_schema", "async_", *extras(tool)):
-        if getattr(tool, name, True):
+    for name in ("defer_loading", "allowed_callers", "output_schema", "async_"):
+        if getattr(tool, name, None):
             lost.dropped(f"{path}.{name.rstrip('_')}", "an option of a tool that this wire has no field for")
+    for name in extras(tool):
+        lost.dropped(f"{path}.{name}", "a field only a Responses host would know")
     name = qualified(tool.name, namespace)
     if isinstance(tool, CustomTool):
         return put_back(_encode_custom(tool, name, dialect, path, lost), as_object(left.get(name)))

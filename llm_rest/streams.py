@@ -82,7 +82,7 @@ class StreamReader:
             except DecodeError as problem:
                 if not events:
                     raise
-                self._problem = problem
+                self._problem = problem.with_traceback(None)
                 break
         return events
 

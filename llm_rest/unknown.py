@@ -306,7 +306,7 @@ class _Descent:
         try:
             return _decoder(form).decode(raw)
         except msgspec.ValidationError as problem:
-            mismatch = problem
+            mismatch = str(problem)  # the exception itself would keep the frames of all callers alive
         taken = _form(form)
         first = bytes(raw).lstrip()[:1]
         if first == b"[" and taken.items is not None:
@@ -354,6 +354,6 @@ class _Descent:
             raise DecodeError(problem.message.removeprefix("$: "), path=path) from None
 
 
-def _at(path: str, mismatch: Exception) -> DecodeError:
-    what, _, place = str(mismatch).partition(" - at `$")
+def _at(path: str, mismatch: str) -> DecodeError:
+    what, _, place = mismatch.partition(" - at `$")
     return DecodeError(what, path=path + place.rstrip("`"))

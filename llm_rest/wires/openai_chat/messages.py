@@ -91,7 +91,7 @@ class _Writer:
         self._messages: list[AnyMessage] = []
         self._turn: Turn[types.AssistantMessage] | None = None
         self._place = 0  # where the open turn's message stands
-        self._thoughts: list[tuple[Reasoning, Thought | list[Place], int]] = []  # for the turn to come
+        self._thoughts: list[tuple[Reasoning, Thought | None, list[Place], int]] = []  # for the turn to come
         self._attached: dict[str, Json] = {}  # what calls carry, by call id
         self._waiting: dict[str, int] = {}  # calls without an output yet, and where they stand
         self._moved: set[int] = set()  # outputs that were placed before their turn
@@ -132,12 +132,9 @@ class _Writer:
             self._place = len(self._messages)
             self._messages.append(turn.said)
         thoughts, self._thoughts = self._thoughts, []
-        for item, state, k in thoughts:
+        for item, state, places, k in thoughts:
             self._keep_spoken(turn, item, k)
-            if isinstance(state, Thought):
-                turn.think(item, state, k)
-            else:
-                turn.think_text(item, state, k)
+            turn.think(item, state, places, k)
         return turn
 
     def _keep_spoken(self, turn: Turn[types.AssistantMessage], item: AnyItem, i: int) -> Json:
@@ -202,10 +199,13 @@ class _Writer:
         marks = self._marks(item)
         if "apart" in marks:
             self._finish_turn()
+        came = as_object(marks.get("reasoning"))
+        places = text_places(came) if came.get("issuer") == self._dialect.issuer else []
         state = state_of(item, self._dialect)
         match state:
             case Thought():
-                self._thoughts.append((item, state, i))
+                # A host may repeat the text of one field in another.
+                self._thoughts.append((item, state, [place for place in places if place != state.place], i))
                 if "continues" in marks and self._turn is not None:
                     self._open(i)
             case CallState(call_id=call_id, extra_content=extra_content):
@@ -213,18 +213,13 @@ class _Writer:
             case MessageState():
                 turn = self._turn
                 (turn if turn is not None and state.shown else self._open(i)).attach(state, i)
+            case None if given(item.encrypted_content):
+                self._lost.withheld(f"input[{i}]", "reasoning that only its issuer can read")
+            case None if places:
+                self._thoughts.append((item, None, places, i))
             case None:
-                self._think_foreign(item, marks, i)
-
-    def _think_foreign(self, item: Reasoning, marks: Json, i: int) -> None:
-        came = as_object(marks.get("reasoning"))
-        places = text_places(came)
-        if places and came.get("issuer") == self._dialect.issuer and not given(item.encrypted_content):
-            self._thoughts.append((item, places, i))
-        elif given(item.encrypted_content):
-            self._lost.withheld(f"input[{i}]", "reasoning that only its issuer can read")
-        elif text_of(item):
-            self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not take back")
+                if text_of(item):
+                    self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not take back")
 
     # --- what stands between the turns ---
 
@@ -359,7 +354,7 @@ class _Reader:
         if left:
             _leave(spoken, left if isinstance(spoken, Message) else {"message": left})
         for item in items:
-            if reasoning and isinstance(item, Reasoning) and not given(item.encrypted_content):
+            if reasoning and isinstance(item, Reasoning):
                 _leave(item, {SPELLING: {"reasoning": reasoning}})
         if "parts" in spelling:
             for item in items[1:]:

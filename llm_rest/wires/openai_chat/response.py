@@ -397,7 +397,6 @@ def _show(
     kept = as_list(as_object(turn.spelling.get("reasoning")).get("places"))
     places: list[Place] = text_places(turn.spelling.get("reasoning"))
     if state is not None:
-        turn.think(item, state, i)
         # A host may repeat the text of one field in another.
         places = [place for place in places if place != state.place and state.place in kept]
     elif "foreign" in turn.spelling:
@@ -406,20 +405,14 @@ def _show(
         places = places if kept else [TEXT_PLACES[0]]
     elif "think" in turn.spelling:
         put_tags(turn.said, text, str(turn.spelling["think"]))
+    elif not kept and dialect.reasoning_field in ("reasoning_details", "thinking"):
+        state = Thought(place=dialect.reasoning_field, shown="")
     elif not kept and text:
-        places = _show_text(turn, item, i, dialect, lost)
-    if text:
-        turn.think_text(item, places, i)
-
-
-def _show_text(turn: Turn[types.Answer], item: Reasoning, i: int, dialect: ChatDialect, lost: Losses) -> list[Place]:
-    """Show reasoning that came from another wire; what comes back are the places for its bare text."""
-    if dialect.reasoning_field in ("reasoning_details", "thinking"):
-        turn.think(item, Thought(place=dialect.reasoning_field, shown=""), i)
-        return []
-    if item.summary or len(texts(item)) > 1:
-        lost.changed(f"output[{i}]", "shown as one text, whether it was thought or summarised")
-    return [dialect.reasoning_field or "reasoning_content"]
+        places = [dialect.reasoning_field or TEXT_PLACES[0]]
+        if item.summary or len(texts(item)) > 1:
+            lost.changed(path, "shown as one text, whether it was thought or summarised")
+    if state is not None or text:
+        turn.think(item, state, places, i)
 
 
 def _as_openai(said: types.Answer) -> None:

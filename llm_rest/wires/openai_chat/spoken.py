@@ -221,7 +221,7 @@ class Turn(Generic[S]):
         self._dialect = dialect
         self._lost = lost
         self._answer = answer
-        self._late: tuple[tuple[Reasoning, Thought, int], ...] = ()
+        self._late: tuple[tuple[Reasoning, Thought | None, Sequence[Place], int], ...] = ()
         self._text = ""  # what was said last
         self._at = 0  # and where
         self._thought: int | None = None  # where the reasoning stands that shares a field with what follows
@@ -327,19 +327,18 @@ class Turn(Generic[S]):
             self.said.tool_calls = [made]
         return made
 
-    def think(self, item: Reasoning, state: Thought, i: int) -> None:
-        """Add a thought where `state` says."""
-        if state.place != "thinking":
+    def think(self, item: Reasoning, state: Thought | None, places: Sequence[Place], i: int) -> None:
+        """Add a thought where `state` says, and its bare text to these places."""
+        if places or (state is not None and state.place != "thinking"):
             self._thinks(i)
         if self._dialect.replay_reasoning == "with_tools" and not self._answer:
-            self._late = (*self._late, (item, state, i))
+            self._late = (*self._late, (item, state, places, i))
         else:
-            put_thought(self.said, item, state, self._path(i), self._lost)
+            self._put(item, state, places, i)
 
-    def think_text(self, item: Reasoning, places: Sequence[Place], i: int) -> None:
-        """Add a thought as a bare text to these fields."""
-        if places:
-            self._thinks(i)
+    def _put(self, item: Reasoning, state: Thought | None, places: Sequence[Place], i: int) -> None:
+        if state is not None:
+            put_thought(self.said, item, state, self._path(i), self._lost)
         for place in places:
             put_text(self.said, place, text_of(item))
 
@@ -362,9 +361,9 @@ class Turn(Generic[S]):
     def finish(self) -> S:
         """The message."""
         said, dialect = self.said, self._dialect
-        for item, state, i in self._late:
+        for item, state, places, i in self._late:
             if self.calls:
-                put_thought(said, item, state, self._path(i), self._lost)
+                self._put(item, state, places, i)
             else:
                 self._lost.withheld(
                     self._path(i), "reasoning of a message without calls, which the host does not want back"

@@ -128,9 +128,12 @@ def _encode_input(request: Request, body: types.Request, offer: Offer, context: 
 
 def _restored(body: types.Request, kept: dict[str, Any], lost: Losses) -> types.Request:
     """The body with the fields it had on this wire."""
-    more: dict[str, Any] | None = kept.get("output_config", {})
-    if more:
-        body.output_config = merged(body.output_config or types.OutputConfig(), more, "leftovers", lost)
+    if "output_config" in kept:
+        more: dict[str, Any] | None = kept["output_config"]
+        if more is not None:
+            body.output_config = merged(body.output_config or types.OutputConfig(), more, "leftovers", lost)
+        elif body.output_config is UNSET:
+            body.output_config = None
     return _overlaid(body, {name: value for name, value in kept.items() if name not in ELSEWHERE}, "leftovers", lost)
 
 

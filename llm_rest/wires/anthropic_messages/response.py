@@ -350,8 +350,9 @@ def encode_usage(response: Response, lost: Losses) -> types.Usage:
     body.input_tokens = max(input, 0)
     if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
         body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
-    _encode_tier(response, body, lost)
     kept = own_fields(used.leftovers, "usage", lost)
+    if response.service_tier != kept.get("service_tier", UNSET):
+        _encode_tier(response, body, lost)
     fields = {name: value for name, value in kept.items() if name != SPELLING}
     spelled: dict[str, Any] | None = kept.get(SPELLING)
     if spelled is not None:

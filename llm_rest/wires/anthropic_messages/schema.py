@@ -86,7 +86,8 @@ class _Fitting:
     def close(self, schema: Schema, fit: Schema, path: str) -> None:
         """An object takes exactly the properties it lists."""
         kind = schema.get("type")
-        if kind != "object" and "properties" not in schema and not (isinstance(kind, list) and "object" in kind):
+        listed = isinstance(schema.get("properties"), dict)
+        if kind != "object" and not listed and not (isinstance(kind, list) and "object" in kind):
             if "additionalProperties" in schema:
                 self.lost.changed(f"{path}.additionalProperties", "not enforced on this wire")
             return

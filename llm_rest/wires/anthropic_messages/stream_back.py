@@ -12,6 +12,7 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
@@ -44,6 +45,7 @@ NOTHING = Raw(b"{}")
 """What stands for the input of a tool when its block begins."""
 
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)
+_raw = msgspec.json.Decoder(Raw)
 
 
 class StreamEncoder:
@@ -169,6 +171,7 @@ class StreamEncoder:
             self._later.setdefault(index, []).append(event)
             if isinstance(event, ev.OutputItemDone) and isinstance(event.item, Reasoning):
                 self._overtake(event.item, index)
+                self._catch_up()
 
     def _catch_up(self) -> None:
         while self._at in self._later:
@@ -265,6 +268,7 @@ class StreamEncoder:
     def _stop(self) -> None:
         if self._block is not None:
             self._block = None
+            self._part = -1
             self._out.append(types.ContentBlockStop(index=self._index))
 
     def _send(self, block: types.AnyBlock) -> None:
@@ -303,7 +307,7 @@ class StreamEncoder:
     def _open_part(self, part: ContentPart | None, index: int) -> None:
         if self._item is None:
             self._announce(Message(role="assistant", content=[]))
-        if part is None or not isinstance(getattr(part, "text", None), str):
+        if part is None or not isinstance(self._item, Message) or not isinstance(getattr(part, "text", None), str):
             return
         block = block_of(part, self._path, self._scratch())
         if isinstance(block, types.Text):
@@ -319,7 +323,7 @@ class StreamEncoder:
 
     def _end_part(self, part: ContentPart | None, index: int) -> None:
         text = getattr(part, "text", None)
-        if isinstance(text, str):
+        if isinstance(text, str) and not isinstance(self._item, Reasoning):
             if self._part != index:
                 self._open_part(part, index)
             self._text(text[self._sent :])
@@ -423,18 +427,29 @@ class StreamEncoder:
             self._announce(item)
         sent: Any = self._block
         meant: Call = item
-        if isinstance(item, FunctionCall):
-            self._arguments(item.arguments[self._sent :] if self._as_it_comes is not None else item.arguments)
-            meant = replace(item, arguments="{}") if self._as_it_comes else item
-        else:
+        if isinstance(item, CustomToolCall):
             if item.input[self._sent :] or not self._sent:
                 self._input(item.input[self._sent :])
             self._delta(types.InputJsonDelta(partial_json='"}'))
+        else:
+            self._arguments(item.arguments[self._sent :] if self._as_it_comes else item.arguments)
+            if self._as_it_comes:
+                meant = replace(item, arguments="{}")
+                if not _is_json(item.arguments):
+                    self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed as it came")
         block: Any = self._writer.write(meant, self._path)[-1]
         if isinstance(item, FunctionCall) and block.input != NOTHING:
             self._delta(types.InputJsonDelta(partial_json=bytes(block.input).decode()))
         self._compare(sent, replace(block, input=NOTHING))
         self._stop()
+
+
+def _is_json(text: str) -> bool:
+    try:
+        _raw.decode(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _message_delta(begun: types.Message, body: types.Message) -> types.MessageDelta:

@@ -152,6 +152,8 @@ class Turns:
             blocks = self._writer.write(item, f"input[{i}]")
             if blocks:
                 self._answer_with(blocks, i)
+                if isinstance(item.content, str) and self.messages[-1].content is blocks:
+                    self.messages[-1].content = item.content
             elif self._role == "user":
                 self._skip_answer()
             return

@@ -7,17 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typing_extensions
-from anthropic.types import message_create_params
-from anthropic.types.beta import message_create_params as beta_params
+from anthropic.types.beta.message_create_params import MessageCreateParamsNonStreaming
 
-PLAIN = message_create_params.MessageCreateParamsNonStreaming
-BETA = beta_params.MessageCreateParamsNonStreaming
-
-BEYOND = {"betas"}
-"""Parameters of the SDK's function that are no fields of the body."""
+BODY = MessageCreateParamsNonStreaming
 
 
-def faults(body: Any, form: Any = BETA, path: str = "$") -> list[str]:
+def faults(body: Any, form: Any = BODY, path: str = "$") -> list[str]:
     """Each place where `body` is not a `form`; empty where it is one."""
     return list(_faults(body, form, path))
 
@@ -31,7 +26,8 @@ def _faults(value: Any, form: Any, path: str) -> Iterator[str]:
     elif origin in (Union, types.UnionType):
         found = [list(_faults(value, arm, path)) for arm in get_args(form)]
         if all(found):
-            yield min(found, key=lambda problems: (path in problems[0].split(": ")[0] + "|", len(problems)))[0]
+            # The arm that fits the deepest is the one that was meant.
+            yield max((problems[0] for problems in found), key=lambda problem: len(problem.partition(": ")[0]))
     elif origin is Literal:
         if value not in get_args(form):
             yield f"{path}: {value!r} is not one of {get_args(form)}"
@@ -72,7 +68,9 @@ def _object(value: Any, form: Any, path: str) -> Iterator[str]:
             return
     for name in value.keys() - hints.keys():
         yield f"{path}.{name}: a field too many"
-    for name in form.__required_keys__ - value.keys():
+    # The SDK's annotations are text, so that the type itself does not know which fields it requires.
+    required = {name for name, hint in hints.items() if get_origin(hint) is typing_extensions.Required}
+    for name in sorted(required - value.keys()):
         yield f"{path}.{name}: missing"
     for name in value.keys() & hints.keys():
         yield from _faults(value[name], hints[name], f"{path}.{name}")

@@ -1,0 +1,109 @@
+"""Where a request goes: its path, the version of the API, and the betas it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from llm_rest.dialects import MessagesDialect
+from llm_rest.responses import (
+    AdditionalTools,
+    CompactionTrigger,
+    ContextManagement,
+    FunctionTool,
+    McpTool,
+    Message,
+    Reasoning,
+    Request,
+)
+from llm_rest.unknown import Unknown
+from llm_rest.wires import anthropic_messages as wire
+from tests.wires.anthropic_messages.steps import NEW, OLD, answered, read, user
+
+F = FunctionTool(name="f")
+
+
+def headers(**options: Any) -> dict[str, str]:
+    return wire.route(Request(**{"model": NEW, "input": "Hi"} | options)).headers
+
+
+def test_a_request_goes_to_messages_in_the_newest_version() -> None:
+    there = wire.route(Request(model=NEW, input="Hi"))
+    assert (there.path, there.query, there.headers) == ("/v1/messages", {}, {"anthropic-version": "2026-10-21"})
+
+
+def test_sampling_needs_the_older_version_where_the_model_takes_it() -> None:
+    assert headers(model=OLD, temperature=0.5)["anthropic-version"] == "2023-06-01"
+    assert headers(model=OLD, top_k=5)["anthropic-version"] == "2023-06-01"
+    assert headers(model=NEW, temperature=0.5)["anthropic-version"] == "2026-10-21"
+    assert headers(extra={"anthropic_messages": {"top_p": 0.5}})["anthropic-version"] == "2023-06-01"
+
+
+@pytest.mark.parametrize(
+    ("options", "betas"),
+    [
+        ({"tools": [McpTool(server_label="w", server_url="https://w.org")]}, "mcp-client-2025-11-20"),
+        ({"tools": [F], "tool_choice": "auto"}, None),
+        ({"tools": [Unknown({"type": "advisor_20260301", "name": "advisor"})]}, "advisor-tool-2026-03-01"),
+        ({"context_management": [ContextManagement()]}, "compact-2026-01-12"),
+        ({"service_tier": "fast"}, "fast-mode-2026-02-01"),
+        ({"input": [user(), CompactionTrigger()]}, "compact-2026-09-04"),
+        (
+            {"tools": [F], "input": [user(), AdditionalTools(role="developer", tools=[F])]},
+            "mid-conversation-tool-changes-2026-07-01",
+        ),
+        (
+            {"input": [user(), AdditionalTools(role="developer", tools=[F])]},
+            "inline-tools-2026-09-15,mid-conversation-tool-changes-2026-07-01",
+        ),
+        ({"extra": {"anthropic_messages": {"betas": ["b", "a", 7], "thread": {"type": "create"}}}}, "a,b,message-threads-2026-08-12"),
+        ({"extra": {"anthropic_messages": {"metadata": {"thread": 1}, "speed": "fast"}}}, "fast-mode-2026-02-01"),
+    ],
+)
+def test_betas(options: dict[str, Any], betas: str | None) -> None:
+    assert headers(**options).get("anthropic-beta") == betas
+
+
+@pytest.mark.parametrize(
+    ("fields", "betas"),
+    [
+        ({"mcp_servers": [{"type": "url", "url": "https://w.org", "name": "w"}]}, "mcp-client-2025-04-04"),
+        ({"context_management": {"edits": [{"type": "clear_thinking_20251015"}]}}, "context-management-2025-06-27"),
+        ({"fallbacks": "default"}, "server-side-fallback-2026-07-01"),
+        ({"output_config": {"task_budget": {"type": "tokens", "total": 9}}}, "task-budgets-2026-03-13"),
+        ({"container": {"skills": [{"type": "custom", "skill_id": "s"}]}}, "skills-2025-10-02"),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": "Hi"},
+                    {"role": "system", "content": [{"type": "tool_removal", "tool": {"type": "tool_reference", "name": "f"}}]},
+                ]
+            },
+            "mid-conversation-tool-changes-2026-07-01",
+        ),
+    ],
+)
+def test_betas_of_a_document_that_came_without_its_headers(fields: dict[str, Any], betas: str) -> None:
+    assert wire.route(read(**fields)).headers["anthropic-beta"] == betas
+
+
+def test_a_compaction_in_the_history_needs_its_beta() -> None:
+    response = answered({"type": "compaction", "content": "So far."})
+    assert headers(input=[*response.output, user()])["anthropic-beta"] == "compact-2026-01-12"
+    assert "anthropic-beta" not in headers(input=[user(), Reasoning(summary=[]), Message(role="assistant", content=[])])
+
+
+def test_a_cloud_has_the_model_in_its_path_and_the_rest_in_the_body() -> None:
+    cloud = MessagesDialect(
+        path="/model/{model}/invoke",
+        stream_path="/model/{model}/invoke-with-response-stream",
+        body_version="bedrock-2023-05-31",
+        betas_in_body=True,
+    )
+    request = Request(model="a/b:c", input="Hi", service_tier="fast")
+    there = wire.route(request, dialect=cloud, stream=True)
+    assert (there.path, there.headers) == ("/model/a%2Fb%3Ac/invoke-with-response-stream", {})
+    assert wire.route(request, dialect=cloud).path == "/model/a%2Fb%3Ac/invoke"
+    body, _ = wire.encode_request(request, dialect=cloud)
+    assert (body.anthropic_version, body.anthropic_beta) == ("bedrock-2023-05-31", ["fast-mode-2026-02-01"])

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .responses.request import Request
     from .responses.response import Response, Usage
     from .responses.tools import FunctionTool
+    from .streaming import AsyncStream, Stream
     from .transport import Timeouts
     from .unknown import Unknown
     from .vendors import Bearer, Header, NoAuth, Vendor
@@ -89,6 +90,7 @@ _HOME = {
         ".responses.request": "Request",
         ".responses.response": "Response Usage",
         ".responses.tools": "FunctionTool",
+        ".streaming": "AsyncStream Stream",
         ".transport": "Timeouts",
         ".unknown": "Unknown",
         ".vendors": "Bearer Header NoAuth Vendor",
@@ -100,6 +102,7 @@ __all__ = [
     "APIError",
     "ApiKey",
     "AsyncClient",
+    "AsyncStream",
     "AuthError",
     "Bearer",
     "Capabilities",
@@ -148,6 +151,7 @@ __all__ = [
     "ResponsesDialect",
     "SchemaMismatch",
     "ServerError",
+    "Stream",
     "StreamInterrupted",
     "TLSError",
     "TimeoutError_",

@@ -8,6 +8,7 @@ import httpx
 
 from llm_rest import (
     AsyncClient,
+    AsyncStream,
     Capabilities,
     Client,
     FunctionCall,
@@ -19,6 +20,7 @@ from llm_rest import (
     RequestEnd,
     RequestStart,
     Response,
+    Stream,
     Timeouts,
     Vendor,
     fetch_image,
@@ -26,6 +28,7 @@ from llm_rest import (
     image,
     user,
 )
+from llm_rest.responses import AnyEvent
 
 
 def a_sync_client_gives_values(llm: Client) -> None:
@@ -47,6 +50,26 @@ async def an_async_client_is_awaited(llm: AsyncClient) -> None:
     assert_type(llm.with_options(temperature=0.5), AsyncClient)
     async with llm as same:
         assert_type(same, AsyncClient)
+
+
+def a_stream_is_read_in_a_with(llm: Client) -> None:
+    with llm.stream("Hi") as events:
+        assert_type(events, Stream)
+        for event in events:
+            assert_type(event, AnyEvent)
+        for text in events.text:
+            assert_type(text, str)
+        assert_type(events.response, Reply)
+
+
+async def an_async_stream_is_read_in_an_async_with(llm: AsyncClient) -> None:
+    async with llm.stream("Hi") as events:
+        assert_type(events, AsyncStream)
+        async for event in events:
+            assert_type(event, AnyEvent)
+        async for text in events.text:
+            assert_type(text, str)
+        assert_type(events.response, Reply)
 
 
 def a_reply_is_a_response_with_readers(reply: Reply) -> None:

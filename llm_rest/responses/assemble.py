@@ -78,14 +78,20 @@ class Assembler:
     @property
     def response(self) -> Response:
         """The response as far as it has come."""
-        if self._end is not None:
-            return self._end if self._end.output or not self._items else replace(self._end, output=self._output())
-        begun = self._begun or Response(id="", status="in_progress", output=[])
-        if self._error is None:
+        if self._end is None:
+            begun = self._begun or Response(id="", status="in_progress", output=[])
+            if self._error is not None:
+                begun = replace(begun, status="failed", error=self._told())
             return replace(begun, output=self._output())
+        end = self._end
+        if end.status == "failed" and not end.error and self._error is not None:
+            end = replace(end, error=self._told())
+        return end if end.output or not self._items else replace(end, output=self._output())
+
+    def _told(self) -> ResponseError | None:
+        """The error event as the error of a response."""
         told = self._error
-        error = ResponseError(code=told.code, message=told.message, param=told.param, type=told.type)
-        return replace(begun, status="failed", error=error, output=self._output())
+        return told and ResponseError(code=told.code, message=told.message, param=told.param, type=told.type)
 
     def _output(self) -> list[AnyItem]:
         items = (self._items[index].item() for index in sorted(self._items))

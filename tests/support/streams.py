@@ -9,6 +9,7 @@ from llm_rest import wires
 from llm_rest.responses.assemble import Assembler
 from llm_rest.responses.response import Response
 from llm_rest.streams import StreamReader, StreamWriter
+from llm_rest.vendors import DIALECTS
 from tests.support import WIRES
 
 STREAMING = tuple(name for name in WIRES if hasattr(wires.load(name), "decode_stream"))
@@ -23,14 +24,14 @@ def slices(stream: bytes, cuts: Iterable[int]) -> list[bytes]:
 
 def read(name: str, pieces: Iterable[bytes], **options: Any) -> list[Any]:
     """The events that the bytes of a wire's stream tell."""
-    reader = StreamReader(wires.load(name), **options)
+    reader = StreamReader(wires.load(name), **{"dialect": DIALECTS[name](), **options})
     events = [event for piece in pieces for event in reader.feed(piece)]
     return events + reader.close()
 
 
 def written(name: str, events: Sequence[Any], **options: Any) -> tuple[list[bytes], list[Any]]:
     """What goes out for each event and at the end, and what could not be carried."""
-    writer = StreamWriter(wires.load(name), **options)
+    writer = StreamWriter(wires.load(name), **{"dialect": DIALECTS[name](), **options})
     pieces = [writer.feed(event) for event in events]
     return [*pieces, writer.close()], writer.losses
 

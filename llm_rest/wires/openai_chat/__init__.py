@@ -12,22 +12,28 @@ from .errors import decode_error, encode_error
 from .ordinary import RESPONSE
 from .request import decode_request, encode_request, route
 from .response import decode_response, encode_response
+from .stream import decode_stream
+from .stream_back import encode_stream
 from .types import EVENT, REQUEST
 
 FRAMING: Literal["sse", "ndjson"] = "sse"
 END: bytes | None = b"[DONE]"
+NAMED_EVENTS = False
 
 __all__ = [
     "END",
     "EVENT",
     "FRAMING",
+    "NAMED_EVENTS",
     "REQUEST",
     "RESPONSE",
     "decode_error",
     "decode_request",
     "decode_response",
+    "decode_stream",
     "encode_error",
     "encode_request",
     "encode_response",
+    "encode_stream",
     "route",
 ]

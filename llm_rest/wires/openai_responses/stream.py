@@ -114,11 +114,12 @@ class StreamDecoder:
         self._seen = Assembler()
         self._places: dict[int, _Place] = {}
         self._begun: Response | None = None
+        self._failing = False
         self._over = False
 
     def feed(self, event: ev.AnyEvent) -> list[ev.AnyEvent]:
         """The events that this one makes."""
-        if self._over:
+        if self._over or (self._failing and not isinstance(event, ev.ResponseFailed)):
             return []
         if isinstance(event, ev.OfItem):
             self._of_item(event)
@@ -141,8 +142,12 @@ class StreamDecoder:
         return self._to.take()
 
     def close(self) -> list[ev.AnyEvent]:
-        """Nothing: a stream that did not tell its end was cut."""
-        return []
+        """The failed response an error stands for, where none followed; a stream that did not tell its end was cut."""
+        if self._failing and not self._over:
+            failed, _ = decode_response(self._seen.response, request=self._request, dialect=self._dialect)
+            self._to.finish(failed)
+            self._over = True
+        return self._to.take()
 
     def _pass(self, event: Any) -> None:
         number = self._to.number()
@@ -173,9 +178,8 @@ class StreamDecoder:
         self._start()
         self._seen.feed(event)
         self._pass(event)
-        failed, _ = decode_response(self._seen.response, request=self._request, dialect=self._dialect)
-        self._to.finish(failed)
-        self._over = True
+        # Most hosts send the failed response next, which knows more than the error.
+        self._failing = True
 
     def _end(self, event: Any) -> None:
         if self._begun is None:

@@ -1,0 +1,253 @@
+"""A whole answer from its chunks, put together as the host would have sent it.
+
+Texts are joined, calls are told apart by index and id, counts and facts are the last that came. Before changing this file,
+know how hosts differ ("Rules for a robust reader", Chat Completions references, read 2026-11-20): an index may be missing, a
+float, always 0 or start at 1; an id may be empty or repeated in every piece; only a value that says something overwrites.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+from msgspec import UNSET
+
+from ...unknown import Model, extras, given
+from . import types
+from .left import as_list, is_object, put_back
+from .types import Json
+
+GROWING = ("content", "refusal", "reasoning_content", "reasoning")
+"""The fields of a message that come in pieces."""
+
+_OF_DELTA = tuple(n for n in types.Spoken.__struct_fields__ if n not in (*GROWING, "tool_calls", "function_call"))
+_OF_CHOICE = tuple(
+    n for n in types.Choice.__struct_fields__ if n not in ("index", "finish_reason", "message", "logprobs")
+)
+_OF_DOCUMENT = tuple(n for n in types.Completion.__struct_fields__ if n not in ("choices", "error", "object"))
+_JOINED = ("text", "summary", "data")
+
+
+class CallPieces:
+    """A call as far as it has come."""
+
+    __slots__ = ("arguments", "call", "custom", "legacy", "name", "pieces")
+
+    def __init__(self, *, legacy: bool = False) -> None:
+        self.call = types.ToolCall()
+        self.name = ""
+        self.custom = False
+        self.legacy = legacy
+        self.pieces: list[str] = []
+        self.arguments: Any = UNSET  # sent whole and not as text
+
+    def add(self, piece: types.ToolCall) -> str:
+        """Take a piece; what comes back is the text it adds to the arguments."""
+        call = self.call
+        for name in ("id", "type", "index", "extra_content"):
+            value = getattr(piece, name)
+            if given(value) and value != "" and not (name == "index" and given(call.index)):
+                setattr(call, name, value)
+        self.custom = self.custom or given(piece.custom)
+        body = piece.custom if given(piece.custom) else piece.function if given(piece.function) else piece
+        # Some hosts send the name in pieces, most repeat it or send an empty one.
+        if body.name and body.name != self.name:
+            self.name = body.name if not self.name or body.name.startswith(self.name) else self.name + body.name
+        text = body.input if isinstance(body, types.CustomBody) else body.arguments
+        if isinstance(text, str):
+            self.pieces.append(text)
+            return text
+        if given(text):
+            self.arguments = text
+        return ""
+
+    def whole(self) -> types.ToolCall:
+        """The call as an answer that is no stream has it."""
+        text = "".join(self.pieces) if self.arguments is UNSET else self.arguments
+        call = msgspec.structs.replace(self.call)
+        if self.custom:
+            call.custom = types.CustomBody(name=self.name, input=text)
+        else:
+            call.function = types.FunctionBody(name=self.name, arguments=text)
+        return call
+
+
+class Pieces:
+    """The answer that the chunks make. `calls` are in the order in which they began."""
+
+    def __init__(self) -> None:
+        self.body = types.Completion(object="chat.completion", choices=[])
+        self.choice = types.Choice(index=0)
+        self.said = types.Answer(role="assistant")
+        self.calls: list[CallPieces] = []
+        self._texts: dict[str, list[str]] = {}
+        self._parts: list[Any] = []
+        self._details: dict[tuple[str, str], Json] = {}
+        self._logprobs: list[Any] = []
+        self._extras: dict[str, Json] = {}
+        self._by_index: dict[int, CallPieces] = {}
+
+    # -- taking
+
+    def document(self, chunk: types.Chunk) -> None:
+        """Take what the chunk says about the answer as a whole."""
+        for name in _OF_DOCUMENT:
+            value = getattr(chunk, name)
+            if given(value) and value != "":
+                setattr(self.body, name, value)
+        self._keep("document", chunk)
+        if not given(self.body.usage) and is_object(chunk.x_groq) and is_object(chunk.x_groq.get("usage")):
+            self.body.usage = msgspec.convert(chunk.x_groq["usage"], types.Usage, strict=False)
+
+    def ending(self, choice: types.ChunkChoice) -> None:
+        """Take what a chunk says about its choice beside the message."""
+        if choice.finish_reason and not self.choice.finish_reason:
+            self.choice.finish_reason = choice.finish_reason
+        for name in _OF_CHOICE:
+            value = getattr(choice, name)
+            if value is not UNSET:
+                setattr(self.choice, name, value)
+        if given(choice.usage):
+            self.body.usage = choice.usage
+        if is_object(choice.logprobs):
+            self._logprobs += as_list(choice.logprobs.get("content"))
+        elif choice.logprobs is None and self.choice.logprobs is UNSET:
+            self.choice.logprobs = None
+        self._keep("choice", choice)
+
+    def text(self, field: str, piece: str) -> None:
+        """Take a piece of a text."""
+        if field == "content" and self._parts:
+            self.parts([types.Text(text=piece)])
+        else:
+            self._texts.setdefault(field, []).append(piece)
+
+    def parts(self, parts: list[Any]) -> None:
+        """Take pieces of a content that is a list; neighbours of one kind are one part."""
+        for part in parts:
+            last = self._parts[-1] if self._parts else None
+            if isinstance(part, types.Text) and isinstance(last, types.Text):
+                last.text += part.text
+            elif isinstance(part, types.Thinking) and isinstance(last, types.Thinking):
+                last.thinking = _joined(cast("Any", last.thinking), cast("Any", part.thinking))
+                for name in ("signature", "closed"):
+                    if given(getattr(part, name)):
+                        setattr(last, name, getattr(part, name))
+            else:
+                self._parts.append(part)
+
+    def rest(self, delta: types.Delta) -> None:
+        """Take what a delta says beside texts and calls."""
+        for name in _OF_DELTA:
+            value = getattr(delta, name)
+            if value is UNSET or (value is None and getattr(self.said, name) is not UNSET):
+                continue
+            if name == "annotations" and value:
+                self.said.annotations = [*(self.said.annotations or ()), *value]
+            elif name == "reasoning_details" and value:
+                self._take_details(value)
+            elif name == "audio" and value and self.said.audio:
+                self.said.audio = _joined_audio(self.said.audio, value)
+            else:
+                setattr(self.said, name, value)
+        for name in GROWING:
+            if getattr(delta, name) is None and getattr(self.said, name) is UNSET:
+                setattr(self.said, name, None)
+        self._keep("message", delta)
+
+    def call(self, piece: types.ToolCall) -> tuple[CallPieces, str]:
+        """Take a piece of a call: the call it belongs to, and the text it adds."""
+        index = int(piece.index) if given(piece.index) else None
+        found = self._by_index.get(index) if index is not None else self.calls[-1] if self.calls else None
+        new_id = piece.id if piece.id not in ("", "null") else None
+        if found is None or (new_id and found.call.id and new_id != found.call.id):
+            # Without an index a second complete call is told by its id or its name alone.
+            found = CallPieces()
+            self.calls.append(found)
+        elif index is None and not new_id and given(piece.function) and piece.function.name and _complete(found):
+            found = CallPieces()
+            self.calls.append(found)
+        if index is not None:
+            self._by_index[index] = found
+        return found, found.add(piece)
+
+    def legacy(self, piece: types.FunctionBody) -> tuple[CallPieces, str]:
+        """Take a piece of a call in the legacy form."""
+        if not self.calls:
+            self.calls.append(CallPieces(legacy=True))
+        return self.calls[-1], self.calls[-1].add(types.ToolCall(function=piece))
+
+    def _take_details(self, details: list[Json]) -> None:
+        for detail in details:
+            key = str(detail.get("index", len(self._details))), str(detail.get("type"))
+            known = self._details.setdefault(key, {})
+            for name, value in detail.items():
+                if name in _JOINED and isinstance(value, str):
+                    known[name] = f"{known.get(name) or ''}{value}"
+                elif value is not None or name not in known:
+                    known[name] = value
+
+    def _keep(self, place: str, struct: Model) -> None:
+        if hasattr(type(struct), "__extras__"):
+            self._extras.setdefault(place, {}).update(extras(struct))
+
+    # -- giving
+
+    def joined(self, field: str) -> str:
+        """A text as far as it has come."""
+        return "".join(self._texts.get(field, ()))
+
+    def whole(self) -> types.Completion:
+        """The answer as far as it has come, as one document."""
+        said = msgspec.structs.replace(self.said)
+        for field in self._texts:
+            setattr(said, field, self.joined(field))
+        if self._parts:
+            said.content = self._parts
+        elif said.content is UNSET or said.content == "":
+            said.content = None
+        if self._details:
+            said.reasoning_details = list(self._details.values())
+        calls = [call.whole() for call in self.calls if not call.legacy]
+        if calls:
+            said.tool_calls = calls
+        for call in self.calls:
+            if call.legacy:
+                said.function_call = call.whole().function
+        choice = msgspec.structs.replace(self.choice)
+        choice.message = put_back(said, self._extras.get("message", {}))
+        if self._logprobs:
+            choice.logprobs = {"content": self._logprobs, "refusal": None}
+        choice = put_back(choice, self._extras.get("choice", {}))
+        body = msgspec.structs.replace(self.body, choices=[choice])
+        return put_back(body, self._extras.get("document", {}))
+
+
+def _complete(call: CallPieces) -> bool:
+    try:
+        msgspec.json.decode("".join(call.pieces))
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _joined(one: Any, other: Any) -> Any:
+    if isinstance(one, str) and isinstance(other, str):
+        return one + other
+    pieces: list[Any] = [types.Text(text=one)] if isinstance(one, str) else list(one)
+    following: list[Any] = [types.Text(text=other)] if isinstance(other, str) else other
+    for piece in following:
+        last = pieces[-1] if pieces else None
+        if isinstance(piece, types.Text) and isinstance(last, types.Text):
+            pieces[-1] = types.Text(text=last.text + piece.text)
+        else:
+            pieces.append(piece)
+    return pieces
+
+
+def _joined_audio(one: Json, other: Json) -> Json:
+    joined = {**one, **{name: value for name, value in other.items() if value is not None}}
+    for name in ("data", "transcript"):
+        if isinstance(one.get(name), str) and isinstance(other.get(name), str):
+            joined[name] = one[name] + other[name]
+    return joined

@@ -1,0 +1,411 @@
+"""Streamed answers: chunks to events. The way back is in `stream_back.py`.
+
+The chunks are put together as they come (`pieces.py`), and the terminal event carries what `decode_response` makes of the
+whole, so that a stream and an answer tell the same. Before changing this file, know that reasoning and text are ended as soon
+as something else begins, while calls stay open to the end, because their pieces may come in any order. Follows "Streaming"
+of the Chat Completions reference and the hosts' own (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ...dialects import ChatDialect
+from ...losses import Losses
+from ...responses.carriers import digest
+from ...responses.echo import echo
+from ...responses.emit import Emitter, OpenItem
+from ...responses.events import AnyEvent, StreamError
+from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
+from ...responses.parts import ContentPart, OutputText, ReasoningText, RefusalPart, SummaryText
+from ...responses.response import Response, ResponseError
+from ...unknown import given
+from .._errors import error_facts
+from . import types
+from .calls import names_sent, undo
+from .citations import decode_annotations
+from .pieces import CallPieces, Pieces
+from .request import OPENAI
+from .response import decode_response, item_id
+from .spoken import decode_spoken
+from .think import ThinkTags
+from .types import WIRE
+
+if TYPE_CHECKING:
+    from ...responses.request import Request
+
+
+def decode_stream(*, request: Request | None = None, dialect: ChatDialect = OPENAI, now: float = 0) -> StreamDecoder:
+    """A machine from chunks to events; `request` undoes what encoding it emulated."""
+    return StreamDecoder(request, dialect, now)
+
+
+class _OpenCall:
+    """A call that was announced; `sent` says how much of its text was handed on."""
+
+    __slots__ = ("custom", "opened", "pieces")
+
+    def __init__(self, opened: OpenItem, pieces: CallPieces, custom: bool) -> None:
+        self.opened = opened
+        self.pieces = pieces
+        self.custom = custom
+
+
+class StreamDecoder:
+    """`feed` takes a chunk and gives the events it makes; `close` ends an answer that gave a finish reason."""
+
+    def __init__(self, request: Request | None, dialect: ChatDialect, now: float) -> None:
+        self.losses = Losses()
+        self._request = request
+        self._dialect = dialect
+        self._now = now
+        self._to = Emitter()
+        self._pieces = Pieces()
+        self._tags = ThinkTags() if dialect.think_tags else None
+        self._meant = names_sent(request, dialect) if request is not None else {}
+        self._origin = ""
+        self._output: list[AnyItem | None] = []  # what was ended, by place; `None` where it is still open
+        self._thinking: OpenItem | None = None
+        self._thought = types.Answer()  # the reasoning of the open item alone
+        self._tagged = ""
+        self._listed: list[types.AnyPart] = []
+        self._summary: bool | None = None  # whether the open part of it is a summary
+        self._part: list[str] = []
+        self._speaking: OpenItem | None = None
+        self._spoken: list[ContentPart] = []
+        self._kind: type[OutputText | RefusalPart] = OutputText
+        self._calls: dict[int, _OpenCall] = {}
+        self._counted = False  # counts came on their own, which hosts send at the end
+        self._over = False
+
+    def feed(self, chunk: types.Chunk) -> list[AnyEvent]:
+        """The events of one chunk."""
+        if self._over:
+            return []
+        choices = chunk.choices or ()
+        self._counted = self._counted or (not choices and given(chunk.usage))
+        if not self._origin or len(choices) != 1 or choices[0].finish_reason or given(chunk.usage):
+            self._pieces.document(chunk)
+        if chunk.error:
+            self._fail(chunk)
+            return self._to.take()
+        if not self._origin and (chunk.id or choices):
+            self._start(chunk)
+        for choice in choices:
+            if choice.index:
+                continue  # further choices have no place in one response
+            if given(choice.delta):
+                self._delta(choice.delta)
+            if choice.finish_reason or choice.logprobs is not None or given(choice.usage):
+                self._pieces.ending(choice)
+        return self._to.take()
+
+    def close(self) -> list[AnyEvent]:
+        """The end, where a finish reason or the final counts came; nothing where the stream was cut."""
+        if self._origin and not self._over and (self._counted or self._pieces.choice.finish_reason):
+            self._finish()
+        return self._to.take()
+
+    # -- the response
+
+    def _start(self, chunk: types.Chunk) -> None:
+        self._origin = chunk.id or f"resp_{digest(msgspec.json.encode(chunk).decode())}"
+        self._pieces.body.id = self._origin
+        created = self._pieces.body.created
+        self._to.start(
+            Response(
+                id=self._origin,
+                created_at=int(created or self._now),
+                status="in_progress",
+                model=chunk.model,
+                output=[],
+                **echo(self._request),
+            )
+        )
+
+    def _whole(self) -> Response:
+        response, lost = decode_response(
+            self._pieces.whole(), request=self._request, dialect=self._dialect, now=self._now
+        )
+        self.losses[:] = lost
+        return response
+
+    def _finish(self) -> None:
+        if self._tags is not None:
+            self._heard(self._tags.close())
+        self._end_thought()
+        response = self._whole()
+        kinds = [type(item) for item in response.output]
+        if len(kinds) >= len(self._output) and all(
+            item is None or type(item) is kind for item, kind in zip(self._output, kinds, strict=False)
+        ):
+            self._end_open(response.output)
+        else:
+            # Told in another order than a message has room for: what was told stands.
+            self._end_open([])
+            told = [item for item in self._output if item is not None]
+            response = replace(response, output=told)
+        self._to.finish(response)
+        self._over = True
+
+    def _end_open(self, final: list[AnyItem]) -> None:
+        if self._speaking is not None:
+            item = final[self._speaking.index] if final else None
+            self._end_speech(item if isinstance(item, Message) else None)
+        for call in self._calls.values():
+            self._end_call(call, final[call.opened.index] if final else None)
+        for item in final[len(self._output) :]:
+            self._to.whole(item)
+
+    def _fail(self, chunk: types.Chunk) -> None:
+        if not self._origin:
+            self._start(chunk)
+        facts = error_facts(WIRE, 200, {}, msgspec.json.encode({"error": chunk.error}))
+        status = chunk.status_code if isinstance(chunk.status_code, int) else None
+        code = facts.code or (str(status) if status else None)
+        error = StreamError(code=code, message=facts.message, param=facts.param, type=facts.type)
+        self._to.error(error)
+        told = ResponseError(code=code or "server_error", message=facts.message, param=facts.param, type=facts.type)
+        self._to.finish(replace(self._whole(), status="failed", error=told, incomplete_details=UNSET))
+        self._over = True
+
+    # -- what a delta says
+
+    def _delta(self, delta: types.Delta) -> None:
+        content = delta.content
+        if delta.reasoning_details or delta.reasoning_content or delta.reasoning:
+            self._think(delta)
+        if isinstance(content, str):
+            if content:
+                self._pieces.text("content", content)
+                if self._tags is None:
+                    self._say(content)
+                else:
+                    self._heard(self._tags.feed(content))
+        elif content:
+            self._take_parts(content)
+        if delta.refusal:
+            self._pieces.text("refusal", delta.refusal)
+            self._say(delta.refusal, RefusalPart)
+        if delta.tool_calls:
+            for piece in delta.tool_calls:
+                self._called(*self._pieces.call(piece))
+        if given(delta.function_call):
+            self._called(*self._pieces.legacy(delta.function_call))
+        if delta.annotations or delta.refusal is None or content is None or _has_more(delta):
+            self._pieces.rest(delta)
+            if delta.annotations and self._speaking is not None:
+                for annotation in decode_annotations(delta.annotations):
+                    self._speaking.annotation(annotation)
+
+    def _open(self, item: Item) -> OpenItem:
+        item.id = item_id(cast("AnyItem", item), self._origin, len(self._output))
+        self._output.append(None)
+        return self._to.add(cast("AnyItem", item))
+
+    def _tell(self, item: Any) -> None:
+        """Begin and end an item at once."""
+        item.id = item_id(item, self._origin, len(self._output))
+        item.status = "completed"
+        self._output.append(item)
+        self._to.whole(item)
+
+    # -- thoughts
+
+    def _think(self, delta: types.Delta) -> None:
+        for field in ("reasoning_content", "reasoning"):
+            text = getattr(delta, field)
+            if text:
+                self._pieces.text(field, text)
+                setattr(self._thought, field, (getattr(self._thought, field) or "") + text)
+        details = delta.reasoning_details or ()
+        if details:
+            self._thought.reasoning_details = [*(self._thought.reasoning_details or ()), *details]
+        shown = [(name == "summary", d[name]) for d in details for name in ("summary", "text") if d.get(name)]
+        for summary, text in shown or [(False, delta.reasoning_content or delta.reasoning or "")]:
+            self._thinks(str(text), summary=summary)
+
+    def _thinks(self, text: str, *, summary: bool = False) -> None:
+        if self._speaking is not None:
+            self._end_speech(None)
+        if self._thinking is None:
+            self._thinking = self._open(Reasoning(status="in_progress", summary=[]))
+            self._summary = None
+        opened = self._thinking
+        if not text:
+            return
+        if self._summary is not summary:
+            self._end_thought_part(opened)
+            self._summary = summary
+            if summary:
+                opened.summary_part()
+            else:
+                opened.part(ReasoningText(text=""))
+        self._part.append(text)
+        if summary:
+            opened.summary(text)
+        else:
+            opened.reasoning(text)
+
+    def _end_thought_part(self, opened: OpenItem) -> None:
+        text = "".join(self._part)
+        if self._summary:
+            opened.end_summary(SummaryText(text=text))
+        elif self._summary is False:
+            opened.end_part(ReasoningText(text=text))
+        self._part = []
+        self._summary = None
+
+    def _end_thought(self) -> None:
+        opened, self._thinking = self._thinking, None
+        if opened is None:
+            return
+        self._end_thought_part(opened)
+        pieces = Pieces()
+        pieces.rest(types.Delta(reasoning_details=self._thought.reasoning_details))
+        said = pieces.whole().choices[0].message or types.Answer()
+        said.reasoning_content, said.reasoning = self._thought.reasoning_content, self._thought.reasoning
+        if self._tagged:
+            said.content = f"<think>{self._tagged}</think>"
+        elif self._listed:
+            said.content = self._listed
+        items = decode_spoken(said, self._dialect, self._origin, "", Losses(), answer=True).items
+        self._thought, self._tagged, self._listed = types.Answer(), "", []
+        first, *others = items or [Reasoning(summary=[])]
+        self._done(opened, first)
+        for item in others:
+            self._tell(item)
+
+    def _done(self, opened: OpenItem, item: Any) -> None:
+        if not given(item.status):
+            item = replace(item, id=opened.id, status="completed")
+        self._output[opened.index] = item
+        opened.done(item)
+
+    # -- text
+
+    def _heard(self, pieces: list[tuple[bool, str]]) -> None:
+        """Text that may hold a thought between tags."""
+        for thought, text in pieces:
+            if thought:
+                self._tagged += text
+                self._thinks(text)
+            else:
+                self._say(text)
+
+    def _take_parts(self, content: list[types.AnyPart]) -> None:
+        """Content in parts, as Mistral sends it: thoughts and texts."""
+        self._pieces.parts(content)
+        for part in content:
+            if isinstance(part, types.Thinking):
+                self._listed.append(part)
+                shown = part.thinking
+                self._thinks(shown if isinstance(shown, str) else "".join(getattr(p, "text", "") for p in shown))
+            elif isinstance(part, types.Text) and part.text:
+                self._say(part.text)
+
+    def _say(self, text: str, kind: type[OutputText | RefusalPart] = OutputText) -> None:
+        speaking = self._speaking
+        if speaking is None:
+            self._end_thought()
+            speaking = self._speaking = self._open(Message(status="in_progress", role="assistant", content=[]))
+            self._spoken = []
+            self._begin_part(speaking, kind)
+        elif self._kind is not kind:
+            self._end_part(speaking, None)
+            self._begin_part(speaking, kind)
+        self._part.append(text)
+        if kind is OutputText:
+            speaking.text(text)
+        else:
+            speaking.refusal(text)
+
+    def _begin_part(self, speaking: OpenItem, kind: type[OutputText | RefusalPart]) -> None:
+        self._kind = kind
+        speaking.part(OutputText(text="", annotations=[]) if kind is OutputText else RefusalPart(refusal=""))
+
+    def _end_part(self, speaking: OpenItem, final: ContentPart | None) -> None:
+        text = "".join(self._part)
+        self._part = []
+        made: ContentPart = (
+            OutputText(text=text, annotations=[]) if self._kind is OutputText else RefusalPart(refusal=text)
+        )
+        part = final if final is not None and type(final) is self._kind else made
+        self._spoken.append(part)
+        speaking.end_part(part)
+
+    def _end_speech(self, final: Message | None) -> None:
+        speaking, self._speaking = self._speaking, None
+        if speaking is None:
+            return
+        parts = final.content if final is not None and not isinstance(final.content, str) else []
+        at = len(self._spoken)
+        self._end_part(speaking, parts[at] if at < len(parts) else None)
+        self._done(speaking, final or Message(role="assistant", content=self._spoken))
+
+    # -- calls
+
+    def _called(self, pieces: CallPieces, text: str) -> None:
+        call = self._calls.get(id(pieces))
+        if call is not None:
+            if not call.custom:
+                call.opened.arguments(text)
+            elif pieces.custom:  # free text inside JSON is handed on when it is complete
+                call.opened.input(text)
+            return
+        # A call is announced by its name, which may come later than its first piece.
+        if not pieces.name:
+            return
+        self._end_thought()
+        if self._speaking is not None:
+            self._end_speech(None)
+        item = self._announced(pieces)
+        custom = isinstance(item, CustomToolCall)
+        call = self._calls[id(pieces)] = _OpenCall(self._open(item), pieces, custom)
+        self._called(pieces, "".join(pieces.pieces))
+
+    def _announced(self, pieces: CallPieces) -> FunctionCall | CustomToolCall:
+        """The call as its item begins; what its host attached stands in a carrier before it."""
+        whole = pieces.whole()
+        said = types.Answer(role="assistant", tool_calls=[replace(whole, index=len(self._pieces.calls) - 1)])
+        *carriers, last = decode_spoken(said, self._dialect, self._origin, "", Losses(), answer=True).items
+        for carrier in carriers:
+            self._tell(carrier)
+        call = cast("FunctionCall | CustomToolCall", last)
+        if self._meant:
+            call = undo(call, self._meant, "", Losses())
+        call_id = whole.id if given(whole.id) else call.call_id
+        if isinstance(call, CustomToolCall):
+            return replace(call, status="in_progress", call_id=call_id, input="")
+        return replace(call, status="in_progress", call_id=call_id, arguments="")
+
+    def _end_call(self, call: _OpenCall, final: AnyItem | None) -> None:
+        text = "".join(call.pieces.pieces)
+        if isinstance(final, CustomToolCall):
+            if not call.pieces.custom:
+                call.opened.input(final.input)
+            call.opened.end_input(final.input)
+        elif isinstance(final, FunctionCall):
+            if not text:
+                call.opened.arguments(final.arguments)
+            call.opened.end_arguments(final.arguments)
+        item = final or FunctionCall(call_id=call.pieces.call.id or "", name=call.pieces.name, arguments=text or "{}")
+        self._done(call.opened, item)
+
+
+def _has_more(delta: types.Delta) -> bool:
+    """Whether a delta says something beside texts and calls."""
+    return bool(
+        delta.audio
+        or delta.reasoning_details
+        or delta.extra_content
+        or delta.thought_signature
+        or delta.images
+        or delta.executed_tools
+        or delta.channel
+        or hasattr(type(delta), "__extras__")
+    )

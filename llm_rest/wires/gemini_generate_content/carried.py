@@ -8,6 +8,7 @@ have said himself. Follows Google's guide to thought signatures (read 2026-11-20
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
@@ -54,11 +55,11 @@ class Mark(Struct, array_like=True):
 
 
 class Thought(Payload, tag="thought"):
-    """This vendor's own thought: the digest of its text, signatures on it, and the signature of the call that follows."""
+    """This vendor's own thought: the digest of its text, signatures on it, and the signature of the `call` that follows."""
 
     digest: str = ""
     marks: list[Mark] = []
-    call_id: str = ""
+    call: str = ""
     signature: str = ""
 
 
@@ -79,6 +80,19 @@ class Whole(Payload, tag="parts"):
 AnyPayload = Thought | Shown | Whole
 
 EMPTY = digest("")
+
+_plain = msgspec.json.Decoder()
+_sorted = msgspec.json.Encoder(order="sorted")
+
+
+def call_ref(call_id: str | None, name: str, arguments: str) -> str:
+    """How an envelope names a call: by its id on the wire, else by what it asks for, however its JSON is spelled."""
+    if call_id is not None:
+        return call_id
+    with suppress(msgspec.MsgspecError):  # what is no JSON counts as it is spelled
+        arguments = _sorted.encode(_plain.decode(arguments)).decode()
+    return f"#{digest(f'{name} {arguments}')}"
+
 
 _parts: Decoder[list[types.Part]] = Decoder(list[types.Part])
 
@@ -146,7 +160,7 @@ def merged(struct: S, fields: Mapping[str, Any], path: str, lost: Losses) -> S:
     try:
         whole = _merge(_objects.decode(encode(struct)), fields)
         return decoder_of(type(base(struct))).decode(encode(whole))
-    except (DecodeError, TypeError, ValueError, RecursionError):
+    except (DecodeError, msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         lost.dropped(path, f"fields that do not fit: {', '.join(fields)}")
         return struct
 
@@ -162,15 +176,22 @@ def _merge(whole: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """A struct as plain values, as leftovers hold it."""
-    return msgspec.json.decode(encode(value))
+    try:
+        return msgspec.json.decode(encode(value))
+    except (msgspec.MsgspecError, UnicodeError):
+        return None  # a number beyond what plain values can hold, or no text
+
+
+def text_of(raw: Raw) -> str:
+    """The JSON text of a value, as it came; msgspec does not look whether it is UTF-8."""
+    return bytes(raw).decode("utf-8", "replace")
 
 
 def rest(struct: Model, without: Iterable[str] = ()) -> Json:
     """The fields of `struct` by their names on the wire, as plain values, except those named `without`."""
-    found: Json = plain(struct)
-    for name in without:
-        found.pop(name, None)
-    return found
+    fields = zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True)
+    values = ((theirs, getattr(struct, ours)) for theirs, ours in fields if theirs not in without)
+    return {name: plain(value) for name, value in values if value is not UNSET}
 
 
 def report_extras(struct: Model, path: str, lost: Losses) -> None:

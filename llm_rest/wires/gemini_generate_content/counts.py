@@ -114,7 +114,7 @@ def decode_usage(counted: types.UsageMetadata) -> Opt[Usage]:
         input_tokens=into,
         output_tokens=out,
         total_tokens=total if given(total) else into + out,
-        input_tokens_details=InputTokensDetails(cached_tokens=cached or 0),
+        input_tokens_details=InputTokensDetails(cached_tokens=cached or 0, cache_write_tokens=0),
         output_tokens_details=OutputTokensDetails(reasoning_tokens=thought or 0),
     )
     left = rest(counted, _USAGE_REST)

@@ -149,5 +149,5 @@ def encode_end(response: Response, body: types.Response, spelled: types.Json, lo
         return REASONS.get(reason, reason)
     if response.status == "completed":
         return "STOP"
-    lost.changed("status", f"this wire has no answer that is {response.status} without a reason")
-    return "OTHER"
+    lost.changed("status", f"this wire has no answer that is {response.status}; it is said to have ended so")
+    return response.status.upper()

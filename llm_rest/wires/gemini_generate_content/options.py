@@ -266,7 +266,7 @@ def encode_choice(
         if found is not None and decode_choice(found) == choice and is_strict(found) == offer.strict:
             return found
     if not offer.functions:
-        if choice not in (UNSET, None, "auto", "none"):
+        if choice not in (UNSET, None, "auto"):
             context.lost.dropped("tool_choice", "a choice among functions where there are none")
         return UNSET
     config = _chosen(choice, context)

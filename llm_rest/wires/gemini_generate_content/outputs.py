@@ -17,7 +17,7 @@ from ...responses.items import CustomToolCallOutput, Direct, FunctionCallOutput
 from ...responses.parts import InputText
 from ...unknown import given
 from . import types
-from .carried import ABSENT, document_fields, encode, left, merged, own_fields, report_extras, rest, spelling
+from .carried import ABSENT, document_fields, encode, left, merged, own_fields, report_extras, rest, spelling, text_of
 from .media import decode_parts, encode_parts
 from .names import wire_name
 
@@ -54,6 +54,9 @@ def encode_output(
     if given(item.caller) and not isinstance(item.caller, Direct):
         lost.dropped(f"{path}.caller", "which program made the call")
     text, media, beside = _content(item, path, context)
+    if text is None and item.is_error:
+        lost.changed(f"{path}.output", "an error is told in words, of which there are none")
+        text = ""
     encoded = types.FunctionResponse(id=item.call_id or "", name=name, response=_object_of(item, text, spelled))
     if media:
         encoded.parts = media
@@ -96,7 +99,8 @@ def _content(
             beside.append(part)
     if len(texts) > 1:
         lost.changed(f"{path}.output", "texts of an output, sent as one")
-    return "\n".join(texts) if texts or not inside else None, inside, beside
+    said = texts or beside or (item.output and not inside)
+    return "\n".join(texts) if said else None, inside, beside
 
 
 def _media_type(part: types.Part) -> str:
@@ -155,8 +159,7 @@ def decode_output(
     elif text is not None:
         item.output = text
     elif response.response is not UNSET:
-        item.output = "{}"
-        spelled["response"] = "whole"
+        item.output = []
     if more:
         fields["functionResponse"] = more
     item.leftovers = left(fields, spelled)
@@ -182,9 +185,9 @@ def _decode_object(item: FunctionCallOutput, response: Raw | UnsetType, spelled:
         return None
     try:
         found = _object.decode(response)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeError):
         spelled["response"] = "whole"
-        return bytes(response).decode()
+        return text_of(response)
     if not found:
         return None
     key = next(iter(found))
@@ -195,6 +198,6 @@ def _decode_object(item: FunctionCallOutput, response: Raw | UnsetType, spelled:
         if bytes(value)[:1] == b'"':
             return str(msgspec.json.decode(value))
         spelled["response"] = "value"
-        return bytes(value).decode()
+        return text_of(value)
     spelled["response"] = "whole"
-    return bytes(response).decode()
+    return text_of(response)

@@ -19,7 +19,7 @@ from ...responses.items import CustomToolCall, FunctionCall, ImageGenerationCall
 from ...responses.parts import OutputText, SummaryText
 from ...unknown import given
 from . import types
-from .carried import ABSENT, Mark, Shown, Thought, carrier, left, rest
+from .carried import ABSENT, Mark, Shown, Thought, call_ref, carrier, left, rest, text_of
 from .own_tools import Run, run_items
 from .types import WIRE
 
@@ -178,7 +178,7 @@ class Reader:
             thought.leftovers = left(rest(part, ("text", "thought", "thoughtSignature")))
         self._summary.append(thought)
 
-    def _close_thoughts(self, call_id: str = "", signature: str = "") -> None:
+    def _close_thoughts(self, call: str = "", signature: str = "") -> None:
         """End the thought that is open; it carries the signature of the call that follows, if one does."""
         summary = self._summary
         if summary is None:
@@ -186,7 +186,7 @@ class Reader:
                 return
             summary = []
         seen = "".join(part.text for part in summary)
-        payload = Thought(digest=digest(seen), marks=self._thought_marks, call_id=call_id, signature=signature)
+        payload = Thought(digest=digest(seen), marks=self._thought_marks, call=call, signature=signature)
         sealed = seal(WIRE, self._issuer, payload)
         self.items.append(Reasoning(id=self.id("rs"), summary=summary, encrypted_content=sealed))
         self._summary = None
@@ -199,12 +199,15 @@ class Reader:
         wire_id = call.id or None
         call_id = wire_id or f"{self._origin}_{len(self.asked)}"
         self.asked.append(Asked(call_id, wire_id, name))
-        self._close_thoughts(call_id, part.thought_signature or "")
+        arguments = "{}" if call.args is UNSET else text_of(call.args)
+        signature = part.thought_signature
+        if given(signature) or self._summary is not None:
+            self._close_thoughts(call_ref(wire_id, name, arguments) if signature else "", signature or "")
         item = FunctionCall(
             id=self.id("fc"),
             call_id=call_id,
             name=name,
-            arguments="{}" if call.args is UNSET else bytes(call.args).decode(),
+            arguments=arguments,
             status=UNSET if self.answer is None else "completed",
         )
         spelled: types.Json = {}

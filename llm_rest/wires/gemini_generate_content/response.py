@@ -163,7 +163,7 @@ def _spell(body: types.Response, candidate: types.Candidate, response: Response,
             spelled["candidates"] = ABSENT if body.candidates is UNSET else plain(body.candidates)
         return
     finish = candidate.finish_reason
-    if finish != finish_reason(response):
+    if finish != finish_reason(response) and not given(body.error):
         spelled["finishReason"] = finish if given(finish) else ABSENT
     if candidate.index is UNSET:
         spelled["index"] = ABSENT
@@ -272,13 +272,14 @@ def _encode_told(candidate: types.Candidate, told: types.Json, writer: Writer, l
         fields = {name: v for name, v in told.items() if name not in ("groundingMetadata", "citationMetadata")}
         candidate.grounding_metadata = grounding_of(spoken, lost) or UNSET
     result = before.logprobs_result
-    if not (given(result) and len(said) == 1 and decode_logprobs(result) == said[0][1].logprobs):
+    alone = len(said) == 1 == sum(given(part.text) and not part.thought for part in writer.parts if part.text)
+    if alone and not (given(result) and decode_logprobs(result) == said[0][1].logprobs):
         fields.pop("logprobsResult", None)
-        if len(said) == 1 and scored:
+        if scored:
             candidate.logprobs_result = encode_logprobs(scored[0][0].logprobs or [])
-        else:
-            for _, path in scored:
-                lost.dropped(f"{path}.logprobs", "probabilities belong to an answer of one text on this wire")
+    elif not alone:
+        for _, path in scored:
+            lost.dropped(f"{path}.logprobs", "probabilities belong to an answer of one text on this wire")
     if candidate.finish_message is not UNSET:
         fields.pop("finishMessage", None)
     return fields

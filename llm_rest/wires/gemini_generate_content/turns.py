@@ -1,9 +1,9 @@
 """Contents of this wire and items of Responses: who spoke when, and what belongs into one content.
 
-Outputs of functions stand together in the user content right after the calls they answer, in the order of the calls; what one
-side says in a row is one content. Before changing this file, know that the vendor caches by prefix and checks signatures by
-turn: appending items may touch only the content that is still open. Follows Google's guides to function calling and thought
-signatures (read 2026-11-20).
+Outputs of functions stand together in the user content right after the calls they answer, in the order of the calls; what the
+model does in one go is one content, and every message of a user is one. Before changing this file, know that the vendor caches
+by prefix: appending items may touch no content but a model's that is still open. Follows Google's guides to function calling
+and thought signatures (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ Call = FunctionCall | CustomToolCall
 
 SYSTEM = ("system", "developer")
 SEPARATE = "separate"
-"""Spelling of an item that begins a content although it could stand in the one before."""
+"""Spelling of an item of the model's that begins a content although it could stand in the one before."""
+JOINED = "joined"
+"""Spelling of a user's message that stands in the content before it."""
 
 
 # --- items to contents ----------------------------------------------------------------------------------------------
@@ -59,7 +61,7 @@ class Turns:
         self.contents: list[types.Content] = []
         self._writer = Writer(context)
         self._items: Sequence[AnyItem] = ()
-        self._role = ""  # of the open content, which is the last
+        self._open = False  # whether the last content is the model's and takes more
         self._waiting: list[tuple[int, Call]] = []  # calls without an output yet
         self._outputs: dict[str, deque[int]] = {}
         self._taken: set[int] = set()
@@ -74,11 +76,12 @@ class Turns:
             own: types.Json = (
                 {} if isinstance(item, Unknown) or item.leftovers is UNSET else item.leftovers.get(WIRE, {})
             )
+            begun = len(self.contents)
             if own and spelling(own).get(SEPARATE):
-                self._separate()
+                self._close()
             match item:
                 case Message() if item.role != "assistant":
-                    self._heard(item, i)
+                    self._heard(item, i, joined=bool(own and spelling(own).get(JOINED)))
                 case FunctionCallOutput() | CustomToolCallOutput():
                     self._leave(i)
                     if i not in self._taken:
@@ -90,19 +93,19 @@ class Turns:
                     pass  # offered with the other tools
                 case _:
                     self._said(item, i)
-            if own and self.contents:
+            if own and len(self.contents) > begun:
                 self._complete(own, f"input[{i}]")
         self._leave(len(items))
-        if self.contents and self._role == "model" and not self.context.model.prefill:
+        if self.contents and self.contents[-1].role == "model" and not self.context.model.prefill:
             self.lost.refused("input", "this model does not continue an answer; the conversation ends with the user")
         first = self.contents[0] if self.contents else types.Content()
         if first.role == "model" and any(given(part.function_call) for part in first.parts or ()):
             self.lost.refused("input", "a conversation cannot begin with a call")
 
-    def _separate(self) -> None:
+    def _close(self) -> None:
         self._writer.close()
         self._writer.begin()
-        self._role = self._role and "a closed one"
+        self._open = False
 
     def _complete(self, own: types.Json, path: str) -> None:
         """Give the content that was just begun what it had on this wire."""
@@ -122,13 +125,13 @@ class Turns:
         writer.write(item, f"input[{i}]")
         if isinstance(item, Call):
             self._waiting.append((i, item))
-        if writer.parts and self._role != "model":
-            self._open("model", writer.parts)
+        if writer.parts and not self._open:
+            self.contents.append(types.Content(role="model", parts=writer.parts))
+            self._open = True
 
     def _leave(self, i: int) -> None:
         """What follows at `i` is not the model's: its content is complete, and its calls need their outputs now."""
-        self._writer.close()
-        self._writer.begin()
+        self._close()
         if self._waiting:
             self._answer(i)
 
@@ -156,7 +159,7 @@ class Turns:
 
     # --- everybody else
 
-    def _heard(self, item: Message, i: int) -> None:
+    def _heard(self, item: Message, i: int, *, joined: bool) -> None:
         path = f"input[{i}]"
         self._leave(i)
         report_extras(item, path, self.lost)
@@ -165,7 +168,7 @@ class Turns:
         if item.role not in SYSTEM:
             if item.role != "user":
                 self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
-            self._hear(parts)
+            self._hear(parts, joined=joined)
         elif not self.contents:
             self.system += self._only_text(parts, path)
         else:
@@ -179,18 +182,12 @@ class Turns:
             self.lost.dropped(path, "instructions are text on this wire")
         return texts
 
-    def _hear(self, parts: list[types.Part]) -> None:
-        if not parts:
-            return
-        last = self.contents[-1] if self.contents else None
-        if self._role == "user" and last is not None and given(last.parts):
+    def _hear(self, parts: list[types.Part], *, joined: bool = False) -> None:
+        last = self.contents[-1] if joined and self.contents else types.Content()
+        if parts and last.role == "user" and given(last.parts):
             last.parts.extend(parts)
-        else:
-            self._open("user", parts)
-
-    def _open(self, role: str, parts: list[types.Part]) -> None:
-        self.contents.append(types.Content(role=role, parts=parts))
-        self._role = role
+        elif parts:
+            self.contents.append(types.Content(role="user", parts=parts))
 
 
 # --- contents to items ----------------------------------------------------------------------------------------------
@@ -215,7 +212,7 @@ def decode_contents(contents: Sequence[types.Content], issuer: str) -> list[AnyI
             found = _heard(parts, asked, f"call_{k}")
         if found:
             fields = rest(content, ("parts", "role") if content.role == role else ("parts",))
-            spelled: types.Json = {SEPARATE: True} if role == before else {}
+            spelled: types.Json = {SEPARATE: True} if role == before == "model" else {}
             if not given(content.role):
                 spelled["role"] = ABSENT
             _note(found[0], {"content": fields} if fields else {}, spelled)
@@ -240,6 +237,7 @@ def _heard(parts: Sequence[types.Part], asked: list[Asked], origin: str) -> list
     def close() -> None:
         if said:
             items.append(Message(role="user", content=decode_parts(said)))
+            _note(items[-1], {}, {JOINED: True} if len(items) > 1 else {})
             said.clear()
 
     for part in parts:

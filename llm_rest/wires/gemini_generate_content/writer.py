@@ -35,6 +35,7 @@ from .carried import (
     Shown,
     Thought,
     Whole,
+    call_ref,
     document_fields,
     encode,
     merged,
@@ -43,6 +44,7 @@ from .carried import (
     report_extras,
     returning_parts,
     spelling,
+    text_of,
     unopened,
 )
 from .media import encode_parts
@@ -215,8 +217,8 @@ class Writer:
 
     def _thought(self, item: Reasoning, payload: Thought, path: str) -> None:
         summary = item.summary or ()
-        if payload.call_id:
-            self._signatures[payload.call_id] = path, payload.signature
+        if payload.call:
+            self._signatures[payload.call] = path, payload.signature
         if digest("".join(part.text for part in summary)) != payload.digest:
             self._lost.dropped(f"{path}.summary", "a thought whose text was changed")
             return
@@ -230,10 +232,11 @@ class Writer:
 
     def _tell(self, item: Reasoning, path: str) -> None:
         """Show a client what another vendor's model thought."""
-        self.parts += [types.Part(text=part.text, thought=True) for part in item.summary or () if part.text]
-        for part in item.content or ():
-            self._lost.changed(f"{path}.content", "what the model thought is shown as a summary")
-            self.parts.append(types.Part(text=part.text, thought=True))
+        if item.content or (self.parts and self.parts[-1].thought):
+            self._lost.changed(path, "what the model thought is shown as one summary")
+        for part in (*(item.summary or ()), *(item.content or ())):
+            if part.text:
+                self.parts.append(types.Part(text=part.text, thought=True))
         if given(item.encrypted_content):
             self._lost.withheld(path, "opaque state of another vendor")
 
@@ -293,7 +296,7 @@ class Writer:
             if spelled.get("args") == ABSENT and bytes(call.args) == b"{}":
                 call.args = UNSET
             part = merged(part, document_fields(own), path, lost)
-        _, signature = self._signatures.pop(item.call_id, ("", ""))
+        signature = self._signature(item, call) if self._signatures else ""
         if signature:
             part.thought_signature = signature
         elif not self._called and self.context.replay and self.context.model.signs_calls:
@@ -302,6 +305,14 @@ class Writer:
         self._called = True
         self._shown, self._seen = [], ""
         self.parts.append(part)
+
+    def _signature(self, item: FunctionCall | CustomToolCall, call: types.FunctionCall) -> str:
+        """The signature that was carried to a call."""
+        found = self._signatures.pop(item.call_id, None)
+        if found is None:
+            arguments = text_of(call.args) if call.args is not UNSET else "{}"
+            found = self._signatures.pop(call_ref(None, call.name or "", arguments), None)
+        return found[1] if found is not None else ""
 
     def _arguments(self, text: str, path: str) -> Raw:
         """Arguments as the object that this wire takes."""

@@ -106,8 +106,6 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     longest_call_id: int = 40
     exact_call_id: bool = False
     """A call's id is letters and digits, as many as `longest_call_id`."""
-    groups_calls: bool = False
-    """Wants the calls of a turn in one message, followed by all their outputs."""
     missing_call_state: dict[str, Any] = {}
     """The `extra_content` that the first call of a turn has to carry where the host's own was lost."""
 
@@ -246,7 +244,6 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         parts=(),
         tool_choices=("none", "auto"),
         strict_tools=True,
-        groups_calls=True,
         efforts={"minimal": "low", "medium": "high", "xhigh": "high"},
         effort_none=_THINKING_OFF,
         reasoning_field="reasoning_content",

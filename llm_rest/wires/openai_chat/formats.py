@@ -53,11 +53,11 @@ def _encode_schema(
     if "json_schema" in dialect.formats:
         schema = types.JsonSchema(
             name=asked.name if given(asked.name) else ANY_NAME,
-            schema=asked.schema,
-            description=asked.description,
+            schema=UNSET if asked.schema is None else asked.schema,
+            description=UNSET if asked.description is None else asked.description,
             strict=asked.strict,
         )
-        return put_back(types.ResponseFormat(type="json_schema", json_schema=schema), {}), ""
+        return types.ResponseFormat(type="json_schema", json_schema=schema), ""
     lost.emulated("text.format", "a schema, which the model is told in words")
     made = types.ResponseFormat(type="json_object") if "json_object" in dialect.formats else UNSET
     schema_text = msgspec.json.encode(asked.schema or {}).decode()
@@ -87,7 +87,8 @@ def decode_format(asked: types.ResponseFormat, left: Json) -> Format:
         made = JsonSchemaFormat(
             name=schema.name, schema=schema.schema, description=schema.description, strict=schema.strict
         )
-        if unknown := extras(schema):
+        nulls = {name: None for name in ("schema", "description") if getattr(schema, name) is None}
+        if unknown := {**nulls, **extras(schema)}:
             rest["json_schema"] = unknown
     else:
         plain: Json = msgspec.to_builtins(asked)

@@ -167,8 +167,6 @@ class _Writer:
     def _call(self, i: int, item: FunctionCall | CustomToolCall) -> None:
         if "apart" in self._marks(item):
             self._finish_turn()
-        elif self._turn is None and self._dialect.groups_calls and not self._thoughts:
-            self._rejoin(i)
         turn = self._open(i)
         left = self._keep_spoken(turn, item, i)
         made = turn.call(item, left, i)
@@ -178,18 +176,6 @@ class _Writer:
         elif self._dialect.missing_call_state and len(turn.calls) == 1:
             made.extra_content = absent(notes(left).get("extra_content", self._dialect.missing_call_state))
         self._waiting[turn.calls[-1]] = i
-
-    def _rejoin(self, i: int) -> None:
-        """Open the message of the calls just answered again, for one more call of the same turn."""
-        for place in range(len(self._messages) - 1, -1, -1):
-            message = self._messages[place]
-            if isinstance(message, types.AssistantMessage) and message.tool_calls:
-                self._turn = Turn(message, self._dialect, self._lost)
-                self._turn.calls.extend(call.id or "" for call in message.tool_calls)
-                self._place = place
-                self._lost.changed(f"input[{i}]", "gathered with the calls before it, whose outputs stand between them")
-            if not isinstance(message, types.ToolMessage):
-                return
 
     @staticmethod
     def _marks(item: Message | FunctionCall | CustomToolCall | Reasoning) -> Json:
@@ -360,11 +346,7 @@ class _Reader:
             for item in items[1:]:
                 _leave(item, {SPELLING: {"continues": True}})
         before = self._after_assistant
-        if before is None:
-            apart = self._dialect.groups_calls and isinstance(items[0], FunctionCall | CustomToolCall)
-        else:
-            apart = not isinstance(items[0], Message) or not isinstance(before[-1], Message)
-        if apart:
+        if before is not None and (not isinstance(items[0], Message) or not isinstance(before[-1], Message)):
             _leave(items[0], {SPELLING: {"apart": True}})
 
     def _output(self, message: types.ToolMessage | types.FunctionMessage) -> Output:

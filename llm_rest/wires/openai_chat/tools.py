@@ -194,7 +194,8 @@ def _decode_tool(tool: types.Tool, left: Json) -> AnyTool:
             spelling["strict"] = function.strict
         if spelling:
             kept[SPELLING] = spelling
-        if unknown := extras(function):
+        nulls = {name: None for name in ("description", "parameters") if getattr(function, name) is None}
+        if unknown := {**nulls, **extras(function)}:
             kept["function"] = unknown
     elif tool.type == "custom" and given(tool.custom):
         made = decode_custom(tool.custom)

@@ -345,7 +345,8 @@ def test_strictness_is_dropped_where_the_host_does_not_promise_it() -> None:
 
 def test_a_function_without_parameters_has_none() -> None:
     """chat.request.26"""
-    assert tools(NOW) == ([{"type": "function", "function": {"name": "now"}}], [])
+    for given in (NOW, FunctionTool(name="now", strict=False, parameters=None, description=None)):
+        assert tools(given) == ([{"type": "function", "function": {"name": "now"}}], [])
     assert tools(NOW, dialect=CHAT_HOSTS["mistral"])[0][0]["function"]["parameters"] == {
         "type": "object",
         "properties": {},

@@ -6,19 +6,40 @@ departs from it is a `ChatDialect`; `CHAT_HOSTS` in `dialects.py` has those we k
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .errors import decode_error, encode_error
 from .ordinary import RESPONSE
-from .request import decode_request, encode_request, route
+from .request import OPENAI, decode_request, encode_request, route
 from .response import decode_response, encode_response
-from .stream import decode_stream
-from .stream_back import encode_stream
 from .types import EVENT, REQUEST
+
+if TYPE_CHECKING:
+    from ...dialects import ChatDialect
+    from ...responses.request import Request
+    from .stream import StreamDecoder
+    from .stream_back import StreamEncoder
 
 FRAMING: Literal["sse", "ndjson"] = "sse"
 END: bytes | None = b"[DONE]"
 NAMED_EVENTS = False
+
+# Streams are loaded on first use: most of what a converter's import would cost are the structs of their events.
+
+
+def decode_stream(*, request: Request | None = None, dialect: ChatDialect = OPENAI, now: float = 0) -> StreamDecoder:
+    """A machine from chunks to events; `request` undoes what encoding it emulated."""
+    from .stream import StreamDecoder
+
+    return StreamDecoder(request, dialect, now)
+
+
+def encode_stream(*, request: Request | None = None, dialect: ChatDialect = OPENAI) -> StreamEncoder:
+    """A machine from events to chunks; `request` tells which form its client expects and whether it asked for counts."""
+    from .stream_back import StreamEncoder
+
+    return StreamEncoder(request, dialect)
+
 
 __all__ = [
     "END",

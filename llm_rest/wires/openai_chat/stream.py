@@ -29,7 +29,6 @@ from . import types
 from .calls import names_sent, undo
 from .citations import decode_annotations
 from .pieces import CallPieces, Pieces
-from .request import OPENAI
 from .response import decode_response, item_id
 from .spoken import decode_spoken
 from .think import ThinkTags
@@ -37,11 +36,6 @@ from .types import WIRE
 
 if TYPE_CHECKING:
     from ...responses.request import Request
-
-
-def decode_stream(*, request: Request | None = None, dialect: ChatDialect = OPENAI, now: float = 0) -> StreamDecoder:
-    """A machine from chunks to events; `request` undoes what encoding it emulated."""
-    return StreamDecoder(request, dialect, now)
 
 
 class _OpenCall:

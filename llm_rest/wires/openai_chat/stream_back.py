@@ -25,18 +25,12 @@ from .calls import encode_call
 from .left import as_object, notes
 from .pieces import GROWING
 from .reasoning import TEXT_PLACES
-from .request import OPENAI
 from .response import encode_response
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from ...responses.items import AnyItem
     from ...responses.request import Request
-
-
-def encode_stream(*, request: Request | None = None, dialect: ChatDialect = OPENAI) -> StreamEncoder:
-    """A machine from events to chunks; `request` tells which form its client expects and whether it asked for counts."""
-    return StreamEncoder(request, dialect)
 
 
 _OF_CHOICE = tuple(

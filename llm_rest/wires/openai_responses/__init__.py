@@ -6,15 +6,18 @@ Follows `POST /v1/responses` of the OpenAI reference, the Open Responses documen
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...dialects import ResponsesDialect
-from ...responses import EVENT, REQUEST, RESPONSE, Request
+from ...responses import REQUEST, RESPONSE, Request
 from .. import Route
 from .errors import decode_error, encode_error
 from .request import OPENAI, decode_request, encode_request
 from .response import decode_response, encode_response
-from .stream import decode_stream, encode_stream
+
+if TYPE_CHECKING:
+    from ...responses.events import EVENT
+    from .stream import StreamDecoder, StreamEncoder
 
 FRAMING: Literal["sse", "ndjson"] = "sse"
 END: bytes | None = b"[DONE]"
@@ -25,6 +28,33 @@ NAMED_EVENTS = True
 def route(request: Request, *, dialect: ResponsesDialect = OPENAI, stream: bool = False) -> Route:
     """Where the request goes."""
     return Route(dialect.path)
+
+
+# Streams are loaded on first use: most of what a converter's import would cost are the structs of their events.
+
+
+def decode_stream(
+    *, request: Request | None = None, dialect: ResponsesDialect = OPENAI, now: float = 0
+) -> StreamDecoder:
+    """A machine from a host's events to events in legal order."""
+    from .stream import StreamDecoder
+
+    return StreamDecoder(request, dialect)
+
+
+def encode_stream(*, request: Request | None = None, dialect: ResponsesDialect = OPENAI) -> StreamEncoder:
+    """A machine from events to what a server of this wire sends: without the fields of ours."""
+    from .stream import StreamEncoder
+
+    return StreamEncoder(request, dialect)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "EVENT":
+        from ...responses.events import EVENT
+
+        return EVENT
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

@@ -22,25 +22,12 @@ from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...unknown import Unknown, base
 from .content import strip_parts
-from .request import OPENAI
 from .response import decode_response, encode_item, encode_response
 
 if TYPE_CHECKING:
     from ...responses.items import AnyItem
     from ...responses.request import Request
     from ...responses.response import Response
-
-
-def decode_stream(
-    *, request: Request | None = None, dialect: ResponsesDialect = OPENAI, now: float = 0
-) -> StreamDecoder:
-    """A machine from a host's events to events in legal order."""
-    return StreamDecoder(request, dialect)
-
-
-def encode_stream(*, request: Request | None = None, dialect: ResponsesDialect = OPENAI) -> StreamEncoder:
-    """A machine from events to what a server of this wire sends: without the fields of ours."""
-    return StreamEncoder(request, dialect)
 
 
 # --- from a host ----------------------------------------------------------------------------------------------------

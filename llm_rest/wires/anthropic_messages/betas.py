@@ -21,11 +21,11 @@ from ...responses.items import (
     FunctionCallOutput,
     Message,
 )
-from ...responses.leftovers import SPELLING, own
+from ...responses.leftovers import SPELLING
 from ...responses.tools import FunctionTool, McpTool
 from ...unknown import Unknown
 from .. import Route
-from .carried import DEFAULT, WIRE
+from .carried import DEFAULT, WIRE, own
 from .options import SPEEDS
 from .thinking import samples
 from .tools import servers_alone
@@ -96,13 +96,18 @@ def route(request: Request, *, dialect: MessagesDialect = DEFAULT, stream: bool 
 
 def _samples_itself(request: Request) -> bool:
     """Whether the caller adds sampling options to the body."""
-    return any(name in own(request.extra, WIRE) for name in ("temperature", "top_p", "top_k"))
+    return any(name in _additions(request) for name in ("temperature", "top_p", "top_k"))
+
+
+def _additions(request: Request) -> dict[str, Any]:
+    """What the caller adds to the body."""
+    return request.extra.get(WIRE, {}) if request.extra else {}
 
 
 def betas(request: Request) -> list[str]:
     """The betas that a request needs on this wire, and those the caller names; sorted."""
     found: set[str] = set()
-    kept = own(request.leftovers, WIRE)
+    kept = own(request.leftovers)
     if request.context_management:
         found.add(COMPACT_EDIT)
     if request.service_tier in SPEEDS:
@@ -116,7 +121,7 @@ def betas(request: Request) -> list[str]:
         for item in request.input:
             _item(item, request, found)
     _search({name: value for name, value in kept.items() if name not in (SPELLING, "mcp_servers")}, found)
-    more = own(request.extra, WIRE)
+    more = _additions(request)
     _search(more, found)
     named: Any = more.get("betas", ())
     found.update(name for name in named if isinstance(name, str))
@@ -128,10 +133,10 @@ def _item(item: AnyItem, request: Request, found: set[str]) -> None:
         case Message(content=str(), leftovers=UnsetType()) | FunctionCall() | FunctionCallOutput() | Unknown():
             pass
         case Message():
-            _search(own(item.leftovers, WIRE), found)
+            _search(own(item.leftovers), found)
             for part in item.content if isinstance(item.content, list) else ():
                 if not isinstance(part, Unknown) and part.leftovers:
-                    _search(own(part.leftovers, WIRE), found)
+                    _search(own(part.leftovers), found)
         case Compaction():
             found.add(COMPACT_EDIT)
         case CompactionTrigger():

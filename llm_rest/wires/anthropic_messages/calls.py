@@ -13,10 +13,9 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from ...responses.items import ByProgram, CustomToolCall, Direct, FunctionCall
-from ...responses.leftovers import own as own_leftovers
 from ...unknown import Unknown, extras, given
 from . import types
-from .carried import WIRE, document_fields, encode, left, merged, own_fields, plain, report_extras, rest
+from .carried import document_fields, encode, left, merged, own, own_fields, plain, report_extras, rest
 from .names import MARK, Named, call_id, wire_name
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ def decode_call(
             call.caller = ByProgram(caller_id=caller.tool_id)
     call.namespace = block.toolset_name
     if block.cache_control is not UNSET or type(block) is not types.ToolUse:
-        call.leftovers = left({**own_leftovers(call.leftovers, WIRE), **rest(block, ("cache_control",))})
+        call.leftovers = left({**own(call.leftovers), **rest(block, ("cache_control",))})
     named = renamed.get(block.name)
     if named is None:
         return call

@@ -18,7 +18,7 @@ from ...responses.carriers import digest, seal, sender, unseal
 from ...responses.items import Reasoning
 from ...responses.leftovers import SPELLING, report_foreign
 from ...responses.parts import SummaryText
-from ...unknown import Decoder, Model, Open, Unknown, base, extras, given
+from ...unknown import Decoder, Model, Open, Opt, Unknown, base, extras, given
 from . import types
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from ...losses import Losses
     from ...responses.parts import Leftovers
-    from ...unknown import Opt
 
 T = TypeVar("T", bound=Struct)
 
@@ -221,12 +220,57 @@ def left(fields: dict[str, Any]) -> Leftovers | UnsetType:
     return {WIRE: fields} if fields else UNSET
 
 
+class _Notes(Struct):
+    """How a document was written."""
+
+    nulls: list[str] | UnsetType = UNSET
+    reasoning: dict[str, Any] | UnsetType = UNSET
+    tool_choice: str | UnsetType = UNSET
+    cache_control: dict[str, Any] | UnsetType = UNSET
+    mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
+    allowed_callers: Opt[list[str]] = UNSET
+    stop_reason: Opt[str] = UNSET
+
+
+class _ToolNotes(Struct):
+    spelling: _Notes | UnsetType = UNSET
+
+
+class _Own(Struct):
+    """Leftovers that are looked into, not only put back."""
+
+    spelling: _Notes | UnsetType = UNSET
+    message: dict[str, Any] | UnsetType = UNSET
+    tools: dict[str, _ToolNotes] | UnsetType = UNSET
+    other_tools: list[tuple[int, dict[str, Any]]] | UnsetType = UNSET
+    mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
+    output_config: dict[str, Any] | UnsetType = UNSET
+    stop_details: dict[str, Any] | UnsetType | None = UNSET
+    error: dict[str, Any] | UnsetType = UNSET
+
+
+def own(leftovers: Leftovers | UnsetType) -> dict[str, Any]:
+    """What this wire left; nothing where somebody else wrote what it could not have."""
+    fields = leftovers.get(WIRE) if leftovers else None
+    if not fields:
+        return {}
+    try:
+        if "type" not in fields:  # a whole block is checked when it is decoded
+            msgspec.convert(fields, _Own)
+    except msgspec.ValidationError:
+        return {}
+    return fields
+
+
 def own_fields(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> dict[str, Any]:
-    """What this wire left, with what others left reported."""
+    """What this wire left, with what others left, and what does not fit, reported."""
     if leftovers is UNSET:
         return {}
     report_foreign(leftovers, WIRE, path, lost)
-    return leftovers.get(WIRE, {})
+    fields = own(leftovers)
+    if not fields and leftovers.get(WIRE):
+        lost.dropped(f"{path}{'.' if path else ''}leftovers.{WIRE}", "fields that do not fit")
+    return fields
 
 
 def document_fields(own: dict[str, Any]) -> dict[str, Any]:

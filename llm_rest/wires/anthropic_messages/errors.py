@@ -27,12 +27,11 @@ from ...errors import (
 )
 from ...responses.carriers import digest
 from ...responses.echo import echo
-from ...responses.leftovers import own
 from ...responses.response import Response, ResponseError
 from ...unknown import given
 from .._errors import error_facts
 from . import types
-from .carried import WIRE, left, rest
+from .carried import WIRE, left, own, rest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +131,7 @@ def encode_failure(response: Response) -> types.Error:
         type=error.type if given(error.type) else None,
         code=str(error.code) if given(error.code) else None,
     )
-    kept = own(response.leftovers, WIRE)
+    kept = own(response.leftovers)
     _, body = encode_error(facts)
     more: dict[str, Any] = kept.get("error", {})
     body.error.details = more.get("details", UNSET)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from ...responses.items import AdditionalTools, FunctionCallOutput, Message
-from ...responses.leftovers import SPELLING, own
+from ...responses.leftovers import SPELLING
 from ...responses.tools import FunctionTool
 from ...unknown import Unknown, given
 from . import types
 from .assistant import BlockReader
-from .carried import WIRE, rest
+from .carried import WIRE, own, rest
 from .content import part_of, parts_of
 from .results import decode_result
 from .turns import SEPARATE
@@ -63,7 +63,7 @@ def _would_join(last: AnyItem, first: AnyItem) -> bool:
 
 def _note(item: AnyItem, fields: dict[str, Any]) -> None:
     if not isinstance(item, Unknown):
-        item.leftovers = {WIRE: {**own(item.leftovers, WIRE), **fields}}
+        item.leftovers = {WIRE: {**own(item.leftovers), **fields}}
 
 
 def _said(blocks: Sequence[types.AnyBlock], issuer: str) -> list[AnyItem]:

@@ -129,11 +129,13 @@ def _encode_input(request: Request, body: types.Request, offer: Offer, context: 
 def _restored(body: types.Request, kept: dict[str, Any], lost: Losses) -> types.Request:
     """The body with the fields it had on this wire."""
     if "output_config" in kept:
-        more: dict[str, Any] | None = kept["output_config"]
-        if more is not None:
-            body.output_config = merged(body.output_config or types.OutputConfig(), more, "leftovers", lost)
-        elif body.output_config is UNSET:
-            body.output_config = None
+        body.output_config = merged(
+            body.output_config or types.OutputConfig(), kept["output_config"], "leftovers", lost
+        )
+    spelled: dict[str, Any] = kept.get(SPELLING, {})
+    for name in spelled.get("nulls", ()):
+        if getattr(body, name, None) is UNSET:
+            setattr(body, name, None)
     return _overlaid(body, {name: value for name, value in kept.items() if name not in ELSEWHERE}, "leftovers", lost)
 
 
@@ -175,9 +177,9 @@ def decode_request(
     """
     name = body.model if given(body.model) else model
     facts = messages_model(name or "")
-    kept: dict[str, Any] = {field: None for field in body.__struct_fields__ if getattr(body, field) is None}
-    kept |= rest(body, (field for field in KEPT if field not in kept))
-    spelled: dict[str, Any] = {}
+    nulls = [field for field in body.__struct_fields__ if getattr(body, field) is None]
+    spelled: dict[str, Any] = {"nulls": nulls} if nulls else {}
+    kept: dict[str, Any] = rest(body, (field for field in KEPT if field not in nulls))
     request = Request(model=UNSET if name is None else name, stream=UNSET if body.stream is None else body.stream)
     if given(body.tools) or given(body.mcp_servers):
         request.tools = decode_tools(body, facts, kept, spelled)

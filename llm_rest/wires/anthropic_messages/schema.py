@@ -120,7 +120,7 @@ def _allowed(name: str, value: Any) -> bool:
         case "const":
             return _primitive(value)
         case "format":
-            return value in FORMATS
+            return isinstance(value, str) and value in FORMATS
         case "pattern":
             return isinstance(value, str) and not _beyond_regex(value)
         case "minItems":

@@ -323,7 +323,7 @@ class StreamEncoder:
 
     def _end_part(self, part: ContentPart | None, index: int) -> None:
         text = getattr(part, "text", None)
-        if isinstance(text, str) and not isinstance(self._item, Reasoning):
+        if isinstance(text, str):
             if self._part != index:
                 self._open_part(part, index)
             self._text(text[self._sent :])

@@ -23,12 +23,12 @@ from ...responses.items import (
     Message,
 )
 from ...responses.leftovers import SPELLING
-from ...responses.leftovers import own as own_leftovers
 from ...unknown import Unknown
 from . import types
 from .assistant import BlockWriter
 from .calls import encode_call
-from .carried import WIRE, merged, own_fields, report_extras
+from .carried import merged, own_fields, report_extras
+from .carried import own as own_of
 from .content import blocks_of, text_block
 from .names import wire_id
 from .results import Output, encode_result
@@ -92,7 +92,7 @@ class Turns:
 
     def _rarer(self, item: AnyItem, i: int) -> None:
         path = f"input[{i}]"
-        own = {} if isinstance(item, Unknown) else own_leftovers(item.leftovers, WIRE)
+        own = {} if isinstance(item, Unknown) else own_of(item.leftovers)
         self._closed |= bool(own.get(SPELLING, {}).get(SEPARATE))
         match item:
             case Message():

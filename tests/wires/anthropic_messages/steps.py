@@ -25,7 +25,9 @@ def kinds(lost: list[Loss]) -> list[tuple[str, str]]:
     return [(loss.path, loss.kind) for loss in lost]
 
 
-def sent(*items: AnyItem, model: str = NEW, dialect: MessagesDialect = VENDOR, **options: Any) -> tuple[Plain, list[Loss]]:
+def sent(
+    *items: AnyItem, model: str = NEW, dialect: MessagesDialect = VENDOR, **options: Any
+) -> tuple[Plain, list[Loss]]:
     """The body for these items and options, as JSON, and its losses."""
     request = Request(model=model, input=list(items) or "Hi", **options)
     body, lost = wire.encode_request(request, dialect=dialect)

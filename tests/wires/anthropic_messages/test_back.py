@@ -145,7 +145,13 @@ def test_an_image_keeps_its_source_and_more() -> None:
 
 def test_a_search_result_is_shown_and_returns_until_its_text_is_changed() -> None:
     """anthropic.request_back.7"""
-    block = {"type": "search_result", "title": "T", "source": "S", "content": [text("a")], "citations": {"enabled": True}}
+    block = {
+        "type": "search_result",
+        "title": "T",
+        "source": "S",
+        "content": [text("a")],
+        "citations": {"enabled": True},
+    }
     (message,) = heard(block)
     assert isinstance(message, Message)
     part = message.content[0]
@@ -183,7 +189,11 @@ def test_options_that_have_a_word_in_responses() -> None:
     [
         {"container": {"id": "c", "skills": [{"type": "anthropic", "skill_id": "pdf"}]}},
         {"container": "container_1"},
-        {"context_management": {"edits": [{"type": "clear_tool_uses_20250919", "keep": {"type": "tool_uses", "value": 3}}]}},
+        {
+            "context_management": {
+                "edits": [{"type": "clear_tool_uses_20250919", "keep": {"type": "tool_uses", "value": 3}}]
+            }
+        },
         {"compaction": {"type": "summarize", "instructions": "x"}},
         {"output_config": {"task_budget": {"type": "tokens", "total": 9}, "effort": "low", "new": 1}},
         {"output_config": {}},
@@ -204,7 +214,9 @@ def test_system_messages_in_the_conversation_are_the_developers() -> None:
     """anthropic.request_back.12"""
     hello = {"role": "user", "content": "Hi"}
     marked = text("c", cache_control={"type": "ephemeral", "ttl": "5m"})
-    request = read(messages=[hello, {"role": "system", "content": "a"}, {"role": "system", "content": [text("b"), marked]}])
+    request = read(
+        messages=[hello, {"role": "system", "content": "a"}, {"role": "system", "content": [text("b"), marked]}]
+    )
     assert isinstance(request.input, list)
     assert request.input[1] == Message(role="developer", content="a")
     read(messages=[hello, {"role": "system", "content": "a", "clear_at": "never", "output_config": {"effort": "low"}}])
@@ -298,7 +310,9 @@ def test_a_refusal_is_explained() -> None:
 
 def test_a_failed_response_is_an_error() -> None:
     """anthropic.response_back.9"""
-    failed = Response(id="r", status="failed", output=[], error=ResponseError(code="rate_limit_exceeded", message="Wait."))
+    failed = Response(
+        id="r", status="failed", output=[], error=ResponseError(code="rate_limit_exceeded", message="Wait.")
+    )
     body, _ = wire.encode_response(failed)
     assert plain(body) == {"type": "error", "error": {"type": "rate_limit_error", "message": "Wait."}}
     assert plain(wire.encode_response(Response(id="r", status="failed", output=[]))[0])["error"]["type"] == "api_error"

@@ -11,7 +11,9 @@ from tests.wires.anthropic_messages.steps import NEW
 
 
 def test_counting_asks_without_what_only_matters_for_generating() -> None:
-    request = Request(model=NEW, input="Hi", max_output_tokens=9, stop="END", stream=True, tools=[FunctionTool(name="f")])
+    request = Request(
+        model=NEW, input="Hi", max_output_tokens=9, stop="END", stream=True, tools=[FunctionTool(name="f")]
+    )
     body, lost = endpoints.encode_count(request)
     assert plain(body) == {
         "model": NEW,
@@ -23,7 +25,9 @@ def test_counting_asks_without_what_only_matters_for_generating() -> None:
 
 
 def test_a_request_to_count_is_read_and_goes_back_as_it_came() -> None:
-    document = b'{"model":"m","messages":[{"role":"user","content":"Hi"}],"system":"s","thinking":{"type":"disabled"},"new":1}'
+    document = (
+        b'{"model":"m","messages":[{"role":"user","content":"Hi"}],"system":"s","thinking":{"type":"disabled"},"new":1}'
+    )
     request, lost = endpoints.decode_count(endpoints.COUNT_REQUEST.decode(document))
     assert (request.instructions, request.max_output_tokens, lost) == ("s", msgspec.UNSET, [])
     back, _ = endpoints.encode_count(request)

@@ -21,7 +21,9 @@ from tests.support.facts import plain
 
 
 def body(type: str, message: str = "No.", **more: Any) -> bytes:
-    return json.dumps({"type": "error", "error": {"type": type, "message": message, **more}, "request_id": "req_1"}).encode()
+    return json.dumps(
+        {"type": "error", "error": {"type": type, "message": message, **more}, "request_id": "req_1"}
+    ).encode()
 
 
 def test_an_error_body_says_its_type_message_and_request() -> None:
@@ -51,7 +53,9 @@ def test_a_refused_signature_is_an_error_of_its_own() -> None:
     assert isinstance(api_error(facts), InvalidReasoningState)
 
 
-@pytest.mark.parametrize("data", [b"<html><title>413</title>", b"", b"null", b'{"error": []}', b'{"error": {"details": 1}}'])
+@pytest.mark.parametrize(
+    "data", [b"<html><title>413</title>", b"", b"null", b'{"error": []}', b'{"error": {"details": 1}}']
+)
 def test_anything_else_is_an_error_too(data: bytes) -> None:
     """BUGS 48"""
     assert wire.decode_error(413, {}, data).status == 413
@@ -85,7 +89,11 @@ def test_an_error_goes_back_as_it_came() -> None:
 
 
 def test_an_answer_that_failed_goes_back_as_it_came() -> None:
-    for document in (body("overloaded_error", details=None), body("brand_new_error"), b'{"type":"error","error":{"type":"api_error","message":"m"}}'):
+    for document in (
+        body("overloaded_error", details=None),
+        body("brand_new_error"),
+        b'{"type":"error","error":{"type":"api_error","message":"m"}}',
+    ):
         response, _ = wire.decode_response(wire.RESPONSE.decode(document))
         back, lost = wire.encode_response(response)
         assert lost == []

@@ -14,6 +14,7 @@ from llm_rest.responses import (
     CacheOptions,
     CompactionTrigger,
     ContextManagement,
+    FunctionTool,
     InputAudio,
     InputFile,
     InputImage,
@@ -25,11 +26,12 @@ from llm_rest.responses import (
     Message,
     OutputText,
     Prompt,
+    ReasoningOptions,
     StreamOptions,
     TextOptions,
     UrlCitation,
 )
-from tests.wires.anthropic_messages.steps import NEW, NEWEST, OLD, kinds, messages, read, sent, text, user
+from tests.wires.anthropic_messages.steps import NEW, NEWEST, OLD, Plain, kinds, messages, read, sent, text, user
 
 PDF = "data:application/pdf;base64,JVBERi0="
 CLOUD = MessagesDialect(path="/models/{model}:rawPredict", body_version="vertex-2023-10-16", url_sources=False)
@@ -39,7 +41,9 @@ def part(part: Any, **options: Any) -> tuple[Any, list[tuple[str, str]]]:
     """The blocks of a user's message with one part, and the losses."""
     body, lost = sent(Message(role="user", content=[part]), **options)
     content = body["messages"][0]["content"] if body["messages"] else []
-    return content, kinds(loss for loss in lost if loss.what not in ("a message that says nothing", "nothing to answer"))
+    return content, kinds(
+        loss for loss in lost if loss.what not in ("a message that says nothing", "nothing to answer")
+    )
 
 
 def test_the_model_is_named_in_the_body_or_in_the_url() -> None:
@@ -200,7 +204,8 @@ def test_an_item_by_its_id_is_refused_and_keeping_is_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "most"), [(NEW, 32_000), ("claude-3-5-haiku-latest", 8192), ("claude-opus-4-1", 32_000), ("kimi-k3", 32_000)]
+    ("model", "most"),
+    [(NEW, 32_000), ("claude-3-5-haiku-latest", 8192), ("claude-opus-4-1", 32_000), ("kimi-k3", 32_000)],
 )
 def test_an_answer_may_be_as_long_as_the_model_gives_by_default(model: str, most: int) -> None:
     """anthropic.request.23"""
@@ -429,3 +434,26 @@ def test_a_document_of_this_wire_keeps_options_that_responses_has_no_word_for() 
     request = read(inference_geo="eu", service_tier="auto", speed="standard", metadata={"user_id": None}, top_p=None)
     assert request.service_tier == "auto"
     assert request.safety_identifier is UNSET
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"tools": []},
+        {"other_tools": {"a": 1}},
+        {"spelling": 7},
+        {"spelling": {"nulls": [7], "reasoning": []}},
+        {"tools": {"f": {"spelling": {"allowed_callers": 7}}}},
+        {"output_config": 7},
+        {"message": 7},
+        {"stop_details": []},
+    ],
+)
+def test_leftovers_that_this_wire_cannot_have_written_are_left_out(left: Plain) -> None:
+    leftovers = {"anthropic_messages": left}
+    said = Message(role="user", content=[InputText(text="Hi", leftovers=leftovers)], leftovers=leftovers)
+    body, lost = sent(
+        said, tools=[FunctionTool(name="f")], leftovers=leftovers, reasoning=ReasoningOptions(effort="low")
+    )
+    assert body["messages"] == [{"role": "user", "content": [text("Hi")]}]
+    assert {(loss.path.endswith("leftovers.anthropic_messages"), loss.kind) for loss in lost} == {(True, "dropped")}

@@ -198,7 +198,10 @@ def test_blocks_without_an_item_of_their_own_return_whole(blocks: list[Plain]) -
 def test_a_search_over_tools_names_what_it_found() -> None:
     """anthropic.response.12"""
     use = {**USE, "name": "tool_search_tool_bm25", "input": {"query": "refund"}}
-    found = {"type": "tool_search_tool_search_result", "tool_references": [{"type": "tool_reference", "tool_name": "f"}]}
+    found = {
+        "type": "tool_search_tool_search_result",
+        "tool_references": [{"type": "tool_reference", "tool_name": "f"}],
+    }
     call, output, _ = answered(use, result("tool_search_tool_result", found)).output
     assert isinstance(call, ToolSearchCall)
     assert isinstance(output, ToolSearchOutput)

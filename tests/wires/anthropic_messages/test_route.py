@@ -57,7 +57,10 @@ def test_sampling_needs_the_older_version_where_the_model_takes_it() -> None:
             {"input": [user(), AdditionalTools(role="developer", tools=[F])]},
             "inline-tools-2026-09-15,mid-conversation-tool-changes-2026-07-01",
         ),
-        ({"extra": {"anthropic_messages": {"betas": ["b", "a", 7], "thread": {"type": "create"}}}}, "a,b,message-threads-2026-08-12"),
+        (
+            {"extra": {"anthropic_messages": {"betas": ["b", "a", 7], "thread": {"type": "create"}}}},
+            "a,b,message-threads-2026-08-12",
+        ),
         ({"extra": {"anthropic_messages": {"metadata": {"thread": 1}, "speed": "fast"}}}, "fast-mode-2026-02-01"),
     ],
 )
@@ -77,7 +80,10 @@ def test_betas(options: dict[str, Any], betas: str | None) -> None:
             {
                 "messages": [
                     {"role": "user", "content": "Hi"},
-                    {"role": "system", "content": [{"type": "tool_removal", "tool": {"type": "tool_reference", "name": "f"}}]},
+                    {
+                        "role": "system",
+                        "content": [{"type": "tool_removal", "tool": {"type": "tool_reference", "name": "f"}}],
+                    },
                 ]
             },
             "mid-conversation-tool-changes-2026-07-01",

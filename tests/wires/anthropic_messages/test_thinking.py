@@ -61,9 +61,13 @@ CHANGED = [("reasoning.effort", "changed")]
         pytest.param(NEW, "low", A, "low", [], id="anthropic.effort.2-low"),
         pytest.param(OLD, "low", {"type": "enabled", "budget_tokens": 1024}, None, [], id="anthropic.effort.2-budget"),
         pytest.param(NEW, "medium", A, "medium", [], id="anthropic.effort.3-medium"),
-        pytest.param(OLD, "medium", {"type": "enabled", "budget_tokens": 4000}, None, [], id="anthropic.effort.3-budget"),
+        pytest.param(
+            OLD, "medium", {"type": "enabled", "budget_tokens": 4000}, None, [], id="anthropic.effort.3-budget"
+        ),
         pytest.param(OLD, "high", {"type": "enabled", "budget_tokens": 7000}, None, [], id="anthropic.effort.3-high"),
-        pytest.param(EFFORT, "high", {"type": "enabled", "budget_tokens": 7000}, "high", [], id="anthropic.effort.3-both"),
+        pytest.param(
+            EFFORT, "high", {"type": "enabled", "budget_tokens": 7000}, "high", [], id="anthropic.effort.3-both"
+        ),
         pytest.param(NEW, "xhigh", A, "xhigh", [], id="anthropic.effort.4"),
         pytest.param(ADAPTIVE, "xhigh", A, "high", CHANGED, id="anthropic.effort.4-nearest"),
         pytest.param(NEW, "max", A, "max", [], id="anthropic.effort.5"),
@@ -200,7 +204,13 @@ def test_a_reasoning_item_that_holds_nothing_is_nothing() -> None:
 def test_a_thought_of_another_host_of_this_wire_waits_for_it() -> None:
     """anthropic.request.16"""
     kimi = MessagesDialect(issuer="kimi")
-    body = {"id": "m", "type": "message", "model": "k", "content": [THOUGHT], "usage": {"input_tokens": 1, "output_tokens": 1}}
+    body = {
+        "id": "m",
+        "type": "message",
+        "model": "k",
+        "content": [THOUGHT],
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
     response, _ = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(body)), dialect=kimi)
     request = Request(model=NEW, input=[user(), *response.output, user()])
     assert kinds(wire.encode_request(request)[1]) == [("input[1]", "withheld")]
@@ -221,21 +231,37 @@ def test_the_order_of_thoughts_of_another_model_is_kept() -> None:
     ("model", "fields", "effort", "summary"),
     [
         pytest.param(
-            OLD, {"thinking": {"type": "enabled", "budget_tokens": 24}}, "low", UNSET, id="anthropic.request_back.10-low"
+            OLD,
+            {"thinking": {"type": "enabled", "budget_tokens": 24}},
+            "low",
+            UNSET,
+            id="anthropic.request_back.10-low",
         ),
         pytest.param(
-            OLD, {"thinking": {"type": "enabled", "budget_tokens": 50}}, "medium", UNSET, id="anthropic.request_back.10-m"
+            OLD,
+            {"thinking": {"type": "enabled", "budget_tokens": 50}},
+            "medium",
+            UNSET,
+            id="anthropic.request_back.10-m",
         ),
         pytest.param(
-            OLD, {"thinking": {"type": "enabled", "budget_tokens": 60}}, "high", UNSET, id="anthropic.request_back.10-high"
+            OLD,
+            {"thinking": {"type": "enabled", "budget_tokens": 60}},
+            "high",
+            UNSET,
+            id="anthropic.request_back.10-high",
         ),
         pytest.param(NEW, {"output_config": {"effort": "low"}}, "low", UNSET, id="anthropic.request_back.10-effort"),
         pytest.param(NEW, {"thinking": {"type": "disabled"}}, "none", UNSET, id="anthropic.request_back.11"),
         pytest.param(
             NEW, {"thinking": {"type": "adaptive", "display": "summarized"}}, "high", "auto", id="adaptive, shown"
         ),
-        pytest.param(NEW, {"thinking": {"type": "adaptive", "display": "omitted", "new": 1}}, "high", UNSET, id="hidden"),
-        pytest.param(NEW, {"thinking": {"type": "adaptive"}, "output_config": {"effort": None}}, "high", UNSET, id="null"),
+        pytest.param(
+            NEW, {"thinking": {"type": "adaptive", "display": "omitted", "new": 1}}, "high", UNSET, id="hidden"
+        ),
+        pytest.param(
+            NEW, {"thinking": {"type": "adaptive"}, "output_config": {"effort": None}}, "high", UNSET, id="null"
+        ),
     ],
 )
 def test_thinking_of_a_document(model: str, fields: Plain, effort: Any, summary: Any) -> None:

@@ -135,9 +135,7 @@ def mcp(**more: Any) -> McpTool:
 def test_an_mcp_server_has_a_toolset() -> None:
     """anthropic.request.35"""
     body, lost = sent(tools=[mcp(authorization="t", allowed_tools=["ask"], defer_loading=True)])
-    assert body["mcp_servers"] == [
-        {"type": "url", "url": "https://w.org", "name": "wiki", "authorization_token": "t"}
-    ]
+    assert body["mcp_servers"] == [{"type": "url", "url": "https://w.org", "name": "wiki", "authorization_token": "t"}]
     config = {"enabled": False, "defer_loading": True}
     assert body["tools"] == [
         {
@@ -294,7 +292,13 @@ def back(*tools: Plain, **fields: Any) -> Request:
 def test_the_tools_of_a_document_come_back_with_all_their_fields() -> None:
     """anthropic.request_back.13"""
     request = back(
-        {"name": "f", "input_schema": NOTHING, "type": "custom", "cache_control": {"type": "ephemeral"}, "strict": False},
+        {
+            "name": "f",
+            "input_schema": NOTHING,
+            "type": "custom",
+            "cache_control": {"type": "ephemeral"},
+            "strict": False,
+        },
         {"name": "g", "input_schema": CLOSED, "strict": True, "input_examples": [{"a": "x"}], "new_field": 1},
         {"type": "memory_20250818", "name": "memory"},
         {"type": "web_search_20250305", "name": "web_search", "max_uses": 3, "allowed_domains": None},

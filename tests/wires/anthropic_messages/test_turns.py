@@ -73,7 +73,9 @@ def test_calls_after_one_another_are_turns_after_one_another() -> None:
 
 def test_a_result_that_comes_late_moves_up_to_its_call() -> None:
     """anthropic.request.18"""
-    body, lost = sent(user(), call("a"), call("b"), output("a"), Message(role="assistant", content="Hm."), output("b"), user())
+    body, lost = sent(
+        user(), call("a"), call("b"), output("a"), Message(role="assistant", content="Hm."), output("b"), user()
+    )
     assert body["messages"][2]["content"] == [result("a"), result("b")]
     assert kinds(lost) == [("input[5]", "changed")]
     body, lost = sent(user(), call("a"), user("Wait."), output("a"))
@@ -178,7 +180,10 @@ def test_a_toolset_is_a_namespace_and_its_result_names_it() -> None:
     assert found[1]["content"] == [use("a", toolset_name="computer")]
     assert found[2]["content"] == [result("a", toolset_name="computer")]
     body, lost = sent(user(), call("a", namespace="files"), output("a"))
-    assert (body["messages"][1]["content"][0]["name"], kinds(lost)) == ("files__f", [("input[1].namespace", "emulated")])
+    assert (body["messages"][1]["content"][0]["name"], kinds(lost)) == (
+        "files__f",
+        [("input[1].namespace", "emulated")],
+    )
 
 
 def test_an_assistants_turn_without_anything_to_say_ends_the_turn_before() -> None:
@@ -288,7 +293,9 @@ def test_a_call_id_used_twice_is_told_apart_and_read_back() -> None:
     assert (first, found[2]["content"][0]["tool_use_id"]) == ("x", "x")
     assert second != "x"
     assert found[4]["content"][0]["tool_use_id"] == second
-    request, _ = wire.decode_request(wire.REQUEST.decode(json.dumps({"model": NEW, "max_tokens": 1, "messages": found}).encode()))
+    request, _ = wire.decode_request(
+        wire.REQUEST.decode(json.dumps({"model": NEW, "max_tokens": 1, "messages": found}).encode())
+    )
     assert [item.call_id for item in request.input if isinstance(item, FunctionCall)] == ["x", "x"]  # type: ignore[union-attr]
 
 
@@ -304,7 +311,10 @@ def test_a_longer_conversation_leaves_the_earlier_bytes_as_they_are() -> None:
     items = [user(), INSTRUCTION, call("a|b"), output("a|b"), Message(role="assistant", content="Four."), user("And?")]
     for model in (OLD, ADAPTIVE, NEW):
         short, long = (
-            [msgspec.json.encode(m) for m in wire.encode_request(Request(model=model, input=[*items, *more]))[0].messages]
+            [
+                msgspec.json.encode(m)
+                for m in wire.encode_request(Request(model=model, input=[*items, *more]))[0].messages
+            ]
             for more in ([], [Message(role="assistant", content="Five."), user("Thanks.")])
         )
         assert long[: len(short)] == short

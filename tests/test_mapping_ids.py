@@ -25,17 +25,17 @@ def documented(wire: str) -> list[str]:
     return ROW.findall(page.read_text()) if page.exists() else []
 
 
-def named() -> set[str]:
-    """The ids that tests name."""
-    texts = (path.read_text() for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__))
-    return {found for text in texts for found in ID.findall(text)}
+NAMED = {
+    found for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__) for found in ID.findall(path.read_text())
+}
+"""The ids that tests name."""
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
 def test_every_row_of_the_tables_is_named_by_a_test(wire: str) -> None:
     rows = documented(wire)
     assert rows, f"docs/wires/{wire}.md has no table with ids"
-    assert [row for row in rows if row not in named()] == []
+    assert [row for row in rows if row not in NAMED] == []
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
@@ -44,7 +44,7 @@ def test_an_id_stands_in_one_row(wire: str) -> None:
 
 
 def test_every_row_a_test_names_exists() -> None:
-    assert sorted(named() - {row for wire in wires.NAMES for row in documented(wire)}) == []
+    assert sorted(NAMED - {row for wire in wires.NAMES for row in documented(wire)}) == []
 
 
 def test_a_row_is_read_with_and_without_code_marks() -> None:

@@ -2,8 +2,8 @@
 
 A part of ours becomes `inlineData` (data URLs, base64) or `fileData` (URIs), whose media type the vendor insists on; where
 ours names none it is read off the end of the URI. Before changing this file, know that media types decide which part of ours
-comes back, and that a part which nothing of ours resembles comes back as `Unknown` of the kind `PART`. Follows Google's pages
-on file input methods and media resolution (read 2026-11-20).
+comes back, and that a part which nothing of ours resembles comes back as an empty text whose leftovers hold it. Follows
+Google's pages on file input methods and media resolution (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...responses.parts import (
 )
 from ...unknown import Unknown, given
 from . import types
-from .carried import document_fields, left, merged, own_fields, plain, report_extras, rest, restored, spelling
+from .carried import ABSENT, document_fields, left, merged, own_fields, report_extras, rest, restored, spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from ...dialects import GeminiDialect, GeminiModel
     from ...losses import Losses
     from ...responses.parts import ContentPart
-
-PART = "google:part"
-"""The kind of a part that nothing of ours resembles; `part` in it is the part."""
 
 MEDIA_TYPES = {
     "png": "image/png",
@@ -109,10 +106,8 @@ def encode_parts(content: str | Sequence[ContentPart], path: str, context: Conte
 def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None:
     lost = context.lost
     if isinstance(part, Unknown):
-        found = restored(types.Part, part.get("part")) if part.type == PART else None
-        if found is None:
-            lost.dropped(path, f"a part of type {part.type!r}, which this wire does not know")
-        return found
+        lost.dropped(path, f"a part of type {part.type!r}, which this wire does not know")
+        return None
     report_extras(part, path, lost)
     own = own_fields(part.leftovers, path, lost)
     if given(getattr(part, "prompt_cache_breakpoint", None)):
@@ -120,6 +115,8 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
     encoded: types.Part | None
     match part:
         case InputText(text=text) | OutputText(text=text) | PlainText(text=text):
+            if not text and spelling(own).get("text") == ABSENT:
+                return restored(types.Part, document_fields(own))
             encoded = types.Part(text=text) if text or spelling(own).get("empty") else None
         case RefusalPart(refusal=text):
             encoded = types.Part(text=text) if text else None
@@ -258,7 +255,7 @@ def _decode(part: types.Part) -> ContentPart:
         return _decode_blob(part, blob.mime_type, blob.data)
     if given(file) and given(file.file_uri) and given(file.mime_type):
         return _decode_file(part, file, file.file_uri, file.mime_type)
-    return Unknown(type=PART, part=plain(part))
+    return InputText(text="", leftovers=left(rest(part), {"text": ABSENT}))
 
 
 def _decode_blob(part: types.Part, kind: str, data: str) -> ContentPart:

@@ -136,10 +136,13 @@ def _encode_tools(
     request: Request, body: types.Request, offer: Offer, kept: types.Json, spelled: types.Json, context: Context
 ) -> None:
     tools = offer.tools
-    written = restored(types.Request, {"contents": [], "tools": kept["tools"]}) if "tools" in kept else None
+    arranged = kept.get("tools", spelled.get("tools"))
+    written = restored(types.Request, {"contents": [], "tools": arranged}) if arranged else None
     said = decode_tools(written.tools or (), strict=offer.strict, left={}) if written is not None else None
     if written is not None and given(written.tools) and said == list(request.tools or ()):
         tools = written.tools  # the document's own arrangement, as long as it says what the request says
+    elif "tools" in kept:
+        context.lost.dropped(f"leftovers.{WIRE}.tools", "tools of the vendor that were listed beside others than now")
     if tools:
         body.tools = tools
     choice = encode_choice(request, offer, spelled, context)
@@ -252,8 +255,8 @@ def decode_request(
             left[_wire_names[name]] = plain(value)
     if type(body) is not types.Request:
         left |= {name: value for name, value in rest(body).items() if name not in _wire_names.values()}
-    if spelled:
-        left[SPELLING] = spelled
+    if spelled or SPELLING in left:
+        left[SPELLING] = {**left.get(SPELLING, {}), **spelled}
     if left:
         request.leftovers = {WIRE: left}
     return request, []

@@ -1,9 +1,10 @@
 """What the model may call, both ways: functions in one list, and the vendor's tools each under its own key.
 
-A tool of the vendor that Responses has no name for is an unknown tool whose kind begins with `google:`, such as
-`{"type": "google:url_context"}`; its other fields are those of this wire. Before changing this file, know that the vendor
-caches tools first, so the same tools must give the same bytes, and that the headers of an MCP server are secrets, which stand
-on its tool and nowhere else. Follows the reference of `Tool` and Google's pages on each (read 2026-11-20).
+A tool of the vendor that Responses has no name for can be asked for by a kind that begins with `google:`, such as
+`{"type": "google:url_context"}`, with the fields of this wire; one that a document lists is kept in leftovers. Before changing
+this file, know that the vendor caches tools first, so the same tools must give the same bytes, and that the headers of an MCP
+server are secrets, which stand on its tool and nowhere else. Follows the reference of `Tool` and Google's pages on each (read
+2026-11-20).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 
+from ...responses.leftovers import SPELLING
 from ...responses.tools import (
     CodeInterpreterTool,
     CustomTool,
@@ -47,10 +49,6 @@ WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSe
 GOOGLE = "google:"
 STORE = "fileSearchStores/"
 AUTO_CONTAINER = {"type": "auto"}
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _camel(name: str) -> str:
@@ -247,10 +245,10 @@ def _draws(tool: ImageGenerationTool, path: str, offer: Offer, context: Context)
 
 
 def decode_tools(tools: Sequence[types.Tool], *, strict: bool, left: types.Json) -> list[AnyTool]:
-    """The tools in Responses. `left` takes what they have no word for, and, under `tools`, another arrangement than ours."""
+    """The tools in Responses. `left` takes the list itself where they cannot say all of it, or we would arrange it otherwise."""
     functions: list[AnyTool] = []
     hosted: list[AnyTool] = []
-    otherwise = secret = False
+    otherwise = secret = nameless = False
     for i, tool in enumerate(tools):
         declared = tool.function_declarations
         keys = sum(getattr(tool, name) is not UNSET for name in types.Tool.__struct_fields__)
@@ -260,9 +258,13 @@ def decode_tools(tools: Sequence[types.Tool], *, strict: bool, left: types.Json)
             found, plainly = _decode_function(function, strict)
             functions.append(found)
             otherwise |= not plainly
-        hosted += _decode_hosted(tool, left)
-    if (otherwise or not (functions or hosted)) and not secret:
-        left["tools"] = plain(tools)
+        found_here, whole = _decode_hosted(tool, left)
+        hosted += found_here
+        nameless |= not whole
+    if nameless:
+        left["tools"] = plain([tool for tool in tools if not given(tool.mcp_servers)])
+    elif (otherwise or not (functions or hosted)) and not secret:
+        left.setdefault(SPELLING, {})["tools"] = plain(tools)
     return [*functions, *hosted]
 
 
@@ -286,8 +288,10 @@ def _decode_function(function: types.FunctionDeclaration, strict: bool) -> tuple
     return found, plainly and not extras(function)
 
 
-def _decode_hosted(tool: types.Tool, left: types.Json) -> list[AnyTool]:
+def _decode_hosted(tool: types.Tool, left: types.Json) -> tuple[list[AnyTool], bool]:
+    """The tools of the vendor under the keys of `tool`, and whether these are all."""
     found: list[AnyTool] = []
+    whole = not extras(tool)
     for name in types.Tool.__struct_fields__:
         value = getattr(tool, name)
         if not given(value) or name == "function_declarations":
@@ -309,14 +313,8 @@ def _decode_hosted(tool: types.Tool, left: types.Json) -> list[AnyTool]:
             case [*servers] if name == "mcp_servers":
                 found += [_decode_mcp(server, left) for server in cast("list[types.McpServer]", servers)]
             case _:
-                found.append(_unknown(name, plain(value)))
-    return found + [_unknown(_snake(key), value) for key, value in extras(tool).items()]
-
-
-def _unknown(name: str, value: Any) -> Unknown:
-    found = Unknown(cast("types.Json", value) if isinstance(value, dict) else {})
-    found["type"] = f"{GOOGLE}{name}"
-    return found
+                whole = False
+    return found, whole
 
 
 def _decode_mcp(server: types.McpServer, left: types.Json) -> McpTool:

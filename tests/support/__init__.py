@@ -2,4 +2,5 @@
 
 from llm_rest import wires
 
-WIRES = tuple(name for name in wires.NAMES if hasattr(wires.load(name), "encode_response"))
+WIRES = wires.NAMES
+"""Every wire there is: each is held to the same laws."""

@@ -1,4 +1,4 @@
-"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [--rounds N]`.
+"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [streams] [--rounds N]`.
 
 A new case goes into the module of its group; its floor does the same work by hand and is checked against ours by
 `tests/test_benchmarks.py`.
@@ -12,7 +12,7 @@ import platform
 
 from .measure import Result, compare, table
 
-GROUPS = ("imports", "conversions", "calls")
+GROUPS = ("imports", "conversions", "calls", "streams")
 
 
 def main() -> None:
@@ -38,6 +38,12 @@ def main() -> None:
         from . import calls
 
         with calls.cases() as cases:
+            results += [compare(case, options.rounds) for case in cases]
+    if "streams" in wanted:
+        from . import streams
+
+        results += [compare(case, options.rounds) for case in streams.pure()]
+        with streams.cases() as cases:
             results += [compare(case, options.rounds) for case in cases]
     print(f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores\n")
     print(table(results))

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from llm_rest.responses.emit import Emitter
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message
+from llm_rest.responses.parts import OutputText
 from llm_rest.responses.request import Request
+from llm_rest.responses.response import Response, Usage
 from llm_rest.responses.tools import FunctionTool
+from llm_rest.streams import StreamWriter
+from llm_rest.vendors import DIALECTS
+from llm_rest.wires import load
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -110,3 +116,29 @@ def conversation(items: int = 200, text: str = (SENTENCE * 4).strip()) -> Reques
         max_output_tokens=1000,
         tools=[FunctionTool(name="weather", description="The weather of a city.", parameters=WEATHER)],
     )
+
+
+WORDS = 1000
+"""The text deltas of a stream."""
+
+
+def stream(wire: str, words: int = WORDS) -> list[bytes]:
+    """A streamed answer on a wire, as the frames it is sent in: one delta for each word."""
+    pieces = [f" word{i}" for i in range(words)]
+    text = OutputText(text="".join(pieces), annotations=[])
+    item = Message(id="msg_0123456789abcdef0123456789abcdef", role="assistant", status="completed", content=[text])
+    usage = Usage(input_tokens=21, output_tokens=words, total_tokens=21 + words)
+    response = Response(
+        id="resp_01", created_at=1763600000, model="some-model", status="completed", output=[item], usage=usage
+    )
+    emitter = Emitter()
+    emitter.start(response)
+    opened = emitter.add(Message(id=item.id, role="assistant", status="in_progress", content=[]))
+    opened.part(OutputText(text="", annotations=[]))
+    for piece in pieces:
+        opened.text(piece)
+    opened.end_part(text)
+    opened.done(item)
+    emitter.finish(response)
+    writer = StreamWriter(load(wire), dialect=DIALECTS[wire]())
+    return [frame for frame in (*map(writer.feed, emitter.take()), writer.close()) if frame]

@@ -188,3 +188,52 @@ def anthropic_request(request: Request) -> bytes:
     assert request.model
     body = AnthropicRequest(request.model, request.max_output_tokens or 0, request.instructions or "", turns, tools)
     return _encoder.encode(body)
+
+
+# --- streams: one event of the vendor -> its text --------------------------------------------------------------------
+
+
+class ResponsesEvent(Struct):
+    type: str
+    delta: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.delta
+
+
+class ChatDelta(Struct):
+    content: str | None = None
+
+
+class ChatChoiceDelta(Struct):
+    delta: ChatDelta
+
+
+class ChatChunk(Struct):
+    choices: list[ChatChoiceDelta]
+
+    @property
+    def text(self) -> str | None:
+        return self.choices[0].delta.content if self.choices else None
+
+
+class AnthropicDelta(Struct):
+    text: str = ""
+
+
+class AnthropicEvent(Struct):
+    type: str
+    delta: AnthropicDelta | None = None
+
+    @property
+    def text(self) -> str:
+        return self.delta.text if self.delta is not None else ""
+
+
+EVENTS: dict[str, msgspec.json.Decoder[ResponsesEvent | ChatChunk | AnthropicEvent]] = {
+    "openai_responses": msgspec.json.Decoder(ResponsesEvent),
+    "openai_chat": msgspec.json.Decoder(ChatChunk),
+    "anthropic_messages": msgspec.json.Decoder(AnthropicEvent),
+}
+"""Decoders of one event each, which read its text and nothing else."""

@@ -18,12 +18,16 @@ BATCH_NS = 4_000_000
 
 @dataclass(frozen=True)
 class Case:
-    """`ours` and `floor` do the same work; `target` is the ratio between them we want to stay below."""
+    """`ours` and `floor` do the same work; `target` is the ratio between them we want to stay below.
+
+    One run of either may do it `per` times.
+    """
 
     name: str
     floor: Callable[[], object]
     ours: Callable[[], object]
     target: float | None = None
+    per: int = 1
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def compare(case: Case, rounds: int) -> Result:
     for turn in range(rounds):
         sides = [(case.floor, floors), (case.ours, ours)]
         for work, into in sides if turn % 2 == 0 else reversed(sides):
-            into.append(spent(work, times) / times / 1e9)
+            into.append(spent(work, times) / times / case.per / 1e9)
     gc.unfreeze()
     ratio = median(mine / least for mine, least in zip(ours, floors, strict=True))
     return Result(case.name, median(floors), median(ours), ratio, case.target)

@@ -1,15 +1,40 @@
-"""A server that answers every request with one fixed Chat answer, as fast as it can; run as a process of its own."""
+"""A server that answers every request with fixed bytes, as fast as it can; run as a process of its own.
+
+A Chat answer goes to whoever asks for none of the streams in `STREAMS`; a stream goes out all at once, each frame in a chunk
+of its own, as vendors frame theirs.
+"""
 
 from __future__ import annotations
 
 import asyncio
 
-from .documents import CHAT_TEXT
+from llm_rest.wires import NAMES
+
+from .documents import CHAT_TEXT, stream
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
     len(CHAT_TEXT),
     CHAT_TEXT,
 )
+
+PATHS = {
+    "openai_responses": "/v1/responses",
+    "openai_chat": "/v1/chat/completions",
+    "anthropic_messages": "/v1/messages",
+    "gemini_generate_content": "/v1beta/models/some-model:streamGenerateContent",
+    "ollama_chat": "/api/chat",
+}
+"""Where a wire's answers are asked for."""
+
+
+def streamed(wire: str) -> bytes:
+    """A whole HTTP answer that streams on a wire."""
+    chunks = [b"%x\r\n%s\r\n" % (len(frame), frame) for frame in stream(wire)]
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    return head + b"".join(chunks) + b"0\r\n\r\n"
+
+
+STREAMS = {f"/streams{path}".encode(): streamed(wire) for wire, path in PATHS.items() if wire in NAMES}
 
 
 class Answers(asyncio.Protocol):
@@ -30,7 +55,8 @@ class Answers(asyncio.Protocol):
         if len(rest) >= length:
             self.pending = rest[length:]
             assert isinstance(self.transport, asyncio.WriteTransport)
-            self.transport.write(ANSWER)
+            path = head.split(b" ", 2)[1].partition(b"?")[0]
+            self.transport.write(STREAMS.get(path, ANSWER))
 
 
 async def main() -> None:

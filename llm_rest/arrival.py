@@ -15,6 +15,7 @@ from .responses import events as ev
 from .responses.assemble import disassemble
 from .streams import StreamReader
 from .transport import HttpAnswer
+from .unknown import Unknown
 
 if TYPE_CHECKING:
     from .losses import Loss
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from .transport.exchange import Incoming
     from .trials import Trial
 
-LIFE_CYCLE = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress)
-"""Events that say nothing of the answer. They end no wait for it."""
+NO_PROGRESS = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, Unknown)
+"""Events that bring nothing of the answer: mere life-cycle, and kinds nobody knows, which some hosts' keep-alives are."""
 
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENTS = {"sse": (b"{", b"[", b"<"), "ndjson": (b"[", b"<")}
@@ -74,7 +75,7 @@ class Arrival:
             if events:
                 self._any = True
                 self.trial.began()
-                if not isinstance(events[-1], LIFE_CYCLE):
+                if not all(isinstance(event, NO_PROGRESS) for event in events):
                     self.incoming.progressed()
             return events
         raise fault

@@ -49,6 +49,9 @@ SENT_ALWAYS: dict[str, str | Secret] = {
 }
 """The headers of every request, unless the vendor or the caller says otherwise."""
 
+SENT_FOR_STREAMS = {"Accept-Encoding": "identity"}
+"""A server that compresses may hold events back until they fill a block."""
+
 
 class Settings(NamedTuple):
     """How one call is made."""
@@ -131,6 +134,8 @@ def encoded(
     try:
         body, lost = encode(request, dialect=dialect)
         where = route(request, dialect=dialect)
+        if request.stream is True:
+            where = replace(where, headers={**SENT_FOR_STREAMS, **where.headers})
         return Outgoing(where, _encoder.encode(body), _secrets_in(request), request.stream is True), lost
     except UnicodeEncodeError:
         pass
@@ -231,6 +236,10 @@ class Caller:
 
     async def open(self, target: Target, settings: Settings, outgoing: Outgoing) -> tuple[Incoming, Trial]:
         """The beginning of the answer, if it is a good one, and its request, which goes on. Raises an `LLMError` otherwise."""
+        if settings.timeouts.first_byte is UNSET:
+            settings = settings._replace(
+                timeouts=replace(settings.timeouts, first_byte=target.endpoint.vendor.first_byte)
+            )
         answer, trial = await self._asked(self.transport.open, target, settings, outgoing)
         assert not isinstance(answer, HttpAnswer)  # those come whole that are none
         return answer, trial

@@ -199,7 +199,7 @@ class ProxyError(ConnectError):
 
 
 class TimeoutError_(TransportError, TimeoutError):
-    """A deadline passed; `phase` is connect, pool, first_byte, idle or total."""
+    """A deadline passed; `phase` is connect, pool, first_byte, silence, idle or total."""
 
     def __init__(self, message: str, *, phase: str = "total", **facts: Any) -> None:
         super().__init__(message, **facts)

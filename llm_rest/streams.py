@@ -72,18 +72,24 @@ class StreamReader:
         if self._ended:
             return []
         events: list[AnyEvent] = []
+        decode, feed = self._decode, self._machine.feed
         for _, data in frames:
             # Hosts put blanks around the end mark, send it where the wire has none, and send events without data.
             if len(data) < 16 and ((mark := data.strip()) == b"" or mark in self._ends):
                 events += self._end() if mark else ()
                 continue
             try:
-                events += self._machine.feed(self._document(data))
+                if len(data) > _SHALLOW:
+                    check_depth(data)
+                document = decode(data)
             except DecodeError as problem:
-                if not events:
-                    raise
-                self._problem = problem.with_traceback(None)
-                break
+                document = self._mended(data)
+                if document is None:
+                    if not events:
+                        raise
+                    self._problem = problem.with_traceback(None)
+                    break
+            events += feed(document)
         return events
 
     def _end(self) -> list[AnyEvent]:
@@ -93,16 +99,16 @@ class StreamReader:
         self._ended = True
         return self._machine.close()
 
-    def _document(self, data: bytes) -> Any:
-        if len(data) > _SHALLOW:
-            check_depth(data)
+    def _mended(self, data: bytes) -> Any:
+        """The document with what is cut in two joined; `None` where that is not what is wrong with it."""
+        whole = self._halves.joined(data)
+        if whole == data:
+            return None
         try:
-            return self._decode(data)
+            check_depth(whole)
+            return self._decode(whole)
         except DecodeError:
-            mended = self._halves.joined(data)
-            if mended == data:
-                raise
-        return self._decode(mended)
+            return None
 
 
 class Halves:

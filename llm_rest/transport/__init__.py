@@ -57,16 +57,17 @@ class HttpAnswer(Struct, frozen=True):
 class Timeouts(Struct, frozen=True, kw_only=True):
     """How long a call may take, in seconds; `None` is no limit.
 
-    `connect` ends a connection attempt, `first_byte` the wait for the head of the answer once the request is sent, `total`
-    the whole call. Most vendors send the head of a whole answer only when it is complete, so `first_byte` is unlimited.
+    `connect` ends a connection attempt, `total` the whole call, `first_byte` the wait for the first bytes of the answer once
+    the request is sent. Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is
+    unlimited unless it is given; for streams it is as long as the vendor's row says.
 
-    A stream is ended by `silence`, a wait in which no byte comes, and by `idle`, one in which nothing of the answer comes:
-    keep-alives end a silence only. Its head may take as long as `first_byte`, else `idle`. The time between two waits is the
-    caller's and does not count. A `total` that is not given is 600 for a whole answer and unlimited for a stream.
+    A stream is also ended by `silence`, a wait in which no byte comes, and by `idle`, waits in which nothing of the answer
+    comes: keep-alives end a silence only. What the caller does between two waits does not count. A `total` that is not given
+    is 600 for a whole answer and unlimited for a stream.
     """
 
     connect: float | None = 10.0
-    first_byte: float | None = None
+    first_byte: float | None | UnsetType = UNSET
     silence: float | None = 60.0
     idle: float | None = 600.0
     total: float | None | UnsetType = UNSET

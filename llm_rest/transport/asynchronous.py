@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import httpcore
 import httpx
-from anyio.lowlevel import current_token
+from anyio.lowlevel import checkpoint, current_token
 
 from .addresses import public_address
 from .bodies import MAX_BODY
@@ -75,7 +75,7 @@ class AsyncTransport(Exchanges):
 
     def _connect(self, origin: str) -> Connection:
         if origin.startswith(IN_PROCESS):
-            return InProcess(origin)
+            return _InProcess(origin)
         if self._http is not None:
             return _OfClient(origin, self._http)
         return _Own(origin, public_only=self._public_only)
@@ -95,6 +95,14 @@ def _soon(loop: Any, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         loop.run_sync_soon(spawn_system_task, work)
     else:
         loop.call_soon_threadsafe(lambda: loop.create_task(work()))
+
+
+class _InProcess(InProcess):
+    """A server in this process that lets other tasks run between two pieces of its answer."""
+
+    async def read(self) -> bytes | None:
+        await checkpoint()
+        return await super().read()
 
 
 class _Reading:

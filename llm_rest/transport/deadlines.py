@@ -25,7 +25,7 @@ class Deadline:
 
     def __init__(self, timeouts: Timeouts) -> None:
         self._connect = timeouts.connect
-        self._first_byte = timeouts.first_byte
+        self._first_byte = None if timeouts.first_byte is UNSET else timeouts.first_byte
         self._step = "first_byte"
         self._step_end = _FOREVER
         total = self._total(timeouts)
@@ -89,24 +89,29 @@ class StreamDeadline(Deadline):
 
     def __init__(self, timeouts: Timeouts) -> None:
         super().__init__(timeouts)
+        if timeouts.first_byte is UNSET:
+            self._first_byte = timeouts.idle
         self._silence = _FOREVER if timeouts.silence is None else timeouts.silence
         self._idle = self._idle_left = _FOREVER if timeouts.idle is None else timeouts.idle
         self._since = 0.0
-        if self._first_byte is None:
-            self._first_byte = timeouts.idle
 
     def _total(self, timeouts: Timeouts) -> float | None:
         return None if timeouts.total is UNSET else timeouts.total
 
     def wait(self) -> None:
         self._since = time.monotonic()
-        self._step = "silence" if self._silence <= self._idle_left else "idle"
-        # Keep-alives may have come until no patience is left.
-        self._step_end = self._since + max(min(self._silence, self._idle_left), 0.001)
+        patience = self._silence
+        if self._step == "first_byte":
+            # Hosts that send the head at once are silent after it for as long as others are before.
+            patience = _FOREVER if self._first_byte is None else self._first_byte
+        elif self._idle_left < patience:
+            # Keep-alives may have come until no patience is left.
+            self._step, patience = "idle", max(self._idle_left, 0.001)
+        self._step_end = self._since + patience
         self._limits["read"] = _nearer(self.left(), None)
 
     def came(self) -> None:
-        self._step_end = _FOREVER
+        self._step, self._step_end = "silence", _FOREVER
         self._idle_left -= time.monotonic() - self._since
         super().came()
 

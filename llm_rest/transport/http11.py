@@ -17,17 +17,28 @@ READ_AT_ONCE = 65_536
 LARGEST_HEAD = 102_400
 """How large the head of an answer, or a line of chunked framing, may be."""
 
+_CODING = b"transfer-encoding"
+_LONGEST_SIZE = 8
+"""Digits in the length of a plain chunk, at most."""
+
 _TOGETHER = 65_536
 """A body up to this size leaves together with its head."""
 
 
 class Http11:
-    """What one side knows of a connection. Ask, then feed until there is a head, then until there are no more pieces."""
+    """What one side knows of a connection. Ask, then feed until there is a head, then until there are no more pieces.
 
-    __slots__ = ("_ended", "_parser", "_problem")
+    The chunks of a stream are many and plain: a length, bytes, a line end. Those are read here, at a quarter of the parser's
+    cost; the first that is anything else goes to the parser, and with it all that follows.
+    """
+
+    __slots__ = ("_ended", "_held", "_inside", "_parser", "_plain", "_problem")
 
     def __init__(self) -> None:
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+        self._held = b""  # bytes that the parser has not seen
+        self._plain = False  # chunks are read here
+        self._inside = 0  # bytes of the present chunk that are still to come, its line end with them
         self._ended = False
         self._problem: h11.RemoteProtocolError | None = None
 
@@ -46,24 +57,27 @@ class Http11:
         while True:
             event = self._parser.next_event()
             if isinstance(event, h11.Response):
-                return event.status_code, event.headers.raw_items()
+                headers = event.headers.raw_items()
+                chunked = event.status_code not in (204, 304) and any(n.lower() == _CODING for n, _ in headers)
+                self._plain = chunked and not self._parser.trailing_data[0]
+                if not self._plain:
+                    self._hand_over()
+                return event.status_code, headers
             if event is h11.NEED_DATA:
-                return None
-            if not isinstance(event, h11.InformationalResponse):
+                if not self._held:
+                    return None
+                self._pass_head()
+            elif not isinstance(event, h11.InformationalResponse):
                 raise h11.RemoteProtocolError("the server changed to another protocol")
 
     def piece(self) -> bytes | None:
         """All bytes of the body that are there, empty at its end; `None` while more are needed."""
-        if self._problem is not None:
-            raise self._problem
-        pieces: list[bytes] = []
-        while not self._ended:
+        pieces = self._chunks() if self._plain else []
+        while not (self._plain or self._ended or self._problem):
             try:
                 event = self._parser.next_event()
             except h11.RemoteProtocolError as problem:
-                if not pieces:
-                    raise
-                self._problem = problem.with_traceback(None)  # of what comes after these pieces
+                self._problem = problem.with_traceback(None)
                 break
             if event is h11.NEED_DATA:
                 break
@@ -71,13 +85,78 @@ class Http11:
                 pieces.append(event.data)
             else:
                 self._ended = True
-        return b"".join(pieces) if pieces or self._ended else None
+        if pieces:
+            return b"".join(pieces)
+        if self._problem is not None:
+            raise self._problem  # once what came before it was taken
+        return b"" if self._ended else None
 
     def feed(self, data: bytes) -> None:
         """Take bytes that came; none at all means the server closed the connection."""
-        if not data and self._parser.their_state is h11.SEND_RESPONSE:
-            raise h11.RemoteProtocolError("the server closed the connection without an answer")
-        self._parser.receive_data(data)
+        if not data:
+            if self._parser.their_state is h11.SEND_RESPONSE:
+                raise h11.RemoteProtocolError("the server closed the connection without an answer")
+            self._hand_over()
+            self._parser.receive_data(b"")
+        elif self._parser.their_state is h11.SEND_RESPONSE:
+            self._held += data
+            self._pass_head()
+        elif self._plain:
+            self._held += data
+        else:
+            self._parser.receive_data(data)
+
+    def _pass_head(self) -> None:
+        """Give the parser a head and nothing of what follows it, where its end is to be seen."""
+        head, end, self._held = self._held.partition(b"\r\n\r\n")
+        self._parser.receive_data(head + end)
+
+    def _hand_over(self) -> None:
+        """From here on the parser reads everything itself."""
+        held, self._held, self._plain = self._held, b"", False
+        if held and not self._inside:
+            self._parser.receive_data(held)
+
+    def _chunks(self) -> list[bytes]:
+        """The data of the plain chunks that are there."""
+        held, at, inside = self._held, 0, self._inside
+        pieces: list[bytes] = []
+        while True:
+            if not inside:
+                end = held.find(b"\r\n", at, at + _LONGEST_SIZE + 2)
+                if end < 0 and len(held) - at < _LONGEST_SIZE + 2:
+                    break
+                size = held[at:end] if end > at else b""
+                try:
+                    length = int(size, 16) if size.isalnum() else 0
+                except ValueError:
+                    length = 0
+                if not length:
+                    self._held = held[at:]
+                    self._inside = 0
+                    self._hand_over()
+                    return pieces
+                at = end + 2
+                inside = length + 2
+            if inside > 2:
+                piece = held[at : at + inside - 2]
+                if piece:
+                    pieces.append(piece)
+                at += len(piece)
+                inside -= len(piece)
+                if inside > 2:
+                    break
+            ending = held[at : at + inside]
+            if not b"\r\n"[2 - inside :].startswith(ending):
+                self._problem = h11.RemoteProtocolError("a chunk of the answer is longer than it says")
+                self._plain = False
+                return pieces
+            at += len(ending)
+            inside -= len(ending)
+            if inside:
+                break
+        self._held, self._inside = held[at:], inside
+        return pieces
 
     def again(self) -> bool:
         """Whether the exchange ended so that another can follow, which it prepares for."""
@@ -85,5 +164,5 @@ class Http11:
         if parser.our_state is not h11.DONE or parser.their_state is not h11.DONE or parser.trailing_data[0]:
             return False
         parser.start_next_cycle()
-        self._ended = False
+        self._ended, self._inside = False, 0
         return True

@@ -1,0 +1,149 @@
+"""One streamed delta: in a burst over loopback against plain `httpx` and `msgspec` without conversion, and the pure part alone.
+
+The floor of a stream is `iter_lines` and a typed decode of each line's data; ours are full Responses events. The floor of the
+pure part is that decode. Times are of one delta; a stream has `documents.WORDS` of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import httpx
+import msgspec
+
+from llm_rest import AsyncClient, Client, Vendor
+from llm_rest.framing import framing
+from llm_rest.responses import OutputTextDelta
+from llm_rest.streams import StreamReader
+from llm_rest.vendors import DIALECTS
+from llm_rest.wires import NAMES, load
+
+from .calls import server
+from .documents import WORDS, stream
+from .floors import EVENTS
+from .measure import Case
+from .server import PATHS
+
+QUESTION = "Why is the sea salt?"
+READ = 65_536
+"""How many bytes one read of a socket brings."""
+
+SPOKEN = [name for name in NAMES if name in EVENTS]
+
+
+def pure() -> Iterator[Case]:
+    """Frame -> wire event -> Responses event, for each wire."""
+    for name in SPOKEN:
+        body = b"".join(stream(name))
+        yield Case(
+            f"{name}: one delta, bytes to events",
+            partial(decoded, EVENTS[name], documents(name, body)),
+            partial(converted, name, [body[i : i + READ] for i in range(0, len(body), READ)]),
+            target=12.0,
+            per=WORDS,
+        )
+
+
+def documents(name: str, body: bytes) -> list[bytes]:
+    """The documents in a stream, ready to be decoded."""
+    return [frame.data for frame in framing(load(name).FRAMING).feed(body) if frame.data != b"[DONE]"]
+
+
+def decoded(decoder: msgspec.json.Decoder[Any], documents: list[bytes]) -> int:
+    """Decode every document; how many have a text."""
+    return sum(1 for data in documents if decoder.decode(data).text)
+
+
+def converted(name: str, pieces: list[bytes]) -> int:
+    """Read a stream in pieces; how many text deltas it has."""
+    reader = StreamReader(load(name), dialect=DIALECTS[name]())
+    events = [event for piece in pieces for event in reader.feed(piece)] + reader.close()
+    return sum(1 for event in events if type(event) is OutputTextDelta)
+
+
+# --- over loopback --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def cases() -> Iterator[list[Case]]:
+    """The cases over loopback, while their server runs."""
+    with server() as url, asyncio.Runner() as runner, httpx.Client() as http:
+        made: list[Case] = []
+        later = httpx.AsyncClient()
+        for name in SPOKEN:
+            address = f"{url}/streams{PATHS[name]}"
+            vendor = Vendor(name="bench", wire=name, base_url=address.removesuffix(route(name)))
+            one, two = Client("some-model", vendor=vendor), AsyncClient("some-model", vendor=vendor)
+            made += [
+                Case(
+                    f"{name}: one delta, sync",
+                    partial(floor, http, address, EVENTS[name]),
+                    partial(ours, one),
+                    target=1.0,
+                    per=WORDS,
+                ),
+                Case(
+                    f"{name}: one delta, async",
+                    partial(running, runner, floor_async, later, address, EVENTS[name]),
+                    partial(running, runner, ours_async, two),
+                    target=1.0,
+                    per=WORDS,
+                ),
+            ]
+        yield made
+
+
+def route(name: str) -> str:
+    """What the wire adds to a base URL."""
+    return DIALECTS[name]().path.replace("{model}", "some-model")
+
+
+def running(runner: asyncio.Runner, work: Any, *arguments: Any) -> int:
+    """What `work` gives in the one loop that all cases share."""
+    count: int = runner.run(work(*arguments))
+    return count
+
+
+def floor(http: httpx.Client, address: str, decoder: msgspec.json.Decoder[Any]) -> int:
+    """What a program does that knows this vendor only, and no events: how many lines have a text."""
+    count = 0
+    with http.stream("POST", address, json=asked()) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("data: ") and line != "data: [DONE]" and decoder.decode(line[6:]).text:
+                count += 1
+    return count
+
+
+async def floor_async(http: httpx.AsyncClient, address: str, decoder: msgspec.json.Decoder[Any]) -> int:
+    """The same in a loop."""
+    count = 0
+    async with http.stream("POST", address, json=asked()) as answer:
+        async for line in answer.aiter_lines():
+            if line.startswith("data: ") and line != "data: [DONE]" and decoder.decode(line[6:]).text:
+                count += 1
+    return count
+
+
+def asked() -> dict[str, Any]:
+    """A request as short as ours."""
+    return {"model": "some-model", "messages": [{"role": "user", "content": QUESTION}], "stream": True}
+
+
+def ours(llm: Client) -> int:
+    """How many text deltas a stream of ours has."""
+    with llm.stream(QUESTION, on_loss="ignore") as events:
+        return sum(1 for event in events if type(event) is OutputTextDelta)
+
+
+async def ours_async(llm: AsyncClient) -> int:
+    """The same in a loop."""
+    count = 0
+    async with llm.stream(QUESTION, on_loss="ignore") as events:
+        async for event in events:
+            if type(event) is OutputTextDelta:
+                count += 1
+    return count

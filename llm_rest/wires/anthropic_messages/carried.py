@@ -172,11 +172,8 @@ _decoders: dict[type, Decoder[Any]] = {}
 
 
 def decode_block(plain: Any) -> types.AnyBlock:
-    """A block from plain values. Raises `DecodeError` where it is none."""
-    try:
-        return _block.decode(encode(plain))
-    except (TypeError, ValueError) as problem:
-        raise DecodeError(f"not JSON: {problem}", path="$") from None
+    """A block from plain values. Raises `ValueError` or `TypeError` where it is none."""
+    return _block.decode(encode(plain))
 
 
 def merged(struct: T, fields: Mapping[str, Any], path: str, lost: Losses) -> T:
@@ -210,9 +207,9 @@ def kind_of(struct: Model | Unknown) -> str:
 
 
 def report_extras(struct: Model, path: str, lost: Losses) -> None:
-    """Report the fields of `struct` that it does not declare."""
+    """Report the fields of `struct` that it does not declare; `path` is empty for the document itself."""
     for name in extras(struct):
-        lost.dropped(f"{path}.{name}", "a field this wire does not know")
+        lost.dropped(f"{path}{'.' if path else ''}{name}", "a field this wire does not know")
 
 
 def left(fields: dict[str, Any]) -> Leftovers | UnsetType:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from ...dialects import MessagesDialect, MessagesModel
-from ...errors import DecodeError
 from ...responses.leftovers import SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...responses.parts import (
@@ -152,7 +151,7 @@ def _whole(part: ContentPart, block: dict[str, Any]) -> types.AnyBlock | None:
     """The block among a part's leftovers, as long as the part still says what the block says."""
     try:
         decoded = decode_block(block)
-    except DecodeError:
+    except (ValueError, TypeError):
         return None
     return decoded if part_of(decoded) == part else None
 

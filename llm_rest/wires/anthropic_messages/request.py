@@ -199,8 +199,6 @@ def decode_request(
     said = spelling_of(thinking, config.effort, body.max_tokens, facts)
     if said is not None:
         spelled["reasoning"] = said
-    elif reasoning is UNSET and given(thinking):
-        kept["thinking"] = plain(thinking)
     more = rest(config, ("task_budget",) if given(config.effort) else ("task_budget", "effort"))
     decode_text(body, request, spelled, more)
     if more:

@@ -294,8 +294,6 @@ def encode_end(
     fields = {name: value for name, value in kept.items() if name != SPELLING}
     if "stop_sequence" in kept.get(SPELLING, {}):
         body.stop_sequence = UNSET
-    if body.stop_reason is None and "stop_reason_is" in kept.get(SPELLING, {}):
-        body.stop_reason = UNSET
     return merged(body, fields, "leftovers", lost) if fields else body
 
 

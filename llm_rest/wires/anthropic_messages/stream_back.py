@@ -211,9 +211,9 @@ class StreamEncoder:
                 self._think(delta, "summary", event.summary_index)
             case ev.ReasoningTextDelta(delta=delta):
                 self._think(delta, "content", event.content_index)
-            case ev.FunctionCallArgumentsDelta(delta=delta):
+            case ev.FunctionCallArgumentsDelta(delta=delta) if isinstance(self._block, types.ToolUse):
                 self._arguments(delta)
-            case ev.CustomToolCallInputDelta(delta=delta):
+            case ev.CustomToolCallInputDelta(delta=delta) if isinstance(self._block, types.ToolUse):
                 self._input(delta)
             case ev.OutputItemDone(item=item):
                 self._done(item)

@@ -225,8 +225,9 @@ class Turns:
         content = self._open_content()
         last = max(n for n, block in enumerate(content) if isinstance(block, types.Fallback))
         answered = {block.tool_use_id for block in content if isinstance(block, types.ServerToolResult)}
+        handed_over = {block.id for block in content[:last] if isinstance(block, types.ToolUse)}
         for call_id, waits in [*self._waiting.items()]:
-            if self._answer_of(call_id, 0) is None:
+            if self._answer_of(call_id, 0) is None and waits[0][0].id in handed_over:
                 del self._waiting[call_id]
             else:
                 answered.update(block.id for block, _ in waits)

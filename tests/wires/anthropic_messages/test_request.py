@@ -28,9 +28,11 @@ from llm_rest.responses import (
     Prompt,
     ReasoningOptions,
     StreamOptions,
+    TextFormat,
     TextOptions,
     UrlCitation,
 )
+from llm_rest.unknown import Unknown
 from tests.wires.anthropic_messages.steps import NEW, NEWEST, OLD, Plain, kinds, messages, read, sent, text, user
 
 PDF = "data:application/pdf;base64,JVBERi0="
@@ -457,3 +459,16 @@ def test_leftovers_that_this_wire_cannot_have_written_are_left_out(left: Plain) 
     )
     assert body["messages"] == [{"role": "user", "content": [text("Hi")]}]
     assert {(loss.path.endswith("leftovers.anthropic_messages"), loss.kind) for loss in lost} == {(True, "dropped")}
+
+
+def test_a_format_without_a_schema_or_of_another_kind_is_refused() -> None:
+    """anthropic.request.26"""
+    for asked in (JsonSchemaFormat(name="a"), Unknown({"type": "grammar"})):
+        assert kinds(sent(text=TextOptions(format=asked))[1]) == [("text.format", "refused")]
+    assert sent(text=TextOptions(format=TextFormat()))[1] == []
+
+
+def test_blank_instructions_are_reported() -> None:
+    """anthropic.request.2"""
+    body, lost = sent(instructions=" ")
+    assert ("system" in body, kinds(lost)) == (False, [("instructions", "dropped")])

@@ -9,8 +9,10 @@ import msgspec
 import pytest
 
 from llm_rest.responses import (
+    REQUEST,
     AdditionalTools,
     ByProgram,
+    ComputerScreenshot,
     CustomToolCall,
     CustomToolCallOutput,
     Direct,
@@ -27,8 +29,22 @@ from llm_rest.responses import (
     Request,
     SummaryText,
 )
+from llm_rest.unknown import Unknown
 from llm_rest.wires import anthropic_messages as wire
-from tests.wires.anthropic_messages.steps import ADAPTIVE, NEW, OLD, heard, kinds, messages, read, sent, text, user
+from tests.support.facts import plain
+from tests.wires.anthropic_messages.steps import (
+    ADAPTIVE,
+    NEW,
+    OLD,
+    answered,
+    heard,
+    kinds,
+    messages,
+    read,
+    sent,
+    text,
+    user,
+)
 
 
 def call(id: str, arguments: str = "{}", **more: Any) -> FunctionCall:
@@ -339,3 +355,91 @@ def test_messages_of_one_role_in_a_row_stay_apart() -> None:
             {"role": "user", "content": [result("2")]},
         ]
     )
+
+
+def test_instructions_at_the_very_end_of_an_answer_are_the_users() -> None:
+    """anthropic.request.7"""
+    body, lost = sent(user(), Message(role="assistant", content="Hello."), INSTRUCTION)
+    assert body["messages"][2] == {"role": "user", "content": [text("<system>\nBe brief.\n</system>")]}
+    assert kinds(lost) == [("input[2]", "changed"), ("input[2]", "changed")]
+
+
+def test_an_assistant_cannot_have_said_an_image() -> None:
+    body, lost = sent(user(), Message(role="assistant", content=[InputImage(file_id="file_1")]), user())
+    assert [message["role"] for message in body["messages"]] == ["user", "user"]
+    assert kinds(lost) == [("input[1].content[0]", "dropped")]
+
+
+def test_fields_nobody_declared_are_reported() -> None:
+    odd = REQUEST.decode(
+        b'{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi","x":1}],"y":2},'
+        b'{"type":"function_call","call_id":"a","name":"f","arguments":"","z":3,"async":true},'
+        b'{"type":"function_call_output","call_id":"a","output":"4","w":4},{"type":"shiny"},'
+        b'{"type":"message","role":"assistant","content":"Hello.","v":5},{"type":"message","role":"user","content":"?"}],'
+        b'"u":6}'
+    )
+    body, lost = wire.encode_request(odd)
+    assert [message["role"] for message in plain(body)["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert sorted(kinds(lost)) == [
+        ("input[0].content[0].x", "dropped"),
+        ("input[0].y", "dropped"),
+        ("input[1].async", "dropped"),
+        ("input[1].z", "dropped"),
+        ("input[2].w", "dropped"),
+        ("input[3]", "dropped"),
+        ("input[4].v", "dropped"),
+        ("u", "dropped"),
+    ]
+
+
+def test_parts_of_every_kind_are_sent_or_reported() -> None:
+    parts = [
+        ComputerScreenshot(image_url="https://a.b/c.png"),
+        SummaryText(text="s"),
+        RefusalPart(refusal="r"),
+        Unknown({"type": "shiny"}),
+    ]
+    body, lost = sent(Message(role="user", content=[*parts]))
+    assert [block["type"] for block in body["messages"][0]["content"]] == ["image", "text", "text"]
+    assert kinds(lost) == [("input[0].content[3]", "dropped")]
+
+
+def test_a_call_keeps_the_cache_mark_it_had() -> None:
+    marked = use("a", cache_control={"type": "ephemeral"}, new=1)
+    request = read(
+        messages=[
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": [marked]},
+            {"role": "user", "content": [result("a")]},
+        ]
+    )
+    assert isinstance(request.input, list)
+    assert isinstance(request.input[1], FunctionCall)
+
+
+def test_an_unanswered_call_behind_a_handover_is_refused_and_one_before_it_is_left_out() -> None:
+    fallback = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
+    response = answered(use("a"), use("b"), fallback, use("c"), stop_reason="tool_use")
+    body, lost = sent(user(), *response.output, output("b"))
+    assert [block.get("id") for block in body["messages"][1]["content"]] == ["b", None, "c"]
+    assert kinds(lost) == [("input", "withheld"), ("input[4]", "refused")]
+
+
+def test_results_behind_other_blocks_are_read_where_they_stand() -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [use("a")]}]
+    document = {
+        "model": NEW,
+        "max_tokens": 1,
+        "messages": [*messages, {"role": "user", "content": [text("x"), result("a")]}],
+    }
+    request, _ = wire.decode_request(wire.REQUEST.decode(json.dumps(document).encode()))
+    assert isinstance(request.input, list)
+    assert [type(item).__name__ for item in request.input[2:]] == ["Message", "FunctionCallOutput"]
+    body, _ = wire.encode_request(request)
+    assert [block["type"] for block in plain(body)["messages"][2]["content"]] == ["tool_result", "text"]

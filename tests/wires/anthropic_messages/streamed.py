@@ -107,7 +107,7 @@ def unlawful(events: Iterable[Plain]) -> Iterator[str]:
         if name == "content_block_start":
             if begun or event["index"] != at + 1:
                 yield f"{where}: block {event['index']} begins after {at}, which is {'open' if begun else 'over'}"
-            at, begun, kind = event["index"], True, event["content_block"]["type"]
+            at, begun, kind = event["index"], True, event["content_block"].get("type")
         elif name in ("content_block_delta", "content_block_stop"):
             if not begun or event["index"] != at:
                 yield f"{where}: block {event['index']} is not open"

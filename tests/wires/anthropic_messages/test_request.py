@@ -44,7 +44,7 @@ def part(part: Any, **options: Any) -> tuple[Any, list[tuple[str, str]]]:
     body, lost = sent(Message(role="user", content=[part]), **options)
     content = body["messages"][0]["content"] if body["messages"] else []
     return content, kinds(
-        loss for loss in lost if loss.what not in ("a message that says nothing", "nothing to answer")
+        [loss for loss in lost if loss.what not in ("a message that says nothing", "nothing to answer")]
     )
 
 

@@ -25,7 +25,8 @@ F = FunctionTool(name="f")
 
 
 def headers(**options: Any) -> dict[str, str]:
-    return wire.route(Request(**{"model": NEW, "input": "Hi"} | options)).headers
+    asked: dict[str, Any] = {"model": NEW, "input": "Hi"} | options
+    return wire.route(Request(**asked)).headers
 
 
 def test_a_request_goes_to_messages_in_the_newest_version() -> None:

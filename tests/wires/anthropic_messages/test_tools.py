@@ -129,7 +129,8 @@ def test_a_code_interpreter_is_the_newest_code_execution() -> None:
 
 
 def mcp(**more: Any) -> McpTool:
-    return McpTool(**{"server_label": "wiki", "server_url": "https://w.org", "require_approval": "never"} | more)
+    fields: dict[str, Any] = {"server_label": "wiki", "server_url": "https://w.org", "require_approval": "never"} | more
+    return McpTool(**fields)
 
 
 def test_an_mcp_server_has_a_toolset() -> None:

@@ -240,12 +240,15 @@ class Turn(Generic[S]):
         if given(item.phase):
             self._lost.dropped(f"{self._path(i)}.phase", f"that the text is {item.phase}")
         if isinstance(said.content, list) or "parts" in self.spelling:
-            if text:
+            last = said.content[-1] if said.content else None
+            if text and isinstance(last, Text):
+                last.text = f"{last.text}\n\n{text}"
+                self._joined(i)
+            elif text:
                 self._add(Text(text=text))
         elif self.has_text:
             said.content = f"{said.content}\n\n{text}"
-            self._lost.changed(self._path(self._at), "joined with the text after it")
-            self._lost.changed(self._path(i), "joined with the text before it, with a blank line between them")
+            self._joined(i)
         else:
             # A thought between tags may stand there already.
             if text or not said.refusal:
@@ -254,6 +257,10 @@ class Turn(Generic[S]):
                 self._lost.changed(self._path(i), "a text after a call, sent before it")
         self.has_text = True
         self._at = i
+
+    def _joined(self, i: int) -> None:
+        self._lost.changed(self._path(self._at), "joined with the text after it")
+        self._lost.changed(self._path(i), "joined with the text before it, with a blank line between them")
 
     def _take_parts(self, parts: list[ContentPart], path: str) -> str:
         """The texts of the parts; refusals, sources and what only this wire knows go into their own places."""

@@ -89,10 +89,13 @@ def _encode_tool(
     name = qualified(tool.name, namespace)
     if isinstance(tool, CustomTool):
         return put_back(_encode_custom(tool, name, dialect, path, lost), as_object(left.get(name)))
-    function = types.Function(name=name, parameters=tool.parameters)
+    # Null is no text and no schema here, where a field is there or not.
+    function = types.Function(name=name)
     if given(tool.description):
         function.description = tool.description
-    if dialect.needs_parameters and not given(tool.parameters):
+    if given(tool.parameters):
+        function.parameters = tool.parameters
+    elif dialect.needs_parameters:
         function.parameters = {"type": "object", "properties": {}}
     if tool.strict or (not given(tool.strict) and _strict_unasked(tool.parameters, path, lost)):
         if dialect.strict_tools:

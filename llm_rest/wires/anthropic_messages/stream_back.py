@@ -155,6 +155,7 @@ class StreamEncoder:
             self.losses.dropped("usage", "a failed answer is an error on this wire and nothing else")
         self._out.append(encode_failure(response))
         self._over = True
+        self._part = -1
 
     # -- items, one after another
 
@@ -181,15 +182,16 @@ class StreamEncoder:
     def _overtake(self, item: Reasoning, index: int) -> None:
         """A run whose blocks are there needs no end of the items that show it, which may take as long as the answer."""
         payload = opened(item, self._context.dialect.issuer)
-        waiting = [self._item, *(self._later[k][0].item for k in range(self._at + 1, index) if k in self._later)]
-        if not isinstance(payload, Sealed) or len(waiting) < index - self._at:
+        blocks = returning_blocks(payload.blocks) if isinstance(payload, Sealed) else None
+        if blocks is None or not isinstance(self._item, VISIBLE):
             return
-        if all(isinstance(shown, VISIBLE) for shown in waiting):
+        between = [self._later.get(k, ()) for k in range(self._at + 1, index)]
+        if all(any(isinstance(getattr(event, "item", None), VISIBLE) for event in events) for events in between):
             for k in range(self._at, index + 1):
                 self._later.pop(k, None)
             self._writer.forget()
             self._at = index
-            for block in returning_blocks(payload.blocks) or ():
+            for block in blocks:
                 self._send(block)
             self._next()
 

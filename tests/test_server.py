@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping
+import threading
+from collections.abc import Generator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,10 +15,15 @@ import pytest
 from llm_rest import RateLimitError, wires
 from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Message, OutputText, Request, Response, ResponseError
+from llm_rest.responses import events as ev
+from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.events import AnyEvent
 from llm_rest.server import app
 from llm_rest.server.app import running
-from llm_rest.server.exchange import Answer, exchange
-from llm_rest.server.handler import Context, Refused
+from llm_rest.server.exchange import Answer, Streamed, exchange
+from llm_rest.server.handler import Context, Pause, Refused
+from tests.support.legal import faults
+from tests.support.streams import read
 
 Plain = dict[str, Any]
 
@@ -37,8 +43,12 @@ VERSION = {"anthropic-version": "2026-10-21"}
 class Scripted:
     """A handler that does what it is told and remembers what it was asked."""
 
-    def __init__(self, does: Exception | Response | None = None) -> None:
+    def __init__(
+        self, does: Exception | Response | None = None, *, cut_at: int | None = None, then: Exception | None = None
+    ) -> None:
         self.does = does
+        self.cut_at = cut_at
+        self.then = then
         self.asked: list[tuple[Request, Context]] = []
 
     def answer(self, request: Request, context: Context) -> Response:
@@ -47,6 +57,12 @@ class Scripted:
             raise self.does
         said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])])
         return self.does or Response(id="resp_1", status="completed", model=request.model, output=[said])
+
+    def stream(self, request: Request, context: Context) -> Generator[AnyEvent | Pause]:
+        events = disassemble(self.answer(request, context))
+        yield from events[: self.cut_at]
+        if self.then is not None:
+            raise self.then
 
     def count(self, request: Request, context: Context) -> int:
         return 42
@@ -68,6 +84,7 @@ def ask(
 ) -> tuple[Answer, Plain]:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
     answer = exchange(method, path, headers, body, handler or Scripted())
+    assert isinstance(answer, Answer)
     return answer, json.loads(answer.body)
 
 
@@ -191,14 +208,6 @@ def test_a_body_that_is_no_request_is_a_bad_request(wire: str, body: bytes) -> N
 
 
 @pytest.mark.parametrize("wire", PATHS)
-def test_streaming_is_refused_in_the_words_of_the_wire(wire: str) -> None:
-    answer, body = ask(PATHS[wire], {**BODIES[wire], "stream": True})
-    assert answer.status == 400
-    assert "Streaming is not available here" in message_of(body)
-    assert ask(PATHS[wire], {**BODIES[wire], "stream": False})[0].status == 200
-
-
-@pytest.mark.parametrize("wire", PATHS)
 def test_a_refusal_of_the_handler_keeps_its_facts(wire: str) -> None:
     facts = ErrorFacts(status=429, message="Slow down.", code="rate_limit_exceeded", retry_after=2.5)
     answer, body = ask(PATHS[wire], BODIES[wire], Scripted(Refused(facts)))
@@ -230,6 +239,58 @@ def test_an_answer_that_a_wire_cannot_tell_is_an_error() -> None:
     assert "queued" in message_of(body)
 
 
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+def stream(wire: str, handler: Scripted | None = None) -> tuple[Streamed, list[Any]]:
+    """The head of a streamed answer, and the events it tells."""
+    body = json.dumps({**BODIES[wire], "stream": True}).encode()
+    answer = exchange("POST", PATHS[wire], VERSION, body, handler or Scripted())
+    assert isinstance(answer, Streamed)
+    return answer, read(wire, [piece for piece in answer.body if isinstance(piece, bytes)])
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_stream_tells_what_the_handler_tells(wire: str) -> None:
+    answer, events = stream(wire)
+    kind = "application/x-ndjson" if wires.load(wire).FRAMING == "ndjson" else "text/event-stream"
+    assert (answer.status, answer.headers["content-type"], answer.headers["cache-control"]) == (200, kind, "no-store")
+    assert [event.delta for event in events if isinstance(event, ev.OutputTextDelta)] == ["ho"]
+    assert isinstance(events[-1], ev.ResponseCompleted)
+    assert faults(events) == []
+
+
+@pytest.mark.parametrize("wire", PATHS)
+@pytest.mark.parametrize(
+    "error",
+    [Refused(ErrorFacts(status=429, message="Slow down.")), RateLimitError("Slow down.", status=429)],
+    ids=["refused", "an error of ours"],
+)
+def test_an_error_before_the_first_event_is_no_stream_and_later_one_inside_it(wire: str, error: Exception) -> None:
+    answer, body = ask(PATHS[wire], {**BODIES[wire], "stream": True}, Scripted(error))
+    assert (answer.status, message_of(body)) == (429, "Slow down.")
+    _, events = stream(wire, Scripted(cut_at=5, then=error))
+    assert faults(events) == []
+    assert isinstance(events[-2], ev.ErrorEvent)
+    assert isinstance(events[-1], ev.ResponseFailed)
+    assert events[-1].response.error
+    assert events[-1].response.error.message == "Slow down."
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_stream_that_the_handler_leaves_has_no_end(wire: str) -> None:
+    _, events = stream(wire, Scripted(cut_at=5))
+    assert any(isinstance(event, ev.OutputTextDelta) for event in events)
+    assert not any(isinstance(event, ev.TERMINAL) for event in events)
+
+
+def test_the_head_of_a_stream_lists_what_was_lost_on_the_way_to_the_model() -> None:
+    body = {**BODIES["openai_chat"], "stream": True, "functions": [{"name": "f"}]}
+    answer = exchange("POST", PATHS["openai_chat"], VERSION, json.dumps(body).encode(), Scripted())
+    assert isinstance(answer, Streamed)
+    assert any("functions" in loss for loss in json.loads(answer.headers["llm-rest-losses"]))
+
+
 # --- over a socket --------------------------------------------------------------------------------------------------
 
 
@@ -259,6 +320,50 @@ def test_a_fault_in_the_handler_is_a_server_error_without_details(caplog: pytest
     assert answer.status_code == 500
     assert answer.json()["error"]["message"] == "The server failed."
     assert "a secret" in caplog.text
+
+
+class Endless(Scripted):
+    """Tells one word for ever, until nobody listens."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__()
+        self.pause = pause
+        self.left = threading.Event()
+
+    def stream(self, request: Request, context: Context) -> Generator[AnyEvent | Pause]:
+        events = disassemble(self.answer(request, context))
+        try:
+            yield from events[:5]
+            while True:
+                yield events[4]
+                yield Pause(self.pause)
+        finally:
+            self.left.set()
+
+
+@pytest.mark.parametrize("pause", [0, 0.01, 3600])
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_client_that_goes_away_ends_the_work_for_it(wire: str, pause: float) -> None:
+    """BUGS 74"""
+    handler = Endless(pause)
+    with running(handler) as url:
+        body = {**BODIES[wire], "stream": True}
+        with httpx.stream("POST", f"{url}{PATHS[wire]}", json=body, headers=VERSION) as answer:
+            pieces = answer.iter_text()
+            while '"ho"' not in next(pieces):
+                pass
+            assert not handler.left.is_set()
+        assert handler.left.wait(30)
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_fault_in_the_middle_of_a_stream_cuts_it(wire: str, caplog: pytest.LogCaptureFixture) -> None:
+    with running(Scripted(cut_at=5, then=RuntimeError("a secret"))) as url:
+        answer = httpx.post(f"{url}{PATHS[wire]}", json={**BODIES[wire], "stream": True}, headers=VERSION)
+    assert "ho" in answer.text
+    assert "secret" not in answer.text
+    assert "a secret" in caplog.text
+    assert not any(isinstance(event, ev.TERMINAL) for event in read(wire, [answer.content]))
 
 
 def test_connections_are_kept_between_requests() -> None:

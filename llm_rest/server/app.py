@@ -13,13 +13,17 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from anyio import sleep
+from anyio.lowlevel import checkpoint
+
 from ..errors import ConfigError, ErrorFacts
 from . import listings
-from .exchange import exchange, refused
+from .exchange import Answer, Streamed, exchange, refused
+from .handler import Pause
 from .simulator import Simulator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import AsyncIterator, Callable, Generator
 
     import uvicorn
     from starlette.applications import Starlette
@@ -42,6 +46,7 @@ def create_app(handler: Handler | None = None) -> Starlette:
     try:
         from starlette.applications import Starlette
         from starlette.responses import Response as HttpResponse
+        from starlette.responses import StreamingResponse
         from starlette.routing import Route
     except ImportError as missing:
         raise _missing(missing) from None
@@ -50,6 +55,7 @@ def create_app(handler: Handler | None = None) -> Starlette:
     async def endpoint(request: HttpRequest) -> HttpResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
         body = await _body(request)
+        answer: Answer | Streamed
         if body is None:
             facts = ErrorFacts(status=413, message="The request is too large.", type="request_too_large")
             answer = refused(listings.caller(headers), facts)
@@ -59,10 +65,28 @@ def create_app(handler: Handler | None = None) -> Starlette:
             except Exception:
                 _log.exception("a request failed")
                 answer = refused(listings.caller(headers), ErrorFacts(status=500, message="The server failed."), body)
+        if isinstance(answer, Streamed):
+            return StreamingResponse(_pieces(answer.body), answer.status, answer.headers)
         return HttpResponse(answer.body, answer.status, answer.headers)
 
     methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
     return Starlette(routes=[Route("/{path:path}", endpoint, methods=methods)])
+
+
+async def _pieces(body: Generator[bytes | Pause]) -> AsyncIterator[bytes]:
+    """The pieces of a stream; `body` is closed at its end and where the client goes away."""
+    try:
+        for piece in body:
+            if isinstance(piece, Pause):
+                await sleep(piece.seconds)
+            else:
+                yield piece
+                # Others get their turn, and the news that nobody listens any more gets through.
+                await checkpoint()
+    except Exception:
+        _log.exception("a stream failed")
+    finally:
+        body.close()
 
 
 async def _body(request: HttpRequest) -> bytes | None:

@@ -1,4 +1,4 @@
-"""One HTTP request in, one HTTP answer out, for every wire: a pure function around a handler.
+"""One HTTP request in, one HTTP answer out, whole or streamed, for every wire: a pure function around a handler.
 
 The path says which wire is spoken, and may begin with the name of a vendor, whose dialect is then spoken:
 `/v1/chat/completions`, `/chat/completions` and `/groq/chat/completions` all reach the Chat wire. Whatever goes wrong is
@@ -21,23 +21,32 @@ from .. import wires
 from ..errors import DecodeError, ErrorFacts, LLMError, printable
 from ..responses import Request
 from ..responses.carriers import digest
+from ..streams import StreamWriter
 from ..unknown import given
 from ..vendors import DIALECTS, VENDORS
 from . import listings
 from .handler import Context, Refused
+from .telling import written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from ..losses import Loss
     from ..responses import Response
-    from .handler import Handler
+    from ..responses.events import AnyEvent
+    from .handler import Handler, Pause
 
 REQUEST_ID = {"anthropic_messages": "request-id"}
 """The header that names a request, by wire; elsewhere `x-request-id`."""
 
 LOSSES = "llm-rest-losses"
-"""The header that lists what the server could not carry from the request to the model, or back: a JSON array of strings."""
+"""The header that lists what the server could not carry from the request to the model, or back: a JSON array of strings.
+
+A stream's lists the way to the model alone; it is sent before the way back has begun.
+"""
+
+CONTENT_TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}
+"""What a stream is called, by the framing of its wire."""
 
 _MOST_LOSSES = 4096
 
@@ -50,8 +59,16 @@ class Answer(NamedTuple):
     body: bytes
 
 
-def exchange(method: str, path: str, headers: Mapping[str, str], body: bytes, handler: Handler) -> Answer:
-    """The answer of `handler` to an HTTP request, or the error that the caller's wire spells."""
+class Streamed(NamedTuple):
+    """An HTTP answer that comes in pieces, with pauses between them."""
+
+    status: int
+    headers: dict[str, str]
+    body: Generator[bytes | Pause]
+
+
+def exchange(method: str, path: str, headers: Mapping[str, str], body: bytes, handler: Handler) -> Answer | Streamed:
+    """The answer of `handler` to an HTTP request, streamed where that asks for it, or the error that the caller's wire spells."""
     named = {name.lower(): value for name, value in headers.items()}
     # The path is not understood yet: who is calling can be told from the headers alone.
     wire = listings.caller(named)
@@ -61,7 +78,10 @@ def exchange(method: str, path: str, headers: Mapping[str, str], body: bytes, ha
         context = Context(wire=wire, dialect=place.dialect, vendor=place.vendor, headers=named, body=body)
         match place.purpose:
             case "answer":
-                document, lost = _answered(place, context, handler)
+                request, lost = _read(place, context, {})
+                if place.streams or request.stream is True:
+                    return _streamed(place, context, handler, request, lost)
+                document, lost = _answered(place, context, handler, request, lost)
             case "count":
                 request, lost = _read(place, context, listings.COUNTED[wire].missing)
                 document = listings.COUNTED[wire].answer(handler.count(request, context))
@@ -113,6 +133,7 @@ class _Place(Struct, frozen=True):
     dialect: Any
     vendor: str | None = None
     model: str | None = None
+    streams: bool = False  # whatever the body says
 
 
 _MODEL = "MODEL"
@@ -128,9 +149,12 @@ def _places(vendor: str | None) -> tuple[tuple[re.Pattern[str], str, Purpose, _P
         surfaces = [(wire, replace(dialect, issuer=vendor)) for wire, dialect in spoken]
     found: list[tuple[re.Pattern[str], str, Purpose, _Place]] = []
     for wire, dialect in surfaces:
-        path = wires.load(wire).route(Request(model=_MODEL, input=""), dialect=dialect).path
+        asked, route = Request(model=_MODEL, input=""), wires.load(wire).route
+        path, streaming = route(asked, dialect=dialect).path, route(asked, dialect=dialect, stream=True).path
         place = _Place("answer", wire, dialect, vendor)
         found.append((_pattern(path), "POST", "answer", place))
+        if streaming != path:
+            found.append((_pattern(streaming), "POST", "answer", replace(place, streams=True)))
         if wire in listings.COUNTED:
             found.append((_pattern(path + listings.COUNTED[wire].path), "POST", "count", place))
     return tuple(found)
@@ -196,8 +220,9 @@ def _known(model: str | None, handler: Handler) -> str:
 # --- one answer -----------------------------------------------------------------------------------------------------
 
 
-def _answered(place: _Place, context: Context, handler: Handler) -> tuple[Any, list[Loss]]:
-    request, lost = _read(place, context, {})
+def _answered(
+    place: _Place, context: Context, handler: Handler, request: Request, lost: list[Loss]
+) -> tuple[Any, list[Loss]]:
     response = handler.answer(request, context)
     if response.status == "failed" and place.wire != "openai_responses":
         # Only the Responses wire has words for a failed answer; elsewhere it is an error of the server.
@@ -205,6 +230,31 @@ def _answered(place: _Place, context: Context, handler: Handler) -> tuple[Any, l
     document, unsaid = wires.load(place.wire).encode_response(response, request=request, dialect=place.dialect)
     _stop_at_refusal(unsaid, 500)
     return document, [*lost, *unsaid]
+
+
+def _streamed(place: _Place, context: Context, handler: Handler, request: Request, lost: list[Loss]) -> Streamed:
+    wire = wires.load(place.wire)
+    events = handler.stream(request, context)
+    # As long as nothing has been sent, an error is an answer of its own.
+    first = next(events, None)
+    writer = StreamWriter(wire, dialect=place.dialect, request=request)
+    headers = {
+        "content-type": CONTENT_TYPES[wire.FRAMING],
+        "cache-control": "no-store",
+        REQUEST_ID.get(place.wire, "x-request-id"): _request_id(context.body),
+        **({LOSSES: _listed(lost)} if lost else {}),
+    }
+    return Streamed(200, headers, written(_again(first, events), writer, place.wire, facts_of))
+
+
+def _again(first: AnyEvent | Pause | None, events: Generator[AnyEvent | Pause]) -> Generator[AnyEvent | Pause]:
+    """The events with the one that was taken out."""
+    try:
+        if first is not None:
+            yield first
+        yield from events
+    finally:
+        events.close()
 
 
 def _read(place: _Place, context: Context, missing: dict[str, Any]) -> tuple[Request, list[Loss]]:
@@ -217,16 +267,6 @@ def _read(place: _Place, context: Context, missing: dict[str, Any]) -> tuple[Req
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             body = context.body  # the decoder below says what is wrong with it
     request, lost = wire.decode_request(wire.REQUEST.decode(body), dialect=place.dialect, model=place.model)
-    if given(request.stream) and request.stream:
-        raise Refused(
-            ErrorFacts(
-                status=400,
-                message="Streaming is not available here; send the request without `stream`.",
-                type="invalid_request_error",
-                code="unsupported_value",
-                param="stream",
-            )
-        )
     _stop_at_refusal(lost, 400)
     return request, lost
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from ..errors import ErrorFacts
     from ..responses import Request, Response
+    from ..responses.events import AnyEvent
 
 
 class Context(Struct, frozen=True, kw_only=True):
@@ -37,11 +38,25 @@ class Refused(Exception):
         self.facts = facts
 
 
+class Pause(Struct, frozen=True):
+    """A moment in a stream in which nothing comes; whoever reads on has waited."""
+
+    seconds: float
+
+
 class Handler(Protocol):
     """Answers requests. Each method may raise `Refused`, or any `LLMError`."""
 
     def answer(self, request: Request, context: Context) -> Response:
         """The response to `request`."""
+        ...
+
+    def stream(self, request: Request, context: Context) -> Generator[AnyEvent | Pause]:
+        """The events that tell the response, in legal order.
+
+        What it raises before the first event is an error instead of a stream, later an error in it. Without a last event the
+        stream is cut. It is closed where the caller goes away.
+        """
         ...
 
     def count(self, request: Request, context: Context) -> int:

@@ -1,10 +1,10 @@
 """A model without weights: it answers every request in a way that can be foretold.
 
-`answer(request)` is a pure function. The text of the last user message is a script (`script.py`) or ordinary text. For
-ordinary text the model thinks aloud if reasoning was asked for, calls the first offered tool once with arguments that fit
-its schema, tells what the tool gave, answers in JSON where a format was asked for, and otherwise repeats what it was told.
-Before changing this file, know that it sees only
-Responses: what one vendor does differently belongs to that vendor's module in `peers/`.
+`answer(request)` and `tale(request)`, the same for a stream, are pure functions. The text of the last user message is a script
+(`script.py`) or ordinary text. For ordinary text the model thinks aloud if reasoning was asked for, calls the first offered
+tool once with arguments that fit its schema, tells what the tool gave, answers in JSON where a format was asked for, and
+otherwise repeats what it was told. Before changing this file, know that it sees only Responses: what one vendor does
+differently belongs to that vendor's module in `peers/`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from ..errors import ErrorFacts
 from ..responses import (
@@ -32,27 +33,66 @@ from .handler import Refused
 from .performance import Performance
 from .reading import AnyFunction, items_of, offered, text_of
 from .schema import NoInstance, compact, instance
-from .script import Call, Fail, Say, Step, Think, parse
+from .script import Break, Call, Cut, Delay, Fail, Pieces, Say, Step, Tempo, Think, parse
+from .telling import Pace
 
 if TYPE_CHECKING:
     from ..responses import Request, Response
 
 
+class Tale(Struct):
+    """An answer as it is streamed: how fast, and what comes instead of its end."""
+
+    response: Response
+    pace: Pace
+    end: Fail | Break | None
+
+
 def answer(request: Request) -> Response:
-    """The model's answer to `request`. Raises `Refused` where the script asks for an error."""
+    """The model's whole answer to `request`. Raises `Refused` where the script asks for an error."""
+    tale = _played(request)
+    match tale.end:
+        case Fail():
+            raise Refused(tale.end.facts)
+        case Break():
+            raise Refused(ErrorFacts(status=400, message="`break` cuts a stream, and none was asked for."))
+        case None:
+            return tale.response
+
+
+def tale(request: Request) -> Tale:
+    """The answer as a stream tells it. Raises `Refused` where the script asks for an error and for nothing before it."""
+    found = _played(request)
+    if isinstance(found.end, Fail) and not found.response.output:
+        raise Refused(found.end.facts)
+    return found
+
+
+def _played(request: Request) -> Tale:
     turn = Turn.of(request)
     steps = turn.scripted()
     if steps is None:
         steps = turn.improvised(request)
+    pace = Pace()
     for step in steps:
-        if isinstance(step, Fail):
-            raise Refused(ErrorFacts(status=step.status, message=step.text, code=step.code))
-    return Performance(request, seed(request)).play(steps)
+        match step:
+            case Pieces(size=size):
+                pace = replace(pace, size=size)
+            case Delay(seconds=seconds):
+                pace = replace(pace, delay=seconds)
+            case _:
+                pass
+    ends = [(i, step) for i, step in enumerate(steps) if isinstance(step, Fail | Break)]
+    at, end = ends[0] if ends else (len(steps), None)
+    # An answer that breaks off goes as far as one that reaches the token limit.
+    played = [*steps[:at], Cut()] if end else steps
+    return Tale(Performance(request, seed(request)).play(played), pace, end)
 
 
 def seed(request: Request) -> str:
-    """What the ids of an answer are made of: the same for the same request, different for any other."""
-    return digest(msgspec.json.encode(request).decode())
+    """What the ids of an answer are made of: the same for the same request, streamed or not, different for any other."""
+    asked = replace(request, stream=UNSET, stream_options=UNSET)
+    return digest(msgspec.json.encode(asked).decode())
 
 
 # --- what was said so far -------------------------------------------------------------------------------------------
@@ -85,11 +125,13 @@ class Turn(Struct):
         """The answer that the script asks for after the calls made so far; `None` without one."""
         rounds = parse(self.said)
         made = len(self.calls)
+        pace: list[Step] = []
         for steps in rounds or ():
             calls = sum(isinstance(step, Call) for step in steps)
             if made < calls or not made:
-                return list(steps)
+                return [*pace, *steps]
             made -= calls
+            pace += [step for step in steps if isinstance(step, Tempo)]
         # The script is used up: what its calls gave is told like any other result.
         return None
 

@@ -22,7 +22,7 @@ from ..responses import (
 from ..responses.echo import echo
 from ..unknown import given
 from .reading import CHARACTERS_PER_TOKEN, count, tokens
-from .script import Call, Cite, Cut, Fail, Refuse, Say, Step, Think
+from .script import Break, Call, Cite, Cut, Delay, Fail, Pieces, Refuse, Say, Step, Think
 
 if TYPE_CHECKING:
     from ..responses import AnyItem, ContentPart, Request
@@ -85,7 +85,7 @@ class Performance:
             case Call(name=name, arguments=arguments, custom=custom):
                 paid = self._pay(arguments[: len(arguments) // 2] if cut else arguments)
                 self._call(name, paid, custom=custom, broken=cut or self._broken)
-            case Cut() | Fail():
+            case Cut() | Fail() | Break() | Pieces() | Delay():
                 pass
             case _:
                 assert_never(step)

@@ -10,7 +10,10 @@ The text of the last user message is a script when every line of it is a command
     input NAME TEXT        a call of a custom tool with this text
     refuse [TEXT]          a refusal
     length                 the answer breaks off here at the token limit, inside the call before it if there is one
-    fail STATUS [CODE] [TEXT]   no answer but the vendor's error of that HTTP status
+    fail STATUS [CODE] [TEXT]   no answer but the vendor's error of that HTTP status; in a stream after what stands before it
+    break                  the stream is cut here, inside the call before it if there is one
+    pieces N               a stream tells its texts N characters at a time, from this answer on
+    delay SECONDS          a stream waits so long before each piece, from this answer on
     then                   what follows belongs to the next answer
 
 Calls in a row go out together, in one answer. What follows a call belongs to the answer after its result, so a whole tool
@@ -25,6 +28,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+
+from ..errors import ErrorFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,18 +73,40 @@ class Cut(Struct, frozen=True):
 
 
 class Fail(Struct, frozen=True):
-    """An error of the vendor instead of an answer."""
+    """An error of the vendor instead of an answer, or in the middle of a stream."""
 
     status: int
     code: str | None
     text: str
+
+    @property
+    def facts(self) -> ErrorFacts:
+        """What the error says."""
+        return ErrorFacts(status=self.status, message=self.text, code=self.code)
+
+
+class Break(Struct, frozen=True):
+    """The end of a stream that was not at its end."""
+
+
+class Pieces(Struct, frozen=True):
+    """How many characters a stream tells at a time."""
+
+    size: int
+
+
+class Delay(Struct, frozen=True):
+    """How long a stream waits before each piece."""
+
+    seconds: float
 
 
 class Then(Struct, frozen=True):
     """The end of one answer."""
 
 
-Step = Say | Cite | Think | Call | Refuse | Cut | Fail
+Tempo = Pieces | Delay
+Step = Say | Cite | Think | Call | Refuse | Cut | Fail | Break | Tempo
 Round = list[Step]
 """What one answer is made of."""
 
@@ -96,10 +123,10 @@ def parse(text: str) -> list[Round] | None:
         if isinstance(step, Then):
             rounds.append([])
             continue
-        if rounds[-1] and isinstance(rounds[-1][-1], Call) and not isinstance(step, Call | Cut):
+        if rounds[-1] and isinstance(rounds[-1][-1], Call) and not isinstance(step, Call | Cut | Break | Tempo):
             rounds.append([])
         rounds[-1].append(step)
-    return rounds if any(rounds) else None
+    return rounds if any(not isinstance(step, Tempo) for steps in rounds for step in steps) else None
 
 
 def _step(line: str) -> Step | Then | None:
@@ -141,6 +168,19 @@ def _fail(rest: str) -> Step | None:
     return Fail(int(found[1]), found[2], found[3] or "The script asked for this error.") if found else None
 
 
+_PIECES = re.compile(r"[1-9]\d{0,6}")
+_DELAY = re.compile(r"\d{1,2}(?:\.\d{1,6})?")
+_LONGEST = 60
+
+
+def _pieces(rest: str) -> Step | None:
+    return Pieces(int(rest)) if _PIECES.fullmatch(rest) else None
+
+
+def _delay(rest: str) -> Step | None:
+    return Delay(float(rest)) if _DELAY.fullmatch(rest) and float(rest) <= _LONGEST else None
+
+
 _COMMANDS: dict[str, Callable[[str], Step | Then | None]] = {
     "say": lambda rest: Say(rest) if rest else None,
     "json": _json,
@@ -151,5 +191,8 @@ _COMMANDS: dict[str, Callable[[str], Step | Then | None]] = {
     "refuse": lambda rest: Refuse(rest or "I cannot help with that."),
     "length": lambda rest: None if rest else Cut(),
     "fail": _fail,
+    "break": lambda rest: None if rest else Break(),
+    "pieces": _pieces,
+    "delay": _delay,
     "then": lambda rest: None if rest else Then(),
 }

@@ -1,25 +1,31 @@
 """A vendor that runs in this process: no key, no network, and the same answer every time.
 
-`handle` is what a socket server or an in-process transport calls. The simulated model is `model.py`, its script language
-`script.py`; what it refuses and signs on each wire is in `peers/`. Two words are reserved, so that errors can be had:
-the model `missing` does not exist and the key `invalid` is not accepted.
+`handle` and `handle_stream` are what a socket server or an in-process transport calls. The simulated model is `model.py`, its
+script language `script.py`; what it refuses and signs on each wire is in `peers/`. Two words are reserved, so that errors can
+be had: the model `missing` does not exist and the key `invalid` is not accepted.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from . import model, peers
-from .exchange import Answer, exchange
-from .handler import Refused
+from .exchange import Answer, Streamed, exchange
+from .handler import Pause, Refused
 from .reading import count
+from .script import Fail
+from .telling import told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from ..responses import Request, Response
+    from ..responses.events import AnyEvent
     from .handler import Context
 
 MODELS = ("simulator",)
@@ -34,17 +40,21 @@ class Simulator:
 
     def answer(self, request: Request, context: Context) -> Response:
         """The model's answer, signed as the wire's vendor signs. Raises `Refused` where that vendor would refuse."""
-        peer = peers.of(context.wire)
-        if peer is None:
-            return model.answer(request)
-        document = self._checked(request, peer, context)
-        return peer.finished(model.answer(request), document, context)
+        document = self._checked(request, context)
+        return _signed(model.answer(request), document, context)
+
+    def stream(self, request: Request, context: Context) -> Generator[AnyEvent | Pause]:
+        """The same answer in pieces, at the pace that the script asks for, and perhaps not to its end."""
+        document = self._checked(request, context)
+        tale = model.tale(request)
+        response = _signed(tale.response, document, context)
+        yield from told(response, tale.pace, unfinished=tale.end is not None)
+        if isinstance(tale.end, Fail):
+            raise Refused(tale.end.facts)
 
     def count(self, request: Request, context: Context) -> int:
         """How many tokens the input of `request` has."""
-        peer = peers.of(context.wire)
-        if peer is not None:
-            self._checked(request, peer, context)
+        self._checked(request, context)
         return count(request)
 
     def models(self) -> Sequence[str]:
@@ -55,8 +65,11 @@ class Simulator:
         """Whether it answers to `name`."""
         return name != MISSING
 
-    def _checked(self, request: Request, peer: peers.Peer, context: Context) -> dict[str, Any]:
-        """The request's plain JSON, once nothing is wrong with it."""
+    def _checked(self, request: Request, context: Context) -> dict[str, Any]:
+        """The request's plain JSON, once nothing is wrong with it; empty on a wire whose vendor is not simulated."""
+        peer = peers.of(context.wire)
+        if peer is None:
+            return {}
         if key(context.headers) == INVALID_KEY:
             raise Refused(peer.wrong_key(INVALID_KEY))
         if request.model == MISSING:
@@ -68,6 +81,11 @@ class Simulator:
         return document
 
 
+def _signed(response: Response, document: dict[str, Any], context: Context) -> Response:
+    peer = peers.of(context.wire)
+    return response if peer is None else peer.finished(response, document, context)
+
+
 def key(headers: Mapping[str, str]) -> str | None:
     """The key a request carries, in whichever header vendors look for it."""
     for name in ("x-api-key", "x-goog-api-key", "api-key"):
@@ -77,6 +95,26 @@ def key(headers: Mapping[str, str]) -> str | None:
     return token.strip() if scheme.lower() == "bearer" else None
 
 
-def handle(method: str, path: str, headers: Iterable[tuple[str, str]] | Mapping[str, str], body: bytes) -> Answer:
-    """The simulator's answer to an HTTP request: status, headers, body."""
-    return exchange(method, path, dict(headers), body, Simulator())
+Headers = Iterable[tuple[str, str]] | Mapping[str, str]
+
+
+def handle(method: str, path: str, headers: Headers, body: bytes) -> Answer:
+    """The simulator's answer to an HTTP request: status, headers, body; a stream in one piece."""
+    answer = exchange(method, path, dict(headers), body, Simulator())
+    return Answer(*answer[:2], b"".join(_waited(answer.body))) if isinstance(answer, Streamed) else answer
+
+
+def handle_stream(method: str, path: str, headers: Headers, body: bytes) -> tuple[int, dict[str, str], Iterator[bytes]]:
+    """The same with a body in pieces, as they come. A pause in a stream is slept through."""
+    answer = exchange(method, path, dict(headers), body, Simulator())
+    pieces = _waited(answer.body) if isinstance(answer, Streamed) else iter([answer.body])
+    return answer.status, answer.headers, pieces
+
+
+def _waited(body: Generator[bytes | Pause]) -> Generator[bytes]:
+    with closing(body):
+        for piece in body:
+            if isinstance(piece, Pause):
+                time.sleep(piece.seconds)
+            else:
+                yield piece

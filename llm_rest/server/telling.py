@@ -1,0 +1,123 @@
+"""An answer told piece by piece: its events, and what a stream is when something goes wrong in the middle of it.
+
+Before changing this file, know who waits: nobody here. A `Pause` is handed on, so that a server can sleep without a thread
+for every stream, and whoever calls the simulator in process sleeps by itself.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import wires
+from ..errors import LLMError
+from ..responses import Response, ResponseError
+from ..responses import events as ev
+from ..responses.assemble import disassemble
+from .handler import Pause, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from ..errors import ErrorFacts
+    from ..responses.events import AnyEvent
+    from ..streams import StreamWriter
+
+TOKEN = 4
+"""The characters in a piece where nobody says otherwise."""
+
+PIECES = (
+    ev.OutputTextDelta,
+    ev.RefusalDelta,
+    ev.ReasoningSummaryTextDelta,
+    ev.ReasoningTextDelta,
+    ev.FunctionCallArgumentsDelta,
+    ev.CustomToolCallInputDelta,
+)
+"""The events that hold a piece of text."""
+
+
+class Pace(Struct, frozen=True):
+    """How an answer is told: characters in a piece, and seconds before each."""
+
+    size: int = TOKEN
+    delay: float = 0
+
+
+def told(response: Response, pace: Pace, *, unfinished: bool = False) -> Generator[AnyEvent | Pause]:
+    """The events that tell `response`, its texts in pieces; an unfinished one stops after its last piece of text."""
+    events = disassemble(response)
+    if unfinished:
+        del events[max(i for i, event in enumerate(events) if i == 1 or isinstance(event, PIECES)) + 1 :]
+    number = 0
+    for event in events:
+        for piece in _cut(event, pace.size):
+            if pace.delay and isinstance(piece, PIECES):
+                yield Pause(pace.delay)
+            if isinstance(piece, ev.ResponseCreated | ev.ResponseInProgress):
+                # What is known only at the end is not said at the beginning.
+                piece.response = replace(piece.response, completed_at=None, incomplete_details=None)
+            piece.sequence_number = number
+            yield piece
+            number += 1
+
+
+def _cut(event: Any, size: int) -> list[Any]:
+    """The event, or as many as it takes to tell its text in pieces of `size` characters."""
+    if not isinstance(event, PIECES) or len(event.delta) <= size:
+        return [event]
+    return [replace(event, delta=event.delta[i : i + size]) for i in range(0, len(event.delta), size)]
+
+
+def written(
+    events: Generator[AnyEvent | Pause], writer: StreamWriter, wire: str, facts_of: Callable[[LLMError], ErrorFacts]
+) -> Generator[bytes | Pause]:
+    """The bytes of the stream, as they come.
+
+    What the handler raises is told as the wire tells errors in a stream. A stream whose events end without the last one ends
+    just as abruptly here. Closing this closes `events`.
+    """
+    begun, number = Response(id="", status="in_progress", output=[]), 0
+    with closing(events):
+        try:
+            for event in events:
+                if isinstance(event, Pause):
+                    yield event
+                    continue
+                if isinstance(event, ev.ResponseCreated):
+                    begun = event.response
+                number += 1
+                if piece := writer.feed(event):
+                    yield piece
+                if isinstance(event, ev.TERMINAL):
+                    yield writer.close()
+                    return
+        except Refused as refusal:
+            facts = refusal.facts
+        except LLMError as error:
+            facts = facts_of(error)
+        else:
+            return
+        yield b"".join([writer.feed(event) for event in _failed(begun, number, _spelled(facts, wire))])
+
+
+def _spelled(facts: ErrorFacts, wire: str) -> ErrorFacts:
+    """The facts with the type that the wire has for an error of that status, which a stream cannot tell."""
+    module = wires.load(wire)
+    status, document = module.encode_error(facts)
+    return module.decode_error(status, {}, msgspec.json.encode(document))
+
+
+def _failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:
+    error = ResponseError(code=facts.code, message=facts.message, type=facts.type)
+    return [
+        ev.ErrorEvent(
+            sequence_number=number,
+            error=ev.StreamError(code=facts.code, message=facts.message, type=facts.type, param=facts.param),
+        ),
+        ev.ResponseFailed(sequence_number=number + 1, response=replace(begun, status="failed", error=error)),
+    ]

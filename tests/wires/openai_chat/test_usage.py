@@ -21,7 +21,7 @@ BASE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
 def test_counts_have_other_names() -> None:
-    """chat.usage.1, chat.usage.2 and chat.usage.3"""
+    """chat.usage.1, chat.usage.2, chat.usage.3 and chat.response.16"""
     assert counted(BASE) == Usage(input_tokens=10, output_tokens=5, total_tokens=15)
     body, lost = shown(output(usage=Usage(input_tokens=10, output_tokens=5, total_tokens=15)))
     assert (body["usage"], lost) == (BASE, [])

@@ -63,7 +63,8 @@ class Wire(Protocol[D, Q, A]):
     """What every wire package offers: generic over its dialect, its request and its response documents.
 
     Converters never raise for valid structs; they return what they could not carry. `DecodeError` comes only from the
-    decoders, for bytes that are not the document they should be.
+    decoders, for bytes that are not the document they should be. An error that a host sends with status 200 is such a
+    document: `RESPONSE` refuses it, and `decode_error` reads it.
     """
 
     REQUEST: Decoder[Q]

@@ -43,7 +43,7 @@ def messages(*items: Any, dialect: ChatDialect = OPENAI, **options: Any) -> tupl
     return body["messages"], lost
 
 
-def asked(dialect: ChatDialect = OPENAI, **body: Any) -> tuple[Request, list[str]]:
+def asked(dialect: ChatDialect = OPENAI, /, **body: Any) -> tuple[Request, list[str]]:
     """The request for a body, and the losses; the same body comes back from it."""
     body = {"model": "m", "messages": [HI], **body}
     request, lost = wire.decode_request(wire.REQUEST.decode(json.dumps(body)), dialect=dialect)
@@ -52,7 +52,7 @@ def asked(dialect: ChatDialect = OPENAI, **body: Any) -> tuple[Request, list[str
     return request, told(lost)
 
 
-def said(dialect: ChatDialect = OPENAI, finish_reason: str | None = "stop", **message: Any) -> Plain:
+def said(*, finish_reason: str | None = "stop", **message: Any) -> Plain:
     """An answer of one message."""
     choice = {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", **message}}
     return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}

@@ -46,7 +46,7 @@ WEATHER = FunctionTool(name="weather", parameters=SCHEMA, strict=False)
 NOW = FunctionTool(name="now", strict=False)
 
 
-def option(dialect: ChatDialect = OPENAI, **fields: Any) -> tuple[dict[str, Any], list[str]]:
+def option(dialect: ChatDialect = OPENAI, /, **fields: Any) -> tuple[dict[str, Any], list[str]]:
     """What a request with these fields adds to the body, and the losses."""
     body, lost = sent(Request(**fields), dialect)
     body.pop("messages")

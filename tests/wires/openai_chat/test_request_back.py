@@ -271,7 +271,8 @@ def test_legacy_functions_are_calls_with_an_id_of_their_own() -> None:
             {"role": "function", "name": "now", "content": "12"},
         ]
     )
-    call, result = request.input or ()
+    assert isinstance(request.input, list)
+    call, result = request.input
     assert isinstance(call, FunctionCall)
     assert isinstance(result, FunctionCallOutput)
     assert call.call_id == result.call_id != ""

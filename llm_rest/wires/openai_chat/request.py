@@ -130,7 +130,7 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     note = _encode_text(request, body, dialect, lost)
     _encode_reasoning(request, body, spelling, dialect, lost)
     _encode_logprobs(request, body, dialect, lost)
-    _encode_stream(request, body, spelling, dialect)
+    _encode_stream(request, body, spelling, dialect, lost)
     _encode_rest(request, body, left, dialect, lost)
     body.messages = [*_instructions(request, note, spelling, dialect), *encode_messages(items, dialect, lost)]
     if left:
@@ -263,14 +263,19 @@ def _encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect
             lost.dropped(f"include[{j}]", f"{name!r}, which this wire cannot include")
 
 
-def _encode_stream(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect) -> None:
+def _encode_stream(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
     if "stream_options" in spelling:
         came = absent(spelling["stream_options"])
         body.stream_options = put_back(types.StreamOptions(), came) if is_object(came) else came
-    elif request.stream and "stream_options" not in dialect.lacks:
+        return
+    if request.stream and "stream_options" not in dialect.lacks:
         body.stream_options = types.StreamOptions(include_usage=True)
-        if given(request.stream_options) and "include_obfuscation" not in dialect.lacks:
-            body.stream_options.include_obfuscation = request.stream_options.include_obfuscation
+    if given(request.stream_options):
+        obfuscation = request.stream_options.include_obfuscation
+        if given(body.stream_options) and "include_obfuscation" not in dialect.lacks:
+            body.stream_options.include_obfuscation = obfuscation
+        elif obfuscation:
+            lost.dropped("stream_options.include_obfuscation", "padding of the stream")
 
 
 def _encode_rest(request: Request, body: types.Request, left: Json, dialect: ChatDialect, lost: Losses) -> None:

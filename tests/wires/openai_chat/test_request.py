@@ -164,6 +164,11 @@ def test_a_stream_is_asked_for_with_its_token_counts() -> None:
     quiet = StreamOptions(include_obfuscation=False)
     assert option(stream=True, stream_options=quiet)[0]["stream_options"] == {**usage, "include_obfuscation": False}
     assert option(CHAT_HOSTS["mistral"], stream=True) == ({"stream": True}, [])
+    padded = StreamOptions(include_obfuscation=True)
+    assert option(CHAT_HOSTS["groq"], stream=True, stream_options=padded) == (
+        {"stream": True, "stream_options": usage},
+        ["stream_options.include_obfuscation (dropped)"],
+    )
 
 
 def test_log_probabilities_are_a_switch_and_a_number() -> None:

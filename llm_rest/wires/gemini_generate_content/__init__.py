@@ -7,6 +7,7 @@ from typing import Literal
 from .errors import decode_error, encode_error
 from .request import decode_request, encode_request, route
 from .response import decode_response, encode_response
+from .stream import decode_stream, encode_stream
 from .types import EVENT, REQUEST, RESPONSE
 
 FRAMING: Literal["sse"] = "sse"
@@ -23,8 +24,10 @@ __all__ = [
     "decode_error",
     "decode_request",
     "decode_response",
+    "decode_stream",
     "encode_error",
     "encode_request",
     "encode_response",
+    "encode_stream",
     "route",
 ]

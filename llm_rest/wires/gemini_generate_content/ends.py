@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...responses.items import Message, Reasoning
 from ...responses.parts import RefusalPart
@@ -63,6 +64,7 @@ def decode_end(response: Response, body: types.Response, candidate: types.Candid
     """Set the status, and why it is not a better one."""
     if given(body.error):
         response.status, response.error = "failed", decode_failure(body.error)
+        _cut(response)
         return
     if candidate.finish_reason == "STOP":
         response.status = "completed"
@@ -73,7 +75,12 @@ def decode_end(response: Response, body: types.Response, candidate: types.Candid
         response.error = ResponseError(code=why or UNSET, message=said)
     elif response.status == "incomplete":
         response.incomplete_details = IncompleteDetails(reason=why)
-        _cut(response, why, message)
+        _cut(response)
+        if why == FILTERED and given(message):
+            parts: list[ContentPart] = [RefusalPart(refusal=message)]
+            id = f"msg_{response.id}_{len(response.output)}"
+            refusal = Message(id=id, role="assistant", status="incomplete", content=parts)
+            response.output = [*response.output, refusal]
 
 
 def _ending(
@@ -92,21 +99,23 @@ def _ending(
     return status, why, candidate.finish_message
 
 
-def _cut(response: Response, why: str | None, message: Opt[str]) -> None:
-    """Mark what was cut short, and say why something was held back."""
-    for item in reversed(response.output):
-        if isinstance(item, Reasoning):
-            continue  # carriers stand behind what they belong to
-        if isinstance(item, Message):
-            item.status = "incomplete"
-        break
-    if why == FILTERED and given(message):
-        said: list[ContentPart] = [RefusalPart(refusal=message)]
-        id = f"msg_{response.id}_{len(response.output)}"
-        response.output = [*response.output, Message(id=id, role="assistant", status="incomplete", content=said)]
+def _cut(response: Response) -> None:
+    """Mark the message that was cut short, which is the last thing that was said; its carrier may stand behind it."""
+    output = response.output
+    last = len(output) - 1
+    if last > 0 and isinstance(carrier := output[last], Reasoning) and not carrier.summary:
+        last -= 1
+    if last >= 0 and isinstance(message := output[last], Message):
+        response.output = [*output[:last], replace(message, status="incomplete"), *output[last + 1 :]]
 
 
 # --- Responses to this wire -----------------------------------------------------------------------------------------
+
+
+def is_blocked(response: Response) -> bool:
+    """Whether the answer was held back, so that a refusal in it is what the vendor said about that."""
+    details = response.incomplete_details
+    return response.status == "incomplete" and given(details) and details.reason == FILTERED
 
 
 def finish_reason(response: Response) -> str | None:

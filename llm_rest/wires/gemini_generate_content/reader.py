@@ -40,6 +40,11 @@ _more = attrgetter(*(name for name in types.Part.__struct_fields__ if name not i
 _NO_MORE = _more(types.Part())
 
 
+def says_more(part: types.Part) -> bool:
+    """Whether a part with a text says anything beside it."""
+    return _more(part) != _NO_MORE or type(part) is not types.Part
+
+
 class Asked:
     """A call of a function: its id here, its id on the wire if it has one there, and its name there."""
 
@@ -121,17 +126,28 @@ class Reader:
         self._close_run()
         return self.items
 
+    @property
+    def thoughts(self) -> list[SummaryText]:
+        """The parts of the thought that is open."""
+        return self._summary or []
+
     def id(self, prefix: str) -> Opt[str]:
         """The id of the next item."""
         return UNSET if self.answer is None else f"{prefix}_{self.answer}_{len(self.items)}"
 
     # --- texts
 
-    def _say(self, part: types.Part, text: str) -> None:
-        if self._summary is not None:
+    def turn(self, *, thought: bool) -> None:
+        """A thought or a text comes next: what is neither it nor its continuation is complete."""
+        if thought:
+            self._close_text()
+        elif self._summary is not None:
             self._close_thoughts()
         if self._run:
             self._close_run()
+
+    def _say(self, part: types.Part, text: str) -> None:
+        self.turn(thought=False)
         parts = self._parts
         if parts is None:
             parts = self._parts = []
@@ -141,7 +157,7 @@ class Reader:
             if not text:
                 return
         said = OutputText(text=text, annotations=UNSET if self.answer is None else [])
-        if not text or part.thought is not UNSET or _more(part) != _NO_MORE or type(part) is not types.Part:
+        if not text or part.thought is not UNSET or says_more(part):
             fields = rest(part, ("text", "thoughtSignature"))
             said.leftovers = left(fields, None if text else {"empty": True})
         parts.append(said)
@@ -164,8 +180,7 @@ class Reader:
     # --- thoughts
 
     def _think(self, part: types.Part, text: str) -> None:
-        self._close_text()
-        self._close_run()
+        self.turn(thought=True)
         if self._summary is None:
             self._summary = []
         signature = part.thought_signature
@@ -174,7 +189,7 @@ class Reader:
             if not text:
                 return
         thought = SummaryText(text=text)
-        if _more(part) != _NO_MORE or type(part) is not types.Part:
+        if says_more(part):
             thought.leftovers = left(rest(part, ("text", "thought", "thoughtSignature")))
         self._summary.append(thought)
 

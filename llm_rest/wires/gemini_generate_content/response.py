@@ -32,7 +32,7 @@ from .counts import (
     encode_time,
     encode_usage,
 )
-from .ends import FILTERED, decode_end, encode_end, finish_reason
+from .ends import decode_end, encode_end, finish_reason, is_blocked
 from .grounding import annotated, grounding_of, search_of, sources_of
 from .media import Context
 from .names import renamed
@@ -188,9 +188,7 @@ def encode_response(
     report_extras(response, "", lost)
     named = response.model if given(response.model) else request.model if request is not None else ""
     model = named if given(named) else ""
-    details = response.incomplete_details
-    blocked = response.status == "incomplete" and given(details) and details.reason == FILTERED
-    writer = Writer(Context(lost, dialect, gemini_model(model), replay=False), blocked=blocked)
+    writer = Writer(Context(lost, dialect, gemini_model(model), replay=False), blocked=is_blocked(response))
     for i, item in enumerate(response.output):
         writer.write(item, f"output[{i}]")
     writer.close()

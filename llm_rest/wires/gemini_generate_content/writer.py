@@ -228,7 +228,7 @@ class Writer:
         ]
         self.parts += parts
         self._shown, self._seen = parts, ""  # nothing behind a thought belongs to it
-        self._mark(payload.marks, thought=True)
+        self.mark(payload.marks, thought=True)
 
     def _tell(self, item: Reasoning, path: str) -> None:
         """Show a client what another vendor's model thought."""
@@ -246,9 +246,9 @@ class Writer:
             return
         if payload.digest != self._seen:
             self._shown = []
-        self._mark(payload.marks)
+        self.mark(payload.marks)
 
-    def _mark(self, marks: list[Mark], *, thought: bool = False) -> None:
+    def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
         """Put signatures on the parts that were shown last, and between them."""
         shown = self._shown
         for mark in marks:

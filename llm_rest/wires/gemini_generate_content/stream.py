@@ -1,0 +1,241 @@
+"""Streamed answers: chunks to events. The way back is in `stream_back.py`.
+
+Pieces of a text are joined into the part they are of, and complete parts go to the `Reader` that whole answers use, so both give
+the same items. Before changing this file, know what comes late: the signature of a thought with the part behind it, sources
+with the last chunk, and the end with the end of the body; and that a part with a signature is never joined with another.
+Follows the reference of `streamGenerateContent` (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ...dialects import GeminiDialect
+from ...losses import Losses
+from ...responses.carriers import digest
+from ...responses.emit import Emitter
+from ...responses.events import AnyEvent, StreamError
+from ...responses.items import Message, Reasoning
+from ...responses.parts import OutputText
+from ...responses.response import Response
+from ...unknown import given
+from . import types
+from .carried import encode
+from .counts import decode_time
+from .errors import decode_failure
+from .partial import PartialCall
+from .pieces import Pieces
+from .reader import Reader, says_more
+from .request import DEFAULT
+from .response import begin, reader_of, settle
+from .stream_back import StreamEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...responses.emit import OpenItem
+    from ...responses.items import AnyItem
+    from ...responses.request import Request
+
+
+def decode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT, now: float = 0) -> StreamDecoder:
+    """A machine from chunks to Responses events. `request` undoes what sending it renamed, and is echoed."""
+    return StreamDecoder(request, dialect, now)
+
+
+def encode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT) -> StreamEncoder:
+    """A machine from Responses events to chunks. `request` names the model where the response does not."""
+    return StreamEncoder(request, dialect)
+
+
+class StreamDecoder:
+    """`feed` takes a chunk and gives the events it makes; `close` ends an answer that gave a finish reason."""
+
+    def __init__(self, request: Request | None, dialect: GeminiDialect, now: float) -> None:
+        self.losses = Losses()
+        self._request = request
+        self._dialect = dialect
+        self._now = now
+        self._to = Emitter()
+        self._pieces = Pieces()
+        self._reader = Reader("", "")
+        self._response: Response | None = None
+        self._told = 0  # how many of the reader's items are over
+        self._item: OpenItem | None = None  # the item that the open text is in
+        self._part = types.Part()  # the open text's part, as it began, and what came of it
+        self._text: list[str] | None = None
+        self._thought = False
+        self._call: PartialCall | None = None
+        self._silent = False  # nothing is told any more: an error came
+        self._over = False
+
+    def feed(self, chunk: types.Response) -> list[AnyEvent]:
+        """The events of one chunk."""
+        if self._over:
+            return []
+        self._pieces.document(chunk)
+        if self._response is None:
+            self._begin(chunk)
+        for i, candidate in enumerate(chunk.candidates or ()):
+            if candidate.index or (i and candidate.index is UNSET):
+                self._another()
+                continue
+            content = candidate.content
+            if given(content):
+                for part in content.parts or ():
+                    self._add(part)
+                self._pieces.spoken(content, parts=self._reader.place > 0 or self._text is not None)
+            self._pieces.ending(candidate)
+        if given(chunk.error):
+            self._fail(chunk.error)
+        return self._to.take()
+
+    def close(self) -> list[AnyEvent]:
+        """The end, where the model or the vendor gave a reason to stop; nothing where the stream was cut."""
+        feedback = self._pieces.body.prompt_feedback
+        ended = given(self._pieces.candidate.finish_reason) or (given(feedback) and given(feedback.block_reason))
+        if self._response is not None and not self._over and ended:
+            self._to.finish(self._finish(self._response))
+            self._over = True
+        return self._to.take()
+
+    # -- the response
+
+    def _begin(self, chunk: types.Response) -> None:
+        response_id = chunk.response_id if given(chunk.response_id) else f"resp_{digest(encode(chunk).decode())}"
+        self._reader = reader_of(response_id, self._request, self._dialect)
+        self._response = begin(self._pieces.body, response_id, self._request, self._now)
+        self._to.start(self._response)
+
+    def _finish(self, begun: Response) -> Response:
+        """The complete response; what is still open ends with what it says."""
+        self._end_call()
+        self._end_text()
+        self._reader.close()
+        body, candidate = self._pieces.body, self._pieces.candidate
+        spoken = given(candidate.finish_reason) or given(candidate.content)
+        if spoken:
+            body.candidates = [candidate]
+        response = replace(begun, model=body.model_version, created_at=decode_time(body.create_time, self._now))
+        settle(response, body, candidate, self._reader)
+        self._tell(response.output)
+        return response
+
+    def _fail(self, error: types.Status) -> None:
+        """Say what went wrong, after which nothing comes; what was open stays so."""
+        told = decode_failure(error)
+        self._to.error(StreamError(code=told.code, message=told.message, type=told.type))
+        self._silent = self._over = True
+        if self._response is not None:
+            self._to.finish(self._finish(self._response))
+
+    def _another(self) -> None:
+        if not self.losses:
+            self.losses.dropped("candidates[1]", "only the first of several candidates becomes output")
+
+    # -- parts
+
+    def _add(self, part: types.Part) -> None:
+        text = part.text
+        if text is UNSET or text is None:
+            self._end_text()
+            if given(part.function_call):
+                self._add_call(part, part.function_call)
+            else:
+                self._put(part)
+            return
+        signed = part.thought_signature is not UNSET
+        if not text and not signed:
+            return
+        if signed or self._text is None or (part.thought is True) is not self._thought or says_more(part):
+            self._new_text(part, text, alone=signed or says_more(part))
+        else:
+            self._text.append(text)
+            if self._item is not None:
+                self._piece(self._item, text)
+
+    def _piece(self, item: OpenItem, text: str) -> None:
+        if self._thought:
+            item.summary(text)
+        else:
+            item.text(text)
+
+    def _new_text(self, part: types.Part, text: str, *, alone: bool) -> None:
+        """A part begins; one with a signature or anything else beside its text stands `alone`."""
+        self._end_text()
+        thought = part.thought is True
+        if not text:
+            self._put(part)  # a signature on its own shows nothing
+            return
+        self._reader.turn(thought=thought)
+        self._tell(self._reader.items)
+        if self._item is None:
+            self._item = self._to.add(
+                Reasoning(id=self._reader.id("rs"), status="in_progress", summary=[])
+                if thought
+                else Message(id=self._reader.id("msg"), role="assistant", status="in_progress", content=[])
+            )
+        elif thought:
+            self._item.end_summary(self._reader.thoughts[-1])
+        else:
+            self._item.end_part(self._reader.said[-1][1])
+        if thought:
+            self._item.summary_part()
+        else:
+            self._item.part(OutputText(text="", annotations=[]))
+        self._thought, self._part, self._text = thought, part, [text]
+        self._piece(self._item, text)
+        if alone:
+            self._end_text()
+
+    def _end_text(self) -> None:
+        """The open part is complete."""
+        if self._text is not None:
+            part = self._part
+            part = replace(part, text="".join(self._text)) if len(self._text) > 1 else part
+            self._text = None
+            self._reader.add(part)
+
+    def _put(self, part: types.Part) -> None:
+        """Take a part that came whole."""
+        self._reader.add(part)
+        self._tell(self._reader.items)
+
+    def _tell(self, items: Sequence[AnyItem]) -> None:
+        """Tell the items that are over by now."""
+        for item in items[self._told :] if not self._silent else ():
+            if self._item is None:
+                self._to.whole(item)
+                continue
+            if isinstance(item, Message) and isinstance(last := item.content[-1], OutputText):
+                for source in last.annotations or ():
+                    self._item.annotation(source)
+                self._item.end_part(last)
+            elif isinstance(item, Reasoning) and item.summary:
+                self._item.end_summary(item.summary[-1])
+            self._item.done(item)
+            self._item = None
+        self._told = max(self._told, len(items))
+
+    # -- calls
+
+    def _add_call(self, part: types.Part, call: types.FunctionCall) -> None:
+        if self._call is None:
+            if not call.will_continue and call.partial_args is UNSET:
+                self._put(part)
+                return
+            self._call = PartialCall(part)
+        elif given(call.name):
+            self._end_call()  # the one before was never ended
+            self._add_call(part, call)
+            return
+        if self._call.feed(call):
+            self._end_call()
+
+    def _end_call(self) -> None:
+        if self._call is not None:
+            part, self._call = self._call.part(), None
+            self._put(part)

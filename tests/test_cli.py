@@ -17,8 +17,12 @@ import httpx
 import pytest
 
 from llm_rest import wires
-from llm_rest.cli import BROKEN_PIPE, FAILED, INTERRUPTED, LOST, USAGE, main
+from llm_rest.cli import BROKEN_PIPE, CUT, FAILED, INTERRUPTED, LOST, USAGE, main
+from llm_rest.responses.events import TERMINAL, OutputTextDelta
+from llm_rest.server.simulator import handle_stream
 from llm_rest.vendors import VENDORS, NoAuth
+from tests.support.legal import faults
+from tests.support.streams import read
 
 SAMPLE = '{"model":"claude-haiku-4-5","max_tokens":50,"messages":[{"role":"user","content":"hi"}]}'
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
@@ -178,6 +182,127 @@ def test_bad_json_is_an_error_that_says_where(run: Console, stdin: str, argument
     assert err.startswith("llm-rest: ")
     assert where in err
     assert len(err.splitlines()) == 1
+
+
+# --- convert a stream -----------------------------------------------------------------------------------------------
+
+BODIES: dict[str, Any] = {
+    "openai_responses": {"model": "m", "input": "pieces 3\nsay Hello."},
+    "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "pieces 3\nsay Hello."}]},
+    "anthropic_messages": {
+        "model": "m",
+        "max_tokens": 99,
+        "messages": [{"role": "user", "content": "pieces 3\nsay Hello."}],
+    },
+}
+PATHS = {
+    "openai_responses": "/responses",
+    "openai_chat": "/chat/completions",
+    "anthropic_messages": "/v1/messages",
+}
+
+
+def frames(wire: str, **fields: Any) -> list[bytes]:
+    """What the simulator streams on a wire, event by event."""
+    body = json.dumps({**BODIES[wire], "stream": True, **fields}).encode()
+    status, _, pieces = handle_stream("POST", PATHS[wire], {"anthropic-version": "2023-06-01"}, body)
+    assert status == 200
+    return list(pieces)
+
+
+def streamed(source: str, target: str) -> tuple[str, ...]:
+    return ("convert", "--kind", "stream", "--from", source, "--to", target)
+
+
+@pytest.mark.parametrize("source", wires.NAMES)
+@pytest.mark.parametrize("target", wires.NAMES)
+def test_a_stream_is_converted(run: Console, source: str, target: str) -> None:
+    code, out, _ = run(*streamed(source, target), stdin=b"".join(frames(source)).decode())
+    assert code == 0
+    events = read(target, [out.encode()])
+    assert faults(events) == []
+    assert [event.delta for event in events if isinstance(event, OutputTextDelta)] == ["Hel", "lo."]
+
+
+@pytest.mark.parametrize("source", wires.NAMES)
+@pytest.mark.parametrize("target", wires.NAMES)
+def test_the_first_of_a_converted_stream_comes_out_before_the_last_went_in(source: str, target: str) -> None:
+    """BUGS 26"""
+    command = [sys.executable, "-m", "llm_rest.cli", *streamed(source, target)]
+    pieces = frames(source)
+    first = next(i for i, piece in enumerate(pieces) if b'"Hel"' in piece) + 1
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"".join(pieces[:first]))
+        begun = b""
+        while b'"Hel"' not in begun:  # what does not come would be waited for
+            came = os.read(process.stdout.fileno(), 65536)
+            assert came, begun
+            begun += came
+        assert b"lo." not in begun
+        process.stdin.write(b"".join(pieces[first:]))
+        process.stdin.close()
+        rest = process.stdout.read()
+        assert process.wait(30) == 0
+    assert faults(read(target, [begun + rest])) == []
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_stream_that_was_cut_is_printed_so_far_and_has_an_exit_code_of_its_own(run: Console, wire: str) -> None:
+    sent = frames(wire)
+    last = max(i for i, piece in enumerate(sent) if b"lo." in piece and b"Hello" not in piece) + 1
+    code, out, err = run(*streamed(wire, wire), stdin=b"".join(sent[:last]).decode())
+    assert code == CUT
+    assert "lo." in out
+    assert err.splitlines()[-1] == "llm-rest: the stream ended before its last event"
+    assert not any(isinstance(event, TERMINAL) for event in read(wire, [out.encode()]))
+
+
+def test_an_empty_stream_was_cut(run: Console) -> None:
+    assert run(*streamed("openai_chat", "openai_responses"))[:2] == (CUT, "")
+
+
+@pytest.mark.parametrize(
+    ("frame", "where"),
+    [
+        ("data: {\n\n", "line 7: "),
+        ('data: {"type": "response.output_text.delta"}\n\n', "line 7: "),
+        ("data: {", "line 7: "),
+    ],
+    ids=["no JSON", "no event", "no end"],
+)
+def test_what_is_no_event_is_named_by_its_line_after_what_came_before_it(run: Console, frame: str, where: str) -> None:
+    good = b"".join(frames("openai_responses")[:2]).decode()
+    assert good.count("\n") == 6
+    code, out, err = run(*streamed("openai_responses", "openai_chat"), stdin=good + frame)
+    assert code == USAGE
+    assert "chat.completion.chunk" in out
+    assert where in err
+    assert len(err.splitlines()) == 1
+
+
+def test_losses_of_a_stream_are_told_at_its_end_and_fail_only_under_strict(run: Console) -> None:
+    stdin = b"".join(frames("openai_responses", input="cite https://a.example A")).decode()
+    arguments = streamed("openai_responses", "anthropic_messages")
+    code, out, err = run(*arguments, stdin=stdin)
+    assert code == 0
+    assert err.startswith("note: ")
+    assert run(*arguments, "--strict", stdin=stdin) == (LOST, out, err)
+
+
+def test_an_error_in_a_stream_is_converted_like_anything_else(run: Console) -> None:
+    stdin = b"".join(frames("openai_responses", input="say Half.\nfail 503 Busy.")).decode()
+    code, out, _ = run(*streamed("openai_responses", "anthropic_messages"), stdin=stdin)
+    assert code == 0
+    assert "event: error" in out
+    assert "Busy." in out
+
+
+def test_a_stream_is_not_lines(run: Console) -> None:
+    code, _, err = run(*streamed("openai_chat", "openai_chat"), "--lines")
+    assert code == USAGE
+    assert "--lines" in err
 
 
 # --- vendors and models ---------------------------------------------------------------------------------------------
@@ -351,6 +476,35 @@ def test_a_cut_answer_is_printed_with_a_note(run: Console) -> None:
     assert err == "note: the answer is incomplete: max_output_tokens\n"
 
 
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_ask_prints_the_answer_as_it_comes(monkeypatch: pytest.MonkeyPatch, wire: str) -> None:
+    shown: list[str] = []
+
+    class Watched(io.StringIO):
+        def flush(self) -> None:
+            shown.append(self.getvalue())
+
+    monkeypatch.setattr(sys, "stdout", Watched())
+    assert main(["ask", "pieces 3\nsay Hello.", "-m", "simulator/x", "--wire", wire, "--stream"]) == 0
+    assert shown[:3] == ["Hel", "Hello.", "Hello.\n"]
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "out", "err"),
+    [
+        ("say Half\nfail 503 Busy.", FAILED, "Half\n", "llm-rest: Busy.\n"),
+        ("say Half\nbreak", FAILED, "Half\n", "llm-rest: the stream ended before its last event\n"),
+        ("fail 503 Busy.", FAILED, "", "llm-rest: Busy.\n"),
+        ("refuse No.", FAILED, "", "llm-rest: the model refused: No.\n"),
+        ("say Half\nlength", 0, "Half\n", "note: the answer is incomplete: max_output_tokens\n"),
+    ],
+)
+def test_a_streamed_answer_that_does_not_end_well_says_so_on_stderr(
+    run: Console, script: str, code: int, out: str, err: str
+) -> None:
+    assert run("ask", script, "-m", "simulator/x", "--stream") == (code, out, err)
+
+
 # --- demo, serve and the ends of a process --------------------------------------------------------------------------
 
 
@@ -362,6 +516,7 @@ def test_the_demo_talks_through_every_wire(run: Console) -> None:
     for row in rows.values():
         assert " completed " in row
         assert "get_weather said: 4 °C and light rain in Oslo" in row
+        assert " in 12 pieces " in row
 
 
 def test_the_demo_fails_where_a_conversation_fails(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:

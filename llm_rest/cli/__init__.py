@@ -10,6 +10,7 @@ standard output, everything said about them to the standard error.
 | 1 | the call failed: the vendor's answer, the network, a conversation of the demo |
 | 2 | nothing was done: wrong arguments, a missing key, bad JSON |
 | 3 | `convert --strict`: something could not be carried |
+| 4 | `convert --kind stream`: the stream on stdin was cut before its end |
 | 130 | interrupted |
 | 141 | whoever read the output went away |
 """
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FAILED, USAGE, LOST, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 130, 141
+FAILED, USAGE, LOST, CUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,6 +61,12 @@ def complain(what: str) -> None:
 def note(what: str) -> None:
     """Say on the standard error, in one line, something about the answer."""
     sys.stderr.write(f"note: {what}\n")
+
+
+def say(text: str) -> None:
+    """Print a piece of the answer now, and not when there is more of it."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _command(arguments: Any) -> Any:

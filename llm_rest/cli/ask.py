@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..client import Client
 from ..unknown import given
-from . import FAILED, complain, note
+from . import FAILED, complain, note, say
 from .question import input_of, model_of, options_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from ..reply import Reply
+    from ..responses import Message
 
 
 def run(arguments: Namespace) -> int:
-    """Ask and print."""
+    """Ask and print, at once or as it comes."""
     model, asked, options = model_of(arguments), input_of(arguments), options_of(arguments)
     with Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore") as llm:
-        reply = llm.generate(asked, **options)
+        reply = _streamed(llm, asked, options) if arguments.stream else llm.generate(asked, **options)
     for loss in reply.generation.losses:
         note(str(loss))
     if reply.refusal is not None:
         complain(f"the model refused: {reply.refusal}")
         return FAILED
     text = reply.output_text
-    if arguments.schema:
-        text = _pretty(text)
-    if text:
-        sys.stdout.write(text + "\n")
+    if not arguments.stream:
+        text = _pretty(text) if arguments.schema else text
+        sys.stdout.write(text + "\n" if text else "")
     return _ended(reply, text)
+
+
+def _streamed(llm: Client, asked: str | Message, options: dict[str, Any]) -> Reply:
+    """Print the answer's text as it comes, its last line ended whatever ends it."""
+    with llm.stream(asked, **options) as events:
+        printed = False
+        try:
+            for piece in events.text:
+                say(piece)
+                printed = True
+        finally:
+            if printed:
+                say("\n")
+        return events.response
 
 
 def _pretty(text: str) -> str:

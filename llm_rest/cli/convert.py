@@ -1,31 +1,41 @@
-"""`convert`: a document of one wire, from stdin, as a document of another, to stdout; losses go to stderr."""
+"""`convert`: a document or a stream of one wire, from stdin, as one of another, to stdout; losses go to stderr.
+
+A stream is converted as it comes: what an event becomes is printed before the next one is read.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from .. import wires
-from ..errors import DecodeError
-from . import LOST, note
+from ..errors import ConfigError, DecodeError
+from ..responses.events import TERMINAL, ErrorEvent
+from ..streams import StreamReader, StreamWriter
+from ..vendors import DIALECTS
+from . import CUT, LOST, complain, note, say
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
+    from io import BufferedReader
 
     from ..losses import Loss
+    from ..responses.events import AnyEvent
 
 
 def run(arguments: Namespace) -> int:
     """Convert what stands on stdin."""
+    if arguments.kind == "stream":
+        return _stream(arguments)
     lost = False
     for place, document in _documents(arguments.lines):
         try:
             converted, losses = convert(document, arguments.source, arguments.target, arguments.kind)
         except DecodeError as problem:
-            raise DecodeError(f"{place}{problem.message.partition(': ')[2]}", path=problem.path) from None
+            raise _at(place, problem) from None
         for loss in losses:
             note(f"{place}{loss}")
         lost = lost or bool(losses)
@@ -46,13 +56,65 @@ def convert(document: bytes, source: str, target: str, kind: str) -> tuple[Any, 
     return answer, [*before, *after]
 
 
+def _stream(arguments: Namespace) -> int:
+    """Convert the stream on stdin while it comes."""
+    if arguments.lines:
+        raise ConfigError("--lines is for documents", hint="a stream is cut the way its wire cuts it")
+    here, there = wires.load(arguments.source), wires.load(arguments.target)
+    reader = StreamReader(here, dialect=DIALECTS[arguments.source]())
+    writer = StreamWriter(there, dialect=DIALECTS[arguments.target]())
+    ended = False
+    for events in _events(reader):
+        for event in events:
+            ended = ended or isinstance(event, _ENDS)
+            if converted := writer.feed(event):
+                say(converted.decode())
+    if ended:
+        say(writer.close().decode())
+    losses = [*reader.losses, *writer.losses]
+    for loss in losses:
+        note(str(loss))
+    if not ended:
+        complain("the stream ended before its last event")
+        return CUT
+    return LOST if losses and arguments.strict else 0
+
+
+_ENDS = (*TERMINAL, ErrorEvent)
+
+
+def _events(reader: StreamReader) -> Iterator[list[AnyEvent]]:
+    """The events in each line on stdin, as soon as it is there. Raises `DecodeError` naming the line."""
+    _told_to_type()
+    stdin = cast("BufferedReader", sys.stdin.buffer)  # which it is, whatever its annotation says
+    number = said = 1
+    try:
+        while chunk := stdin.read1():
+            for line in chunk.splitlines(keepends=True):
+                if line.strip():
+                    said = number
+                yield reader.feed(line)
+                number += line.endswith(b"\n")
+        yield reader.close()
+    except DecodeError as problem:
+        raise _at(f"line {said}: ", problem) from None
+
+
+def _at(place: str, problem: DecodeError) -> DecodeError:
+    return DecodeError(f"{place}{problem.message.partition(': ')[2]}", path=problem.path)
+
+
 def _documents(lines: bool) -> Iterator[tuple[str, bytes]]:
     """Each document on stdin, and how to name it in a message."""
-    if sys.stdin.isatty():
-        note("reading JSON from the terminal; end with Ctrl-D")
+    _told_to_type()
     if not lines:
         yield "", sys.stdin.buffer.read()
         return
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():
             yield f"line {number}: ", line
+
+
+def _told_to_type() -> None:
+    if sys.stdin.isatty():
+        note("reading from the terminal; end with Ctrl-D")

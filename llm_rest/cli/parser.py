@@ -14,11 +14,13 @@ examples:
   llm-rest ask "Why is the sky blue?" -m openai/gpt-5.2
   llm-rest ask "What is this?" --image photo.png -m anthropic/claude-haiku-4-5
   llm-rest explain "hi" -m groq/openai/gpt-oss-120b
+  llm-rest ask "Tell me a story" --stream -m groq/openai/gpt-oss-120b
   llm-rest convert --from anthropic_messages --to openai_chat --kind request < body.json
   llm-rest serve --simulate
 
 A model is written vendor/model; `llm-rest vendors` lists the vendors and the variables that hold their keys.
-exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under --strict, 130 interrupted, 141 output closed
+exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under --strict, 4 the stream on stdin was cut,
+130 interrupted, 141 output closed
 """
 
 
@@ -32,11 +34,15 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"llm-rest {__version__}")
     commands = whole.add_subparsers(dest="command", required=True, metavar="command", title="commands")
-    _ask(_add(commands, "ask", "ask a model and print its answer"))
+    ask = _add(commands, "ask", "ask a model and print its answer")
+    _ask(ask)
+    ask.add_argument("--stream", action="store_true", help="print the answer as it comes")
     _explain(_add(commands, "explain", "show the HTTP request that `ask` would send, as a curl command; sends nothing"))
     _add(commands, "demo", "run a conversation with a tool through every wire, against a simulated vendor")
     _serve(_add(commands, "serve", "serve every wire over HTTP"))
-    _convert(_add(commands, "convert", "turn a request or an answer of one wire into another's, from stdin to stdout"))
+    _convert(
+        _add(commands, "convert", "turn a request, an answer or a stream of one wire into another's, stdin to stdout")
+    )
     _listing(_add(commands, "vendors", "list the vendors, their wires and the variables that hold their keys"))
     models = _add(commands, "models", "list what is known about models")
     models.add_argument("prefix", nargs="?", default="", help="only models whose names begin so")
@@ -81,7 +87,7 @@ def _convert(command: argparse.ArgumentParser) -> None:
         "--to", dest="target", choices=NAMES, required=True, help="the wire to convert to; may be the same"
     )
     command.add_argument(
-        "--kind", choices=("request", "response"), default="request", help="what it is (default: %(default)s)"
+        "--kind", choices=("request", "response", "stream"), default="request", help="what it is (default: %(default)s)"
     )
     command.add_argument("--lines", action="store_true", help="JSON lines: one document per line, in and out")
     command.add_argument("--strict", action="store_true", help="exit with 3 where something could not be carried")

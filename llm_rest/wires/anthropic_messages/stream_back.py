@@ -9,7 +9,6 @@ more citations come; and items that come side by side wait for those before them
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,17 +22,18 @@ from ...responses import events as ev
 from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText
 from ...responses.response import Response, ResponseError
-from ...unknown import Decoder, Unknown, base, extras, with_extras
+from ...unknown import Decoder, Unknown
 from . import types
 from .assistant import BlockWriter
 from .calls import encode_call
-from .carried import CITATION, Cited, Sealed, encode, kind_of, opened, own_fields, plain, returning_blocks
+from .carried import CITATION, Cited, Sealed, encode, kind_of, opened, own_fields, returning_blocks
 from .content import Context, block_of
 from .errors import encode_failure
 from .guests import GAP, guest_thought
 from .names import wire_id
 from .response import encode_end, encode_usage, model_of
 from .server_tools import VISIBLE
+from .stream_sender import NOTHING, BlockSender, message_delta
 
 if TYPE_CHECKING:
     from ...responses.items import AnyItem
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from ...responses.request import Request
 
 Call = FunctionCall | CustomToolCall
-NOTHING = Raw(b"{}")
-"""What stands for the input of a tool when its block begins."""
-
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)
 _raw = msgspec.json.Decoder(Raw)
 
@@ -56,33 +53,24 @@ class StreamEncoder:
         self._request = request
         self._context = Context(self.losses, dialect, messages_model(""), replay=False)
         self._writer = BlockWriter(self._context)
-        self._out: list[types.AnyEvent] = []
+        self._to = BlockSender()
         self._message: types.Message | None = None  # as it began
-        self._model = ""
-        self._error: ev.ErrorEvent | None = None
+        self._error: ev.StreamError | None = None
         self._over = False
         # The item whose turn it is: its place, and itself as it was announced.
         self._at = 0
         self._item: AnyItem | None = None
         self._later: dict[int, list[Any]] = {}
-        # The open block as it began, the number of characters sent of it, and the part or shape of the item that it tells.
-        self._block: types.AnyBlock | None = None
-        self._index = -1
-        self._sent = 0
-        self._part = -1
-        self._shown = ""
-        self._thought = 0
-        self._head = ""
-        self._as_it_comes: bool | None = None  # whether a call's arguments are sent so; not known before they begin
         # The texts of the last message as they were sent, and as they turned out to be.
         self._texts: list[types.Text] = []
         self._meant: list[types.Text] = []
 
     def feed(self, event: ev.AnyEvent) -> list[types.AnyEvent]:
         """What is sent for `event`."""
-        if type(event) is ev.OutputTextDelta and event.output_index == self._at and event.content_index == self._part:
-            self._sent += len(event.delta)
-            return [types.ContentBlockDelta(index=self._index, delta=types.TextDelta(text=event.delta))]
+        to = self._to
+        if type(event) is ev.OutputTextDelta and event.output_index == self._at and event.content_index == to.part:
+            to.sent += len(event.delta)
+            return [types.ContentBlockDelta(index=to.index, delta=types.TextDelta(text=event.delta))]
         if not self._over:
             self._feed(event)
         return self._take()
@@ -90,12 +78,12 @@ class StreamEncoder:
     def close(self) -> list[types.AnyEvent]:
         """What ends the stream of an answer that broke off: an error."""
         if not self._over and (self._message is not None or self._error is not None):
-            broke_off = ResponseError(message="the answer broke off", code="server_error")
+            broke_off = self._error or ResponseError(message="the answer broke off", code="server_error")
             self._fail(Response(id="", status="failed", error=broke_off, output=[]))
         return self._take()
 
     def _take(self) -> list[types.AnyEvent]:
-        out, self._out = self._out, []
+        out, self._to.out = self._to.out, []
         return out
 
     def _feed(self, event: ev.AnyEvent) -> None:
@@ -107,7 +95,7 @@ class StreamEncoder:
             case ev.ResponseFailed():
                 self._fail(event.response)
             case ev.ErrorEvent():
-                self._error = event
+                self._error = event.details  # the failed response that follows says more
             case ev.OfResponse():
                 self._begin(event.response)
             case Unknown() if event.type == CITATION and isinstance(event.get("output_index"), int):
@@ -119,13 +107,13 @@ class StreamEncoder:
 
     def _begin(self, response: Response) -> types.Message:
         if self._message is None:
-            self._model = model_of(response, self._request)
-            self._context.model = messages_model(self._model)
+            self._to.model = model_of(response, self._request)
+            self._context.model = messages_model(self._to.model)
             usage = encode_usage(response, Losses())
             self._message = types.Message(
-                id=response.id, model=self._model, content=[], stop_reason=None, stop_sequence=None, usage=usage
+                id=response.id, model=self._to.model, content=[], stop_reason=None, stop_sequence=None, usage=usage
             )
-            self._out.append(types.MessageStart(message=self._message))
+            self._to.out.append(types.MessageStart(message=self._message))
         return self._message
 
     def _end(self, response: Response) -> None:
@@ -136,26 +124,28 @@ class StreamEncoder:
         while self._later:
             self._at = min(self._later)
             self._catch_up()
-        self._stop()
+        self._to.stop()
         for block in self._writer.close():
-            self._send(block)
-        body = encode_end(response, self._model, [], self._writer.refusals, self.losses)
-        for name, told, known in (("id", begun.id, body.id), ("model", self._model, model_of(response, self._request))):
+            self._to.whole(block)
+        body = encode_end(response, self._to.model, [], self._writer.refusals, self.losses)
+        for name, told, known in (
+            ("id", begun.id, body.id),
+            ("model", self._to.model, model_of(response, self._request)),
+        ):
             if told != known:
                 self.losses.changed(name, "not known when the answer began")
-        self._out += [_message_delta(begun, body), types.MessageStop()]
+        self._to.out += [message_delta(begun, body), types.MessageStop()]
         self._over = True
 
     def _fail(self, response: Response) -> None:
-        if self._error is not None and not response.id:
-            told = self._error.details
-            response.error = ResponseError(code=told.code, type=told.type, message=told.message)
+        if not response.error and self._error is not None:
+            response = replace(response, error=self._error)
         own_fields(response.leftovers, "", self.losses)
         if response.usage:
             self.losses.dropped("usage", "a failed answer is an error on this wire and nothing else")
-        self._out.append(encode_failure(response))
+        self._to.out.append(encode_failure(response))
         self._over = True
-        self._part = -1
+        self._to.part = -1
 
     # -- items, one after another
 
@@ -192,7 +182,7 @@ class StreamEncoder:
             self._writer.forget()
             self._at = index
             for block in blocks:
-                self._send(block)
+                self._to.whole(block)
             self._next()
 
     def _play(self, event: Any) -> None:
@@ -202,9 +192,9 @@ class StreamEncoder:
             case ev.ContentPartAdded(part=part):
                 self._open_part(part, event.content_index)
             case ev.OutputTextDelta(delta=delta):
-                if self._part != event.content_index:
+                if self._to.part != event.content_index:
                     self._open_part(OutputText(text=""), event.content_index)
-                self._text(delta)
+                self._to.text(delta)
             case ev.ContentPartDone(part=part):
                 self._end_part(part, event.content_index)
             case Unknown():
@@ -213,10 +203,10 @@ class StreamEncoder:
                 self._think(delta, "summary", event.summary_index)
             case ev.ReasoningTextDelta(delta=delta):
                 self._think(delta, "content", event.content_index)
-            case ev.FunctionCallArgumentsDelta(delta=delta) if isinstance(self._block, types.ToolUse):
-                self._arguments(delta)
-            case ev.CustomToolCallInputDelta(delta=delta) if isinstance(self._block, types.ToolUse):
-                self._input(delta)
+            case ev.FunctionCallArgumentsDelta(delta=delta) if isinstance(self._to.block, types.ToolUse):
+                self._to.arguments(delta)
+            case ev.CustomToolCallInputDelta(delta=delta) if isinstance(self._to.block, types.ToolUse):
+                self._to.input(delta)
             case ev.OutputItemDone(item=item):
                 self._done(item)
             case _:
@@ -226,12 +216,12 @@ class StreamEncoder:
         self._item = item
         if item is None or isinstance(item, Reasoning):
             return  # which may belong to what stands before it
-        self._stop()
+        self._to.stop()
         self._texts = []
         if isinstance(item, VISIBLE):
             return
         for block in self._writer.settle():
-            self._send(block)
+            self._to.whole(block)
         if isinstance(item, Call):
             self._call(item)
 
@@ -252,53 +242,11 @@ class StreamEncoder:
     def _next(self) -> None:
         self._at += 1
         self._item = None
-        self._part = -1
-        self._shown = ""
-
-    # -- blocks
-
-    def _start(self, block: types.AnyBlock) -> None:
-        self._stop()
-        self._index += 1
-        self._sent = 0
-        self._block = block
-        self._out.append(types.ContentBlockStart(index=self._index, content_block=copy(block)))
-
-    def _delta(self, delta: types.AnyDelta) -> None:
-        self._out.append(types.ContentBlockDelta(index=self._index, delta=delta))
-
-    def _stop(self) -> None:
-        if self._block is not None:
-            self._block = None
-            self._part = -1
-            self._out.append(types.ContentBlockStop(index=self._index))
-
-    def _send(self, block: types.AnyBlock) -> None:
-        """A block that is known completely."""
-        match block:
-            case types.Thinking():
-                self._start(replace(block, thinking="", signature=""))
-                if block.thinking:
-                    self._delta(types.ThinkingDelta(thinking=block.thinking))
-                self._delta(types.SignatureDelta(signature=block.signature))
-            case types.ToolUse() | types.ServerToolUse() | types.McpToolUse():
-                self._start(replace(block, input=NOTHING))
-                if block.input != NOTHING:
-                    self._delta(types.InputJsonDelta(partial_json=bytes(block.input).decode()))
-            case types.Compaction():
-                content = block.content if block.content is UNSET else None
-                self._start(replace(block, content=content, encrypted_content=UNSET))
-                self._delta(types.CompactionDelta(content=block.content, encrypted_content=block.encrypted_content))
-            case types.Fallback():
-                self._model = block.to.model
-                self._start(block)
-            case _:
-                self._start(block)
-        self._stop()
+        self._to.part = -1
 
     def _send_all(self, item: AnyItem) -> None:
         for block in self._writer.write(item, self._path):
-            self._send(block)
+            self._to.whole(block)
 
     def _scratch(self) -> Context:
         """For what is encoded before it is complete: its losses are reported when it is."""
@@ -315,38 +263,33 @@ class StreamEncoder:
         if isinstance(block, types.Text):
             block.text = ""
             self._texts.append(block)
-            self._start(block)
-            self._part = index
-
-    def _text(self, text: str) -> None:
-        if text and self._part >= 0:
-            self._sent += len(text)
-            self._delta(types.TextDelta(text=text))
+            self._to.start(block)
+            self._to.part = index
 
     def _end_part(self, part: ContentPart | None, index: int) -> None:
         text = getattr(part, "text", None)
         if isinstance(text, str):
-            if self._part != index:
+            if self._to.part != index:
                 self._open_part(part, index)
-            self._text(text[self._sent :])
+            self._to.text(text[self._to.sent :])
 
     def _cite(self, event: Unknown) -> None:
         try:
             citation = _citation.decode(encode(event.get("citation")))
         except DecodeError:
             return
-        if self._texts and self._block is self._texts[-1]:
+        if self._texts and self._to.block is self._texts[-1]:
             self._send_citation(self._texts[-1], citation)
 
     def _send_citation(self, text: types.Text, citation: types.AnyCitation) -> None:
         text.citations = [*(text.citations or ()), citation]
-        self._delta(types.CitationsDelta(citation=citation))
+        self._to.delta(types.CitationsDelta(citation=citation))
 
     def _end_message(self, item: Message) -> None:
         parts = [OutputText(text=item.content)] if isinstance(item.content, str) else item.content
         if self._item is None:
             self._announce(item)
-        for index in range(max(self._part, 0), len(parts)):
+        for index in range(max(self._to.part, 0), len(parts)):
             self._end_part(parts[index], index)
         self._meant = [block for block in self._writer.write(item, self._path) if isinstance(block, types.Text)]
         for sent, meant in zip(self._texts, self._meant, strict=False):
@@ -358,21 +301,16 @@ class StreamEncoder:
 
     # -- reasoning, and what it carries
 
-    def _think(self, text: str, shape: str, part: int) -> None:
-        if text and not isinstance(self._block, types.Thinking):
+    def _think(self, text: str, shown: str, part: int) -> None:
+        if text and not isinstance(self._to.block, types.Thinking):
             for block in self._writer.settle():
-                self._send(block)
-            self._start(types.Thinking(thinking="", signature=""))
-            self._shown, self._thought = shape, part
-        if text and shape == self._shown:
-            text = text if part == self._thought else GAP + text
-            self._thought = part
-            self._sent += len(text)
-            self._delta(types.ThinkingDelta(thinking=text))
+                self._to.whole(block)
+        if text:
+            self._to.think(text, shown, part)
 
     def _end_reasoning(self, item: Reasoning) -> None:
-        if isinstance(self._block, types.Thinking):
-            self._sign(item, self._block)
+        if isinstance(self._to.block, types.Thinking):
+            self._sign(item, self._to.block)
         elif isinstance(opened(item, self._context.dialect.issuer), Cited):
             self._writer.write(item, self._path)
             self._cite_late()
@@ -381,21 +319,21 @@ class StreamEncoder:
 
     def _sign(self, item: Reasoning, sent: types.Thinking) -> None:
         """End a thought with its vendor's signature; one of another vendor, or that does not hold, goes as a guest."""
-        text = GAP.join(part.text for part in getattr(item, self._shown) or ())
+        text = GAP.join(part.text for part in getattr(item, self._to.shown) or ())
         blocks = self._writer.write(item, self._path)
         told = (block for block in blocks if isinstance(block, types.Thinking) and block.thinking == text)
-        block = next(told, None) or guest_thought(item, self._shown)
-        if text[self._sent :]:
-            self._delta(types.ThinkingDelta(thinking=text[self._sent :]))
-        self._delta(types.SignatureDelta(signature=block.signature))
+        block = next(told, None) or guest_thought(item, self._to.shown)
+        if text[self._to.sent :]:
+            self._to.delta(types.ThinkingDelta(thinking=text[self._to.sent :]))
+        self._to.delta(types.SignatureDelta(signature=block.signature))
         self._compare(sent, replace(block, thinking="", signature=""))
-        self._stop()
+        self._to.stop()
 
     def _cite_late(self) -> None:
         """Citations that did not come with their texts reach the last one, which is still open."""
         for sent, meant in zip(self._texts, self._meant, strict=False):
             for citation in (meant.citations or [])[len(sent.citations or ()) :]:
-                if sent is self._block:
+                if sent is self._to.block:
                     self._send_citation(sent, citation)
                 else:
                     self.losses.dropped(self._path, "a citation that came when its text was over")
@@ -404,46 +342,28 @@ class StreamEncoder:
 
     def _call(self, item: Call) -> None:
         empty = replace(item, arguments="{}") if isinstance(item, FunctionCall) else replace(item, input="")
-        block = encode_call(empty, wire_id(item.call_id), self._path, self._scratch())
-        block.input = NOTHING
-        self._start(block)
-        self._head, self._as_it_comes = "", None
-
-    def _arguments(self, text: str) -> None:
-        # What does not begin as an object is no input on this wire, and is mended when it is known whole.
-        if self._as_it_comes is None:
-            text = self._head = self._head + text
-            if text.lstrip():
-                self._as_it_comes = text.lstrip()[0] == "{"
-        if self._as_it_comes and text:
-            self._sent += len(text)
-            self._delta(types.InputJsonDelta(partial_json=text))
-
-    def _input(self, text: str) -> None:
-        head = "" if self._sent else '{"input":"'
-        self._sent += len(text)
-        self._delta(types.InputJsonDelta(partial_json=head + encode(text).decode()[1:-1]))
+        self._to.call(encode_call(empty, wire_id(item.call_id), self._path, self._scratch()))
 
     def _end_call(self, item: Call) -> None:
-        if not isinstance(self._block, types.ToolUse):
+        if not isinstance(self._to.block, types.ToolUse):
             self._announce(item)
-        sent: Any = self._block
+        sent: Any = self._to.block
         meant: Call = item
         if isinstance(item, CustomToolCall):
-            if item.input[self._sent :] or not self._sent:
-                self._input(item.input[self._sent :])
-            self._delta(types.InputJsonDelta(partial_json='"}'))
+            if item.input[self._to.sent :] or not self._to.sent:
+                self._to.input(item.input[self._to.sent :])
+            self._to.delta(types.InputJsonDelta(partial_json='"}'))
         else:
-            self._arguments(item.arguments[self._sent :] if self._as_it_comes else item.arguments)
-            if self._as_it_comes:
+            self._to.arguments(item.arguments[self._to.sent :] if self._to.as_it_comes else item.arguments)
+            if self._to.as_it_comes:
                 meant = replace(item, arguments="{}")
                 if not _is_json(item.arguments):
                     self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed as it came")
         block: Any = self._writer.write(meant, self._path)[-1]
         if isinstance(item, FunctionCall) and block.input != NOTHING:
-            self._delta(types.InputJsonDelta(partial_json=bytes(block.input).decode()))
+            self._to.delta(types.InputJsonDelta(partial_json=bytes(block.input).decode()))
         self._compare(sent, replace(block, input=NOTHING))
-        self._stop()
+        self._to.stop()
 
 
 def _is_json(text: str) -> bool:
@@ -452,26 +372,3 @@ def _is_json(text: str) -> bool:
     except (msgspec.MsgspecError, UnicodeEncodeError):
         return False
     return True
-
-
-def _message_delta(begun: types.Message, body: types.Message) -> types.MessageDelta:
-    """What became known of an answer after it had begun."""
-    ending = types.Ending(
-        stop_reason=body.stop_reason,
-        stop_sequence=body.stop_sequence,
-        stop_details=body.stop_details,
-        container=body.container,
-    )
-    more = extras(body) | ({} if body.diagnostics is UNSET else {"diagnostics": plain(body.diagnostics)})
-    if body.role != begun.role:
-        more["role"] = body.role
-    usage, news = types.DeltaUsage(output_tokens=body.usage.output_tokens), base(body.usage)
-    for name in types.Usage.__struct_fields__:
-        if name == "input_tokens" or getattr(news, name) != getattr(begun.usage, name):
-            setattr(usage, name, getattr(news, name))
-    return types.MessageDelta(
-        delta=with_extras(ending, more),
-        usage=with_extras(usage, extras(body.usage)),
-        context_management=body.context_management,
-        input_transformations=body.input_transformations,
-    )

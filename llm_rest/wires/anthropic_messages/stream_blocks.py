@@ -1,0 +1,252 @@
+"""The open block of a streamed answer: what is said while it grows, and what it is when it is over.
+
+A block that is over goes to the `BlockReader` that whole answers use, so both give the same items. Before changing this file,
+know what is only known late: a signature comes last and whole, a tool's input may never come (then the one its block began
+with holds), an annotation covers a text that has not come yet. Follows Anthropic's guide to streaming (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from ...responses import events as ev
+from ...responses.emit import OpenItem
+from ...responses.items import Compaction, CustomToolCall, FunctionCall, Message, Reasoning
+from ...responses.parts import OutputText, SummaryText
+from ...unknown import Model, Unknown, base
+from . import types
+from .assistant import SAID, BlockReader
+from .calls import decode_call
+from .carried import CITATION, encode, kinds, left, plain, rest
+from .stream_items import OpenItems
+
+if TYPE_CHECKING:
+    from ...losses import Losses
+    from ...responses.emit import Emitter
+    from ...responses.items import AnyItem
+
+Takes = dict[type, Callable[[Any, Any], None]]
+"""What the pieces of a block do, by their kinds."""
+
+_raw = msgspec.json.Decoder(Raw)
+
+
+class OpenBlock:
+    """The blocks of an answer, one at a time: `open` one, let it `takes` its pieces, and `close` it.
+
+    `place` is where the block stands in the content, `model` the one that went on with the answer.
+    """
+
+    def __init__(self, to: Emitter, reader: BlockReader, losses: Losses) -> None:
+        self.reader = reader
+        self.items = OpenItems(to, reader)
+        self.place = 0
+        self.block: types.AnyBlock | None = None
+        self.takes: Takes = {}
+        self.model = ""
+        self._to = to
+        self._losses = losses
+        self._item = OpenItem(to, 0, "")
+        self._pieces: list[str] = []
+        self._input = Raw()  # of a tool, as its block began
+        self._more: dict[str, list[str]] = {}  # texts of a block of a kind nobody knows
+
+    def open(self, block: types.AnyBlock) -> None:
+        """A block begins, perhaps with something in it."""
+        i, id_of = self.place, self.reader.id_of
+        self.reader.settle(block)
+        if isinstance(block, SAID):
+            self.items.new_run()
+        block = self.block = Unknown(block) if isinstance(block, Unknown) else copy(block)
+        self._pieces = []
+        self.takes = self._TAKES.get(kind(block), {})
+        match block:
+            case types.Text():
+                self._open_text(block)
+            case types.Thinking():
+                self._item = self.items.announce(Reasoning(id=id_of("rs", i), status="in_progress", summary=[]))
+                self._on_thinking(types.ThinkingDelta(thinking=block.thinking))
+            case types.ToolUse():
+                self._input, block.input = block.input, Raw()
+                call = decode_call(block, id_of("fc", i), "in_progress", self.reader.renamed)
+                self._item = self.items.announce(call)
+                if not isinstance(call, FunctionCall):
+                    self.takes = self._KEPT
+            case types.Compaction():
+                self._item = self.items.announce(Compaction(id=id_of("cmp", i), encrypted_content=""))
+                self._item.step(ev.CompactionCompacting)
+            case types.ServerToolUse() | types.McpToolUse():
+                self._input, block.input = block.input, Raw()
+                item = self.items.use(i, block)
+                if item is None:
+                    self.takes = self._KEPT
+                else:
+                    self._item = item
+            case types.McpToolListing():
+                self.items.use(i, block)
+            case types.Fallback():
+                self.model = block.to.model
+            case Unknown():
+                self._more = {}
+            case _:
+                pass
+
+    def close(self) -> None:
+        """The block is over."""
+        block, text = self.block, "".join(self._pieces)
+        match block:
+            case None:
+                return
+            case types.Text():
+                block.text = text
+            case types.Thinking():
+                block.thinking = text
+            case types.ToolUse():
+                block.input = Raw(text.encode("utf-8", "replace")) if text else self._input
+            case types.ServerToolUse() | types.McpToolUse():
+                block.input = self._json(text) if text else self._input
+            case Unknown():
+                for name, pieces in self._more.items():
+                    grown = "".join(pieces)
+                    is_input = name == "input"
+                    block[name] = (
+                        msgspec.json.decode(self._json(grown)) if is_input else f"{block.get(name, '')}{grown}"
+                    )
+            case _:
+                pass
+        self.reader.add(self.place, block)
+        self._tell_end(block, text)
+        self.block = None
+        self.place += 1
+
+    def _open_text(self, block: types.Text) -> None:
+        if self.reader.parts is None:
+            id = self.reader.id_of("msg", self.place)
+            self._item = self.items.announce(Message(id=id, role="assistant", status="in_progress", content=[]))
+        fields = rest(block, ("cache_control", "citations"))
+        self._item.part(OutputText(text="", annotations=[], leftovers=left(fields)))
+        if block.citations:
+            block.citations = list(block.citations)
+        self._on_text(types.TextDelta(text=block.text))
+
+    def _tell_end(self, block: types.AnyBlock, text: str) -> None:
+        match block:
+            case types.Text():
+                part: Any = self.reader.parts[-1] if self.reader.parts else None
+                for annotation in part.annotations:
+                    self._item.annotation(annotation)
+                self._item.end_part(part)
+            case types.Thinking() if text:
+                self._item.end_summary(SummaryText(text=text))
+            case types.ToolUse():
+                self._end_call(self.reader.items[-1], text)
+            case types.ServerToolUse() | types.McpToolUse():
+                self.items.runs(block, text)
+            case types.ServerToolResult():
+                self.items.result(block)
+            case _:
+                pass
+
+    def _end_call(self, call: AnyItem, text: str) -> None:
+        if isinstance(call, FunctionCall):
+            if not text:
+                self._item.arguments(call.arguments)
+            self._item.end_arguments(call.arguments)
+        elif isinstance(call, CustomToolCall):
+            self._item.input(call.input)
+            self._item.end_input(call.input)
+
+    def _json(self, text: str) -> Raw:
+        """The input of a tool that the vendor runs; where it was cut it is no JSON, and could not be kept as it is."""
+        try:
+            return _raw.decode(text)
+        except (msgspec.MsgspecError, UnicodeEncodeError):
+            self._losses.changed(f"content[{self.place}].input", "not JSON; kept as the text of INVALID_JSON")
+            return Raw(encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))
+
+    # -- pieces
+
+    def _on_text(self, delta: types.TextDelta) -> None:
+        self._pieces.append(delta.text)
+        self._item.text(delta.text)
+
+    def _on_citation(self, delta: types.CitationsDelta) -> None:
+        block: Any = self.block
+        found: list[types.AnyCitation] = block.citations or []
+        block.citations = found
+        found.append(delta.citation)
+        # Its annotation, if it has one, covers a text that has not come yet.
+        event = Unknown(type=CITATION, sequence_number=self._to.number(), item_id=self._item.id)
+        event |= {"output_index": self._item.index, "content_index": len(self.reader.parts or ())}
+        event["citation"] = plain(delta.citation)
+        self._to.send(event)
+
+    def _on_thinking(self, delta: types.ThinkingDelta) -> None:
+        if delta.thinking:
+            if not self._pieces:
+                self._item.summary_part()
+            self._pieces.append(delta.thinking)
+            self._item.summary(delta.thinking)
+
+    def _on_signature(self, delta: types.SignatureDelta) -> None:
+        block: Any = self.block
+        block.signature = delta.signature
+
+    def _on_arguments(self, delta: types.InputJsonDelta) -> None:
+        self._pieces.append(delta.partial_json)
+        self._item.arguments(delta.partial_json)
+
+    def _on_mcp_arguments(self, delta: types.InputJsonDelta) -> None:
+        self._pieces.append(delta.partial_json)
+        self._item.mcp_arguments(delta.partial_json)
+
+    def _on_input(self, delta: types.InputJsonDelta) -> None:
+        self._pieces.append(delta.partial_json)
+
+    def _on_compaction(self, delta: types.CompactionDelta) -> None:
+        overwrite(self.block, delta)
+
+    def _on_unknown(self, delta: Any) -> None:
+        """A block of a kind nobody knows grows by the pieces that are known, and keeps what else they say."""
+        block: Any = self.block
+        match delta:
+            case types.TextDelta(text=piece):
+                self._more.setdefault("text", []).append(piece)
+            case types.ThinkingDelta(thinking=piece):
+                self._more.setdefault("thinking", []).append(piece)
+            case types.InputJsonDelta(partial_json=piece):
+                self._more.setdefault("input", []).append(piece)
+            case types.CitationsDelta():
+                block["citations"] = [*(block.get("citations") or ()), plain(delta.citation)]
+            case _:
+                block.update(rest(delta, delta.__struct_fields__))
+
+    _KEPT: ClassVar[Takes] = {types.InputJsonDelta: _on_input}
+    _TAKES: ClassVar[dict[type, Takes]] = {
+        types.Text: {types.TextDelta: _on_text, types.CitationsDelta: _on_citation},
+        types.Thinking: {types.ThinkingDelta: _on_thinking, types.SignatureDelta: _on_signature},
+        types.ToolUse: {types.InputJsonDelta: _on_arguments},
+        types.McpToolUse: {types.InputJsonDelta: _on_mcp_arguments},
+        types.ServerToolUse: _KEPT,
+        types.Compaction: {types.CompactionDelta: _on_compaction},
+        Unknown: dict.fromkeys(kinds(types.AnyDelta), _on_unknown),
+    }
+
+
+def kind(struct: object) -> type:
+    """The kind of a block or piece, whether or not it came with unknown fields."""
+    found = type(struct)
+    return found.__mro__[1] if hasattr(found, "__extras__") else found
+
+
+def overwrite(struct: Any, news: Model, names: tuple[str, ...] = ()) -> None:
+    """Set in `struct` what `news` says (of `names`, where given); a null says nothing that was not known."""
+    for name in names or base(news).__struct_fields__:
+        value = getattr(news, name)
+        if value is not UNSET and (value is not None or getattr(struct, name) is UNSET):
+            setattr(struct, name, value)

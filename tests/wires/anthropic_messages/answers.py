@@ -40,7 +40,10 @@ TOOLS: dict[str, tuple[str, list[Any]]] = {
     "tool_search_tool_bm25": (
         "tool_search_tool_result",
         [
-            {"type": "tool_search_tool_search_result", "tool_references": [{"type": "tool_reference", "tool_name": "f"}]},
+            {
+                "type": "tool_search_tool_search_result",
+                "tool_references": [{"type": "tool_reference", "tool_name": "f"}],
+            },
             _error("tool_search_tool_result"),
         ],
     ),
@@ -100,7 +103,9 @@ def blocks(draw: st.DrawFn, ids: list[int]) -> list[Plain]:
             return draw(runs(ids))
         case 5 | 6:
             ids.append(len(ids))
-            return [{"type": "tool_use", "id": f"toolu_{len(ids)}", "name": "f", "input": draw(INPUTS), **draw(CALLERS)}]
+            return [
+                {"type": "tool_use", "id": f"toolu_{len(ids)}", "name": "f", "input": draw(INPUTS), **draw(CALLERS)}
+            ]
         case 7:
             return [{"type": "thinking", "thinking": draw(TEXTS), "signature": draw(st.sampled_from(["sig==", ""]))}]
         case 8:
@@ -112,7 +117,12 @@ def blocks(draw: st.DrawFn, ids: list[int]) -> list[Plain]:
                         [
                             {"type": "compaction", "content": "Before.", "encrypted_content": "e"},
                             {"type": "compaction", "content": None},
-                            {"type": "fallback", "from": {"model": "m"}, "to": {"model": "n"}, "trigger": {"type": "refusal"}},
+                            {
+                                "type": "fallback",
+                                "from": {"model": "m"},
+                                "to": {"model": "n"},
+                                "trigger": {"type": "refusal"},
+                            },
                             {"type": "mcp_tool_listing", "mcp_server_name": "wiki", "tools": [{"name": "ask"}]},
                             {"type": "container_upload", "file_id": "file_9"},
                             {"type": "connector_text", "text": "So:", "signature": "s"},
@@ -130,7 +140,9 @@ def answers(draw: st.DrawFn) -> Plain:
     content = [block for _ in range(draw(st.integers(0, 5))) for block in draw(blocks(ids))]
     switched = [block["to"]["model"] for block in content if block["type"] == "fallback"]
     stop = draw(
-        st.sampled_from(["end_turn", "tool_use", "max_tokens", "pause_turn", "refusal", "stop_sequence", "compaction", "new"])
+        st.sampled_from(
+            ["end_turn", "tool_use", "max_tokens", "pause_turn", "refusal", "stop_sequence", "compaction", "new"]
+        )
     )
     message: Plain = {
         "id": "msg_1",
@@ -153,7 +165,11 @@ def answers(draw: st.DrawFn) -> Plain:
         ),
     }  # fmt: skip
     if stop == "refusal":
-        message["stop_details"] = {"type": "refusal", "category": None, "explanation": draw(st.sampled_from(["No.", None]))}
+        message["stop_details"] = {
+            "type": "refusal",
+            "category": None,
+            "explanation": draw(st.sampled_from(["No.", None])),
+        }
     for name, value in (("container", {"id": "c_1", "expires_at": "later"}), ("context_management", {"applied_edits": []}),
                         ("input_transformations", [{"type": "thinking_dropped", "path": "p", "reason": "r"}]),
                         ("diagnostics", {"a": 1}), ("x_new", [1])):  # fmt: skip

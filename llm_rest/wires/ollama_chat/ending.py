@@ -78,14 +78,14 @@ _LATEST = 253_402_300_800
 
 def seconds_of(stamp: Opt[str]) -> int | None:
     """The moment that a stamp tells; `None` where it tells none."""
-    try:
-        moment = datetime.fromisoformat(stamp) if stamp else None
-        if moment is None:
-            return None
-        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return int((moment - _EPOCH).total_seconds() // 1)
-    except (ValueError, OverflowError):
+    if not stamp:
         return None
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return int((moment - _EPOCH).total_seconds() // 1)
 
 
 def stamp_of(seconds: Opt[int | float], origin: str) -> str:
@@ -154,14 +154,12 @@ CHARACTERS = 8
 
 def check_window(request: Request, usage: Usage, lost: Losses) -> None:
     """Report where the server seems to have cut the conversation, which it does without a word."""
-    read = usage.input_tokens
-    window = _window(request)
-    if not read or (window is None and read * CHARACTERS > LEAST * 32):
-        return
-    size = sum(map(_size, request.input)) if isinstance(request.input, list) else len(request.input or "")
-    size += len(request.instructions or "")
+    read, window = usage.input_tokens, _window(request)
+    items = request.input if isinstance(request.input, list) else ()
+    said = len(request.input) if isinstance(request.input, str) else sum(map(_size, items))
+    size = said + len(request.instructions or "")
     full = window is not None and read >= window - 1
-    if full or (size > LEAST and read * CHARACTERS < size):
+    if read and (full or (size > LEAST and read * CHARACTERS < size)):
         told = f"about {size // 4} tokens, of which the server read {int(read)}: it cuts what does not fit its window"
         lost.changed("input", f'{told}; raise it with extra={{"{WIRE}": {{"options": {{"num_ctx": ...}}}}}}')
 
@@ -174,11 +172,10 @@ def _window(request: Request) -> int | None:
 
 
 def _size(item: AnyItem) -> int:
+    """How many characters an item tells."""
     match item:
         case Message(content=content) | FunctionCallOutput(output=content) | CustomToolCallOutput(output=content):
-            if isinstance(content, str):
-                return len(content)
-            return sum(len(getattr(part, "text", "")) for part in content)
+            return len(content) if isinstance(content, str) else sum(len(getattr(part, "text", "")) for part in content)
         case FunctionCall(arguments=text):
             return len(text)
         case _:

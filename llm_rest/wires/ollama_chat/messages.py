@@ -225,14 +225,14 @@ class _Writer:
         """The message for an item that is not the assistant's."""
         text, images = encode_content(item.content, f"{path}.content", self._lost)
         message = types.Message(role=item.role, content=text)
+        if images:
+            message.images = images
         if item.role in SYSTEM:
             message.role = "system"
             if item.role == "developer" and self._messages:
                 self._lost.changed(f"{path}.role", "the role developer, sent as system")
             if images:
                 self._lost.refused(f"{path}.content", "an image in a system message")
-        elif images:
-            message.images = images
         if item.leftovers:
             report_foreign(item.leftovers, WIRE, path, self._lost)
             message = spell(message, own(item.leftovers, WIRE))

@@ -68,6 +68,9 @@ DROPPED = (
 ).split()
 """Options without which the answer is the same in kind; one that is false or empty asks for nothing."""
 
+_GROUPS = ("options", "tools", "body")
+"""Leftovers that hold what stood below a field, and what stood beside all of them."""
+
 _options = attrgetter(*OPTIONS.values())
 _NO_OPTIONS = (UNSET,) * len(OPTIONS)
 _rare = attrgetter(*REFUSED, *DROPPED)
@@ -99,7 +102,7 @@ def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tupl
         body = _encode_left(request, body, left, spelling)
     body = _with_extra(request, body)
     if not dialect.loads_models and given(body.options):
-        _leave_loading(body.options, lost)
+        _leave_loading(body.options, left, lost)
     return body, lost
 
 
@@ -232,17 +235,16 @@ def _encode_left(request: Request, body: types.Request, left: Json, spelling: Js
     for name in unsaid.keys() & spelling.keys():
         if unsaid[name]:
             setattr(body, name, absent(spelling[name]))
-    outer = {name: value for name, value in left.items() if name not in inner and name not in ("options", "tools")}
-    return put_back(body, outer)
+    outer = {name: value for name, value in left.items() if name not in inner and name not in _GROUPS}
+    return put_back(body, {**outer, **as_object(left.get("body"))})
 
 
-def _leave_loading(options: types.Options, lost: Losses) -> None:
+def _leave_loading(options: types.Options, left: Json, lost: Losses) -> None:
     for name in LOADING:
         if given(getattr(options, name)):
             setattr(options, name, UNSET)
-            lost.dropped(
-                f"leftovers.{WIRE}.{name}", f"{name}, an option of loading a model, which this host does not do"
-            )
+            path = f"leftovers.{WIRE}.{name}" if name in left else f"extra.{WIRE}.options.{name}"
+            lost.dropped(path, "an option of loading a model, which this host does not take")
 
 
 def _with_extra(request: Request, body: types.Request) -> types.Request:
@@ -307,7 +309,9 @@ def decode_request(
     for name in ("keep_alive", "shift", "debug_render_only"):
         if (value := getattr(body, name)) is not UNSET:
             left[name] = value
-    left.update(extras(body))
+    for name, value in extras(body).items():
+        # An option that stands where the server does not look for it is kept apart from those it reads.
+        (left.setdefault("body", {}) if name in types.Options.__struct_fields__ else left)[name] = value
     request.leftovers = leftovers(left, spelling)
     return request, lost
 

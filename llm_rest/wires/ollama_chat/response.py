@@ -210,7 +210,7 @@ def _encode_item(item: AnyItem, turn: Turn, path: str, dialect: OllamaDialect, l
     match item:
         case Message():
             turn.keep(item, path)
-            turn.say(item, path)
+            turn.say(item, path, keeps=("logprobs",))
         case FunctionCall() | CustomToolCall():
             turn.keep(item, path)
             turn.call(item, path)

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from ...losses import Losses
 
 
+BESIDE = ("annotations", "logprobs")
+"""What hangs on a text."""
+
+
 class Thought(Struct, tag="thought"):
     """Says nothing but whose thought it is: the issuer's that sealed it."""
 
@@ -91,12 +95,13 @@ class Turn:
             self._lost.changed(path, "a thought after a text or call, put before them")
         self.said.thinking = self._joined(self.said.thinking, text, path, self.thoughts)
 
-    def say(self, item: Message, path: str) -> None:
-        """Add the text of a message; one that says nothing adds nothing."""
+    def say(self, item: Message, path: str, *, keeps: tuple[str, ...] = ()) -> None:
+        """Add the text of a message; one that says nothing adds nothing. What `keeps` names is told elsewhere."""
         lost = self._lost
         for j, part in enumerate(item.content if isinstance(item.content, list) else ()):
-            if isinstance(part, OutputText) and part.annotations:
-                lost.dropped(f"{path}.content[{j}].annotations", "the sources of a text")
+            for name in BESIDE if isinstance(part, OutputText) else ():
+                if name not in keeps and getattr(part, name):
+                    lost.dropped(f"{path}.content[{j}].{name}", "what stands beside a text has no place on this wire")
         text, images = encode_content(item.content, f"{path}.content", lost, between="")
         if images:
             lost.refused(f"{path}.content", "something other than text in a message of the assistant")
@@ -111,7 +116,11 @@ class Turn:
     def call(self, item: FunctionCall | CustomToolCall, path: str) -> None:
         """Add a call."""
         self.calls.append((item, path))
-        self.said.tool_calls = [*(self.said.tool_calls or ()), encode_call(item, path, self._lost)]
+        made = encode_call(item, path, self._lost)
+        if self.said.tool_calls:
+            self.said.tool_calls.append(made)
+        else:
+            self.said.tool_calls = [made]
 
     def finish(self) -> types.Message:
         """The message."""

@@ -19,7 +19,7 @@ from ...responses.emit import Emitter
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText, ReasoningText
 from ...responses.response import Response, ResponseError
-from ...unknown import extras, given
+from ...unknown import Unknown, extras, given
 from . import types
 from .calls import decode_call, encode_call, names_sent
 from .ending import origin_of, stamp_of
@@ -95,7 +95,7 @@ class StreamDecoder:
             if type(said) is not types.Message or said.images is not UNSET:
                 self._left |= beyond(said)[0]
         if type(line) is not types.Chunk:
-            self._unknown |= extras(line)
+            self._unusual(line)
         if line.done:
             self._end(line)
         return self._to.take()
@@ -108,6 +108,13 @@ class StreamDecoder:
         self._origin = origin_of(line)
         self._response = begun(line, self._origin, self._request, self._now)
         self._to.start(self._response)
+
+    def _unusual(self, line: types.Chunk) -> None:
+        """A line with fields we do not know: of the answer, or of something else."""
+        if given(line.message) or line.done:
+            self._unknown |= extras(line)
+        else:
+            self._to.send(Unknown({**rest(line), "sequence_number": self._to.number()}))
 
     def _end(self, line: types.Chunk) -> None:
         spelling: Json = {}

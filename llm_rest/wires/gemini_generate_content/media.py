@@ -161,7 +161,9 @@ def _file(part: InputFile, own: types.Json, path: str, context: Context) -> type
         if media is None and part.file_data.startswith("data:"):
             context.lost.dropped(f"{path}.file_data", "a data URL that is not base64")
             return None
-        media = media or Media(kind or "application/pdf", part.file_data)
+        if media is None:
+            media = Media(kind or "application/pdf", part.file_data)
+            context.lost.changed(f"{path}.file_data", f"bare base64, sent as {media.type}")
         encoded: types.Part | None = types.Part(inline_data=types.Blob(mime_type=media.type, data=media.data))
         _drop_others(part, ("file_url", "file_id"), path, context)
     elif given(part.file_url):

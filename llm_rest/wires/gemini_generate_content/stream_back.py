@@ -77,6 +77,7 @@ class StreamEncoder:
         self._streamed: dict[int, set[int]] = {}  # the texts of open items that left, by item and place
         self._joined = False  # whether texts that were apart have left side by side
         self._spoken = False
+        self._error: ev.StreamError | None = None
         self._over = False
 
     def feed(self, event: ev.AnyEvent) -> list[types.Response]:
@@ -98,15 +99,17 @@ class StreamEncoder:
             case ev.ResponseCompleted() | ev.ResponseIncomplete() | ev.ResponseFailed():
                 return self._end(event.response)
             case ev.ErrorEvent():
-                self._over = True
-                return [types.Response(error=encode_failure(event.details))]
+                self._error = event.details  # the failed response that follows says more
             case _:
                 pass
         return []
 
     def close(self) -> list[types.Response]:
-        """Nothing: the body just ends."""
-        return []
+        """The error that no failed response followed; else nothing, since the body just ends."""
+        if self._over or self._error is None:
+            return []
+        self._over = True
+        return [types.Response(error=encode_failure(self._error))]
 
     def _begin(self, response: Response) -> None:
         named = response.model if given(response.model) else self._request.model if self._request is not None else UNSET

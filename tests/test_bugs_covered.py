@@ -80,7 +80,6 @@ NUMBERS = {
 }
 """All of them; the numbers are stable names and some were never given."""
 
-STREAMS = "streamed answers are not converted yet"
 GEMINI = "there is no Gemini wire yet"
 TRANSPORT = "requests are not retried yet"
 LOOP = "there is no tool loop yet"
@@ -90,16 +89,11 @@ LATER: dict[int, str] = {
     10: GEMINI,
     21: GEMINI,
     32: CONVERSATION,
-    62: TRANSPORT,
     64: TRANSPORT,
-    67: TRANSPORT,
     69: TRANSPORT,
     70: TRANSPORT,
-    74: TRANSPORT,
     75: "a local MCP client is not planned",
     76: "the first request of a process is not measured yet",
-    79: STREAMS,
-    82: "there is no Ollama wire yet",
     85: "the wheel is checked by tests/test_packaging.py, imports by tests/test_imports.py",
 }
 """Numbers that no test names yet, and why."""

@@ -223,11 +223,11 @@ DEFAULTS = {
     "presence_penalty": 0,
     "frequency_penalty": 0,
     "top_logprobs": 0,
+    "stream_options": {"include_obfuscation": False},
 }
 
 
 def _defaults(document: Plain, wire: str) -> None:
-    document.pop("stream_options", None)  # how the events of a stream are padded
     for name, value in DEFAULTS.items():
         if document.get(name, value) == value:
             document.pop(name, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,10 @@ from tests.support.facts import plain
 ROOT = Path(__file__).parents[2]
 
 
-def encoded(name: str, items: list[AnyItem], dialect: Any, model: str) -> tuple[list[bytes], dict[str, Any]]:
+def encoded(name: str, items: Sequence[AnyItem], dialect: Any, model: str) -> tuple[list[bytes], dict[str, Any]]:
     """The entries of the history as bytes, and the rest of the body; of requests that would be sent."""
     request = Request(
-        model=model, instructions="Be brief.", input=items, tools=[FunctionTool(name="search", parameters=SCHEMA)]
+        model=model, instructions="Be brief.", input=list(items), tools=[FunctionTool(name="search", parameters=SCHEMA)]
     )
     body, lost = wires.load(name).encode_request(request, dialect=dialect)
     assume(all(loss.kind != "refused" for loss in lost))

@@ -390,6 +390,9 @@ BY_STATUS: dict[int, type[APIError]] = {
 }
 """The class for a status where neither the vendor's code nor its type says more."""
 
+PASSING = frozenset({500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+"""The failures of a server that may be over a moment later; the others say that it cannot, or is set up wrongly."""
+
 _WORDS: dict[type[APIError], str] = {
     AuthError: "authentication_error invalid_api_key unauthenticated api_key_invalid",
     PermissionDenied: "permission_error permission_denied",
@@ -511,7 +514,7 @@ def _retryable(facts: ErrorFacts, kind: type[APIError], rules: ErrorRules) -> bo
             return False
         if word in rules.retryable:
             return True
-    return kind.retryable
+    return kind.retryable and (facts.status < 500 or facts.status in PASSING)
 
 
 _ALLOWED = (

@@ -23,6 +23,8 @@ TABLES = ("framing", "vendors", "models")
 CLIENT = (
     "client",
     "call",
+    "sending",
+    "retry",
     "streams",
     "streaming",
     "arrival",

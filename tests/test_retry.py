@@ -1,0 +1,246 @@
+"""The policy, the decision and the budget, without a clock, a socket or chance."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from llm_rest import errors
+from llm_rest.errors import (
+    ConfigError,
+    ConnectError,
+    ErrorFacts,
+    LLMError,
+    MalformedResponse,
+    ProtocolError,
+    QuotaError,
+    RateLimitError,
+    ResponseTooLarge,
+    ServerError,
+    TimeoutError_,
+    TLSError,
+    api_error,
+)
+from llm_rest.retry import CAPACITY, Budget, Failed, RetryPolicy, decide, given_back, policy_of, taken
+
+EXACT = RetryPolicy(jitter="none", attempts=9)
+FIRST = Failed(1)
+
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LLMError)]
+
+seconds = st.floats(0, 1e6)
+policies = st.builds(
+    RetryPolicy,
+    attempts=st.integers(1, 10),
+    wait=seconds,
+    longest=seconds,
+    jitter=st.sampled_from(["full", "none"]),
+    malformed=st.integers(0, 5),
+    longest_asked=seconds,
+    retry_after_timeout=st.booleans(),
+)
+failures = st.builds(
+    lambda kind, retryable, asked: kind("no", retryable=retryable, retry_after=asked),
+    st.sampled_from(KINDS),
+    st.sampled_from([None, True, False]),
+    st.none() | st.floats(),
+)
+
+
+def decided(error: LLMError, failed: Failed = FIRST, policy: RetryPolicy = EXACT, **more: Any) -> float | str:
+    return decide(error, failed, policy, **{"left": None, "chance": 0.5, **more})
+
+
+# --- what is asked for again ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529])
+def test_a_status_that_may_pass_is_tried_again(status: int) -> None:
+    assert decided(api_error(ErrorFacts(status=status, message=""))) == 1.0
+
+
+@pytest.mark.parametrize(
+    "status", [400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 451, 501, 505, 507, 511, 525, 526]
+)
+def test_a_status_that_stays_is_not(status: int) -> None:
+    assert decided(api_error(ErrorFacts(status=status, message=""))) == "final"
+
+
+@pytest.mark.parametrize("status", [400, 401, 409, 429, 500, 501])
+@pytest.mark.parametrize("asked", [True, False])
+def test_x_should_retry_wins_either_way(status: int, asked: bool) -> None:
+    error = api_error(ErrorFacts(status=status, message="", should_retry=asked))
+    assert decided(error) == (1.0 if asked else "final")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ConnectError("refused"), 1.0),
+        (ProtocolError("cut"), 1.0),
+        (TLSError("unknown authority"), "final"),
+        (ProtocolError("the server redirects", retryable=False), "final"),
+        (ConfigError("no key"), "final"),
+        (QuotaError("no credit", status=429), "final"),
+        (ResponseTooLarge("too much"), "final"),
+        *((TimeoutError_("late", phase=phase), 1.0) for phase in ("connect", "first_byte", "silence", "idle")),
+        *((TimeoutError_("late", phase=phase), "final") for phase in ("pool", "total")),
+    ],
+    ids=lambda value: f"{value.kind}-{getattr(value, 'phase', value.retryable)}" if isinstance(value, LLMError) else "",
+)
+def test_failures_on_the_way(error: LLMError, expected: float | str) -> None:
+    assert decided(error) == expected
+
+
+def test_who_must_not_be_billed_twice_tries_again_only_where_nothing_was_sent() -> None:
+    careful = RetryPolicy(jitter="none", retry_after_timeout=False)
+    assert decided(TimeoutError_("late", phase="first_byte"), policy=careful) == "final"
+    assert decided(TimeoutError_("late", phase="connect"), policy=careful) == 1.0
+
+
+# --- how long ------------------------------------------------------------------------------------------------------
+
+
+def test_without_jitter_waits_double_up_to_the_longest() -> None:
+    assert [decided(ServerError("no"), Failed(n)) for n in range(1, 7)] == [1, 2, 4, 8, 8, 8]
+
+
+def test_malformed_answers_wait_linearly() -> None:
+    policy = RetryPolicy(jitter="none", attempts=9, malformed=5)
+    assert [decided(MalformedResponse("?"), Failed(n, n), policy) for n in range(1, 4)] == [1, 2, 3]
+
+
+def test_a_malformed_answer_is_asked_for_again_once() -> None:
+    assert decided(MalformedResponse("?"), Failed(2, malformed=1)) == 1.0
+    assert decided(MalformedResponse("?"), Failed(2, malformed=2)) == "attempts"
+
+
+def test_the_servers_word_is_obeyed_up_to_a_minute() -> None:
+    """BUGS 65"""
+    assert decided(RateLimitError("slow", retry_after=2.5)) == 2.5
+    assert decided(RateLimitError("slow", retry_after=60)) == 60
+    assert decided(RateLimitError("slow", retry_after=60.1)) == "asked too long"
+
+
+@pytest.mark.parametrize("nonsense", [0.0, -3.0, math.nan, math.inf, -math.inf])
+def test_a_servers_word_that_is_no_time_to_wait_is_ignored(nonsense: float) -> None:
+    """BUGS 65"""
+    assert decided(RateLimitError("slow", retry_after=nonsense)) == 1.0
+
+
+def test_there_is_no_wait_that_the_deadline_would_end() -> None:
+    assert decided(ServerError("no"), left=1.1) == 1.0
+    assert decided(ServerError("no"), left=1.0) == "deadline"
+
+
+@settings(max_examples=300)
+@given(failures, st.integers(1, 100), st.integers(0, 100), policies, st.none() | seconds, st.floats(0, 1))
+def test_a_decision_keeps_every_promise(
+    error: LLMError, attempts: int, malformed: int, policy: RetryPolicy, left: float | None, chance: float
+) -> None:
+    found = decide(error, Failed(attempts, malformed), policy, left=left, chance=chance)
+    if isinstance(found, str):
+        return
+    assert error.retryable
+    assert attempts < policy.attempts
+    assert 0 <= found < math.inf
+    assert left is None or found < left
+    asked = error.retry_after
+    if asked is not None and 0 < asked < math.inf:
+        assert asked <= found <= policy.longest_asked * 1.1
+    else:
+        assert found <= policy.longest
+
+
+@given(st.integers(1, 2000), st.floats(0, 1))
+def test_jitter_never_waits_longer_than_the_exact_policy(attempts: int, chance: float) -> None:
+    full = decided(ServerError("no"), Failed(attempts), RetryPolicy(attempts=3000), chance=chance)
+    exact = decided(ServerError("no"), Failed(attempts), RetryPolicy(attempts=3000, jitter="none"))
+    assert isinstance(full, float)
+    assert isinstance(exact, float)
+    assert 0 <= full <= exact <= 8
+
+
+# --- what retry= means ----------------------------------------------------------------------------------------------
+
+
+def test_a_number_is_the_number_of_attempts() -> None:
+    assert policy_of(5) == RetryPolicy(attempts=5)
+    assert policy_of(None) == RetryPolicy()
+    assert policy_of(EXACT) is EXACT
+
+
+@pytest.mark.parametrize("value", [0, -1, True, 1.5, "3", {}])
+def test_anything_else_is_refused(value: object) -> None:
+    with pytest.raises(ConfigError, match="retry"):
+        policy_of(value)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"attempts": 0},
+        {"attempts": True},
+        {"malformed": -1},
+        {"wait": -1},
+        {"wait": math.nan},
+        {"longest": math.inf},
+        {"longest_asked": "60"},
+        {"jitter": "some"},
+    ],
+    ids=str,
+)
+def test_a_policy_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(fields))):
+        RetryPolicy(**fields)
+
+
+# --- the budget -----------------------------------------------------------------------------------------------------
+
+HERE, THERE = "https://one.example/v1", "https://two.example/v1"
+
+
+@given(st.integers(0, CAPACITY), st.integers(0, 200))
+def test_a_bucket_is_never_negative_and_never_above_its_capacity(level: int, amount: int) -> None:
+    left = taken(level, amount)
+    assert (left is None) == (amount > level)
+    assert left is None or 0 <= left <= level
+    assert level <= given_back(level, amount) <= CAPACITY
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0, 1, 5, 10, 15]))))
+def test_a_budget_holds_what_its_bucket_would(steps: list[tuple[bool, int]]) -> None:
+    budget, level = Budget(), CAPACITY
+    for taking, amount in steps:
+        if taking:
+            left = taken(level, amount)
+            assert budget.take(HERE, amount) == (left is not None)
+            level = level if left is None else left
+        else:
+            budget.give(HERE, amount)
+            level = given_back(level, amount)
+        assert budget.level(HERE) == level
+    assert budget.level(THERE) == CAPACITY
+
+
+def test_twenty_retries_empty_a_bucket_and_successes_fill_it_again() -> None:
+    budget = Budget()
+    assert [budget.take(HERE, 5) for _ in range(21)] == [True] * 20 + [False]
+    assert budget.take(THERE, 5)
+    for _ in range(5):
+        budget.give("https://one.example/another/path", 0)
+    assert budget.take(HERE, 5)
+    assert not budget.take(HERE, 5)
+
+
+def test_threads_share_a_budget_without_losing_a_token() -> None:
+    budget = Budget()
+    with ThreadPoolExecutor(16) as threads:
+        paid = list(threads.map(lambda _: budget.take(HERE, 1), range(500)))
+    assert paid.count(True) == CAPACITY
+    assert budget.level(HERE) == 0

@@ -32,7 +32,7 @@ def test_every_wire_streams() -> None:
 
 @every_wire
 def test_the_assembled_stream_is_the_whole_answer(name: str) -> None:
-    """BUGS 79. The answer as the wire tells it whole, told again in events, encoded, cut, decoded and assembled: its counts too."""
+    """BUGS 79. The answer as the wire tells it whole, told in events, encoded, cut, decoded and assembled: its counts too."""
 
     @given(st.data())
     def law(data: st.DataObject) -> None:

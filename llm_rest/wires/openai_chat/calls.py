@@ -84,7 +84,7 @@ def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
 def encode_call(item: Call, dialect: ChatDialect, i: int, lost: Losses, *, answer: bool = False) -> types.ToolCall:
     """The call at place `i` as this wire spells it. In an `answer` its id goes to a client, which takes any."""
     call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
-    name = qualified(item.name, item.namespace)
+    name = qualified(item.name, item.namespace) if item.namespace else item.name
     if call_id != item.call_id or item.namespace or item.caller or item.async_:
         _report(item, call_id, f"output[{i}]" if answer else f"input[{i}]", lost)
     if isinstance(item, FunctionCall):

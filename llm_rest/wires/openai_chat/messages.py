@@ -59,6 +59,7 @@ _HOSTED = (
 
 
 _NOTHING = types.AssistantMessage(content=None)
+_NO_MARKS: Json = {}
 
 
 def encode_messages(items: Sequence[AnyItem], dialect: ChatDialect, lost: Losses) -> list[AnyMessage]:
@@ -127,14 +128,16 @@ class _Writer:
         """The turn that the item at `i` belongs to."""
         turn = self._turn
         if turn is None:
-            self._settle(i)
+            if self._waiting or self._after:
+                self._settle(i)
             turn = self._turn = Turn(types.AssistantMessage(content=None), self._dialect, self._lost)
             self._place = len(self._messages)
             self._messages.append(turn.said)
-        thoughts, self._thoughts = self._thoughts, []
-        for item, state, places, k in thoughts:
-            self._keep_spoken(turn, item, k)
-            turn.think(item, state, places, k)
+        if self._thoughts:
+            thoughts, self._thoughts = self._thoughts, []
+            for item, state, places, k in thoughts:
+                self._keep_spoken(turn, item, k)
+                turn.think(item, state, places, k)
         return turn
 
     def _keep_spoken(self, turn: Turn[types.AssistantMessage], item: AnyItem, i: int) -> Json:
@@ -153,26 +156,26 @@ class _Writer:
             self._say(i, item)
         else:
             self._close(i)
-            self._messages.append(encode_plain(item, self._dialect, f"input[{i}]", self._lost))
+            self._messages.append(encode_plain(item, self._dialect, i, self._lost))
 
     def _say(self, i: int, item: Message) -> None:
-        turn, spelling = self._turn, self._marks(item)
-        split = turn is not None and turn.has_text and not turn.calls and "continues" not in spelling
-        if split or "apart" in spelling:
+        turn, marks = self._turn, self._marks(item) if item.leftovers else _NO_MARKS
+        split = turn is not None and turn.has_text and not turn.calls and "continues" not in marks
+        if split or "apart" in marks:
             self._finish_turn()
         turn = self._open(i)
-        self._keep_spoken(turn, item, i)
+        if item.leftovers:
+            self._keep_spoken(turn, item, i)
         turn.say(item, i)
 
     def _call(self, i: int, item: FunctionCall | CustomToolCall) -> None:
-        if "apart" in self._marks(item):
+        if item.leftovers and "apart" in self._marks(item):
             self._finish_turn()
         turn = self._open(i)
-        left = self._keep_spoken(turn, item, i)
+        left = self._keep_spoken(turn, item, i) if item.leftovers else _NO_MARKS
         made = turn.call(item, left, i)
-        state = self._attached.pop(item.call_id, None)
-        if state is not None:
-            made.extra_content = state
+        if item.call_id in self._attached:
+            made.extra_content = self._attached.pop(item.call_id)
         elif self._dialect.missing_call_state and len(turn.calls) == 1:
             made.extra_content = absent(notes(left).get("extra_content", self._dialect.missing_call_state))
         self._waiting[turn.calls[-1]] = i
@@ -226,8 +229,10 @@ class _Writer:
         """Close the open turn before the item at `i`, so that what is not the assistant's may follow."""
         if self._thoughts:
             self._open(i)
-        self._finish_turn()
-        self._settle(i)
+        if self._turn is not None:
+            self._finish_turn()
+        if self._waiting or self._after:
+            self._settle(i)
 
     def _settle(self, i: int) -> None:
         """Place the outputs of all calls made so far, wherever they stand."""
@@ -249,16 +254,14 @@ class _Writer:
         return fit_call_id(item.call_id or "", self._dialect) in self._waiting
 
     def _output(self, i: int, item: Output) -> None:
-        path = f"input[{i}]"
-        self._finish_turn()
+        if self._turn is not None:
+            self._finish_turn()
         call_id = fit_call_id(item.call_id or "", self._dialect)
         if self._waiting.pop(call_id, None) is None:
-            self._lost.refused(path, "an output without a call before it")
+            self._lost.refused(f"input[{i}]", "an output without a call before it")
         elif call_id != item.call_id:
-            self._lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
-        message, others = encode_output(item, call_id, self._dialect, path, self._lost)
-        self._messages.append(message)
-        self._after += others
+            self._lost.changed(f"input[{i}].call_id", f"an id this host does not take, sent as {call_id}")
+        self._messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
     def _other(self, path: str, item: AnyItem) -> None:
         match item:

@@ -6,7 +6,7 @@ call by the id that the call was sent with. Follows the tool message of the Chat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec import UNSET
 
@@ -28,33 +28,32 @@ Output = FunctionCallOutput | CustomToolCallOutput
 
 
 def encode_output(
-    item: Output, call_id: str, dialect: ChatDialect, path: str, lost: Losses
-) -> tuple[types.ToolMessage | types.FunctionMessage, list[AnyPart]]:
-    """The message for an output, and the parts it cannot hold, for a user message that follows."""
-    content, others = _encode_content(item, dialect, path, lost)
+    item: Output, call_id: str, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses
+) -> types.ToolMessage | types.FunctionMessage:
+    """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
+    content = item.output if isinstance(item.output, str) else _encode_parts(item, after, dialect, i, lost)
     message = types.ToolMessage(content=content, tool_call_id=call_id)
     if isinstance(item, FunctionCallOutput):
         message.name = item.name
     if item.is_error:
-        lost.changed(path, 'a failure, told by the words "Error: " before the text')
+        lost.changed(f"input[{i}]", 'a failure, told by the words "Error: " before the text')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
     if not item.leftovers:
-        return message, others
-    report_foreign(item.leftovers, WIRE, path, lost)
-    return _spelled(message, own(item.leftovers, WIRE)), others
+        return message
+    report_foreign(item.leftovers, WIRE, f"input[{i}]", lost)
+    return _spelled(message, own(item.leftovers, WIRE))
 
 
-def _encode_content(item: Output, dialect: ChatDialect, path: str, lost: Losses) -> tuple[types.Content, list[AnyPart]]:
-    if isinstance(item.output, str):
-        return item.output, []
-    parts = encode_parts(item.output, dialect, f"{path}.output", lost)
+def _encode_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses) -> types.Content:
+    path = f"input[{i}].output"
+    parts = encode_parts(cast("list[ContentPart]", item.output), dialect, path, lost)
     texts: list[AnyPart] = [part for part in parts if isinstance(part, types.Text)]
     others: list[AnyPart] = [part for part in parts if not isinstance(part, types.Text)]
     if others:
-        lost.changed(f"{path}.output", "images and files, sent in a user message after the outputs")
-        others = [types.Text(text=f"From the tool call {item.call_id}:"), *others]
+        lost.changed(path, "images and files, sent in a user message after the outputs")
+        after += [types.Text(text=f"From the tool call {item.call_id}:"), *others]
         texts = texts or [types.Text(text="See the next user message.")]
-    return joined(texts, f"{path}.output", lost) if "tool" in dialect.plain_text else texts, others
+    return joined(texts, path, lost) if "tool" in dialect.plain_text else texts
 
 
 def _spelled(message: types.ToolMessage, left: Json) -> types.ToolMessage | types.FunctionMessage:

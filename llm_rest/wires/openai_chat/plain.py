@@ -51,29 +51,30 @@ def spell_content(message: types.Message, left: Json) -> None:
         message.content = absent(spelling["content"])
 
 
-def encode_plain(item: Message, dialect: ChatDialect, path: str, lost: Losses) -> AnyMessage:
-    """The message for an item that is not the assistant's."""
+def encode_plain(item: Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
+    """The message for the item at place `i`, which is not the assistant's."""
     role = item.role
     if role == "developer" and dialect.system_role == "system":
-        lost.changed(f"{path}.role", "the role developer, sent as system")
+        lost.changed(f"input[{i}].role", "the role developer, sent as system")
         role = "system"
     content: types.Content
     if isinstance(item.content, str):
         content = item.content
     else:
-        content = encode_parts(item.content, dialect, f"{path}.content", lost)
+        path = f"input[{i}].content"
+        content = encode_parts(item.content, dialect, path, lost)
         if role in dialect.plain_text:
-            content = joined(content, f"{path}.content", lost)
+            content = joined(content, path, lost)
     kind = KINDS.get(role)
     if kind is None:
         return Unknown({"role": role, "content": msgspec.to_builtins(content)})
     message = kind(content=content)
     if not item.leftovers:
         return message
-    report_foreign(item.leftovers, WIRE, path, lost)
+    report_foreign(item.leftovers, WIRE, f"input[{i}]", lost)
     left = own(item.leftovers, WIRE)
     if "name" in left and "name" in dialect.lacks:
-        lost.dropped(f"{path}.leftovers.{WIRE}.name", "the name of a message, which this host does not take")
+        lost.dropped(f"input[{i}].leftovers.{WIRE}.name", "the name of a message, which this host does not take")
         left = {name: value for name, value in left.items() if name != "name"}
     message = put_back(message, unspelled(left))
     spell_content(message, left)

@@ -27,7 +27,7 @@ from .. import Route
 from . import types
 from .choice import decode_choice, encode_choice
 from .formats import decode_format, encode_format
-from .left import ABSENT, absent, as_object, is_object, notes, put_back, sent, unspelled
+from .left import ABSENT, Rest, absent, as_object, is_object, notes, put_back, sent, unspelled
 from .messages import decode_messages, encode_messages
 from .search import decode_search, encode_search
 from .tools import decode_functions, decode_tools, encode_tools
@@ -79,37 +79,15 @@ DROPPED = {
 }
 """Options without which the answer is the same in kind."""
 
-_LEFT = (
-    "n",
-    "logit_bias",
-    "modalities",
-    "audio",
-    "prediction",
-    "store",
-    "thinking",
-    "enable_thinking",
-    "clear_thinking",
-    "disable_reasoning",
-    "reasoning_format",
-    "include_reasoning",
-    "chat_template_kwargs",
-    "search_settings",
-    "models",
-    "preset",
-    "provider",
-    "plugins",
-    "transforms",
-    "usage",
-    "safe_prompt",
-    "prompt_mode",
-    "min_p",
-    "repetition_penalty",
-    "search_parameters",
+_REST = Rest(
+    types.Request,
+    *SAME,
+    *("messages", "max_completion_tokens", "max_tokens", "seed", "random_seed", "logprobs", "top_logprobs"),
+    *("stream_options", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
+    *("response_format", "reasoning_effort", "reasoning", "verbosity", "web_search_options", "prompt_cache_options"),
 )
-"""Options of this wire and its hosts that Responses has no word for."""
+"""Options of this wire and its hosts that Responses has no word for, or, as `metadata`, another meaning."""
 
-_left = attrgetter(*_LEFT)
-_NOTHING_LEFT = (UNSET,) * len(_LEFT)
 _refused = attrgetter(*REFUSED)
 _NOTHING_REFUSED = (UNSET,) * len(REFUSED)
 
@@ -358,9 +336,7 @@ def decode_request(
 ) -> tuple[Request, list[Loss]]:
     """The request that a body asks for; `model` is used where it names none."""
     lost = Losses()
-    left: Json = dict(zip(_LEFT, _left(body), strict=True)) if _left(body) != _NOTHING_LEFT else {}
-    left = {name: value for name, value in left.items() if value is not UNSET}
-    left.update(extras(body))
+    left = _REST.of(body)
     spelling: Json = {}
     # Here nothing is kept unless somebody asks for it; a Responses host keeps everything.
     request = Request(store=False, **{name: getattr(body, name) for name in SAME})
@@ -372,9 +348,7 @@ def decode_request(
     _decode_reasoning(body, request, left, spelling, dialect)
     _decode_logprobs(body, request, left, dialect)
     _decode_stream(body, request, spelling, dialect)
-    if body.metadata is not UNSET:
-        request.metadata = body.metadata
-        left["metadata"] = body.metadata
+    request.metadata = body.metadata
     if given(body.prompt_cache_options):
         request.prompt_cache_options = CacheOptions(
             mode=body.prompt_cache_options.mode, ttl=body.prompt_cache_options.ttl

@@ -197,34 +197,21 @@ _NOTHING: Json = {}
 class Turn(Generic[S]):
     """One message of the assistant, put together from the items at places `i`; `finish` gives it."""
 
-    __slots__ = (
-        "_answer",
-        "_at",
-        "_dialect",
-        "_late",
-        "_lost",
-        "_text",
-        "_thought",
-        "calls",
-        "has_text",
-        "left",
-        "said",
-        "spelling",
-    )
+    # What most messages never change is no attribute of its own: there are as many of these as messages.
+    has_text = False
+    left: Json = _NOTHING
+    spelling: Json = _NOTHING
+    _late: tuple[tuple[Reasoning, Thought | None, Sequence[Place], int], ...] = ()
+    _text = ""  # what was said last
+    _at = 0  # and where
+    _thought: int | None = None  # where the reasoning stands that shares a field with what follows
 
     def __init__(self, said: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False) -> None:
         self.said = said
-        self.has_text = False
         self.calls: list[str] = []
-        self.left = _NOTHING
-        self.spelling = _NOTHING
         self._dialect = dialect
         self._lost = lost
         self._answer = answer
-        self._late: tuple[tuple[Reasoning, Thought | None, Sequence[Place], int], ...] = ()
-        self._text = ""  # what was said last
-        self._at = 0  # and where
-        self._thought: int | None = None  # where the reasoning stands that shares a field with what follows
 
     def _path(self, i: int) -> str:
         return f"output[{i}]" if self._answer else f"input[{i}]"
@@ -323,11 +310,11 @@ class Turn(Generic[S]):
         """Add a call, written as `left` says its document had it."""
         made = encode_call(item, self._dialect, i, self._lost, answer=self._answer)
         self.calls.append(made.id or "")
-        if left and "legacy" in notes(left) and given(made.function):
+        if left:
             made = spell_call(made, left)
-            self.said.function_call = made.function
-            return made
-        made = spell_call(made, left) if left else made
+            if "legacy" in notes(left) and given(made.function):
+                self.said.function_call = made.function
+                return made
         if self.said.tool_calls:
             self.said.tool_calls.append(made)
         else:

@@ -144,6 +144,9 @@ def encode_usage(response: Response, lost: Losses) -> Opt[types.UsageMetadata]:
         tools = kept.get("toolUsePromptTokenCount")
         cached, reasoned = used.input_tokens_details, used.output_tokens_details
         thought = int(reasoned.reasoning_tokens or 0) if given(reasoned) else 0
+        if thought > used.output_tokens:
+            lost.changed("usage.output_tokens_details", "more tokens of reasoning than of output")
+            thought = int(used.output_tokens)
         counts = (
             max(int(used.input_tokens) - (tools if isinstance(tools, int) else 0), 0),
             int(cached.cached_tokens or 0) if given(cached) else 0,

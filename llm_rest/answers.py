@@ -32,6 +32,7 @@ from .transport import HttpAnswer
 from .unknown import check_depth, given
 
 if TYPE_CHECKING:
+    from .reply import Reply
     from .responses.response import Response
     from .target import Target
     from .unknown import Decoder
@@ -141,3 +142,10 @@ def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]
     made = api_error(facts, vendor=target.provider, model=target.model, rules=target.endpoint.vendor.errors)
     made.status = 200
     return made
+
+
+def partial_of(found: Reply, error: LLMError) -> Reply:
+    """What an error leaves of a reply. What the vendor said about a failure is shown as the error shows it."""
+    if given(found.error):
+        found.error = replace(found.error, message=error.message)
+    return found

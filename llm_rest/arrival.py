@@ -37,6 +37,21 @@ _EXCERPT = 4096
 class Arrival:
     """The events in the body of a good answer: of a stream, or of a whole document that came in spite of what was asked for."""
 
+    # With slots, an error reporter that unfolds objects shows nothing of what a server wrote.
+    __slots__ = (
+        "_any",
+        "_document",
+        "_frames",
+        "_lost",
+        "_request",
+        "_start",
+        "_target",
+        "ended",
+        "incoming",
+        "raw",
+        "trial",
+    )
+
     def __init__(self, target: Target, request: Request, incoming: Incoming, trial: Trial) -> None:
         self.incoming = incoming
         self.trial = trial
@@ -106,9 +121,10 @@ class Arrival:
     def _close(self) -> list[AnyEvent]:
         if self._document is None:
             return self._frames.close()
-        self.raw = b"".join(self._document)
+        body = b"".join(self._document)
         wire, dialect = self._target.wire, self._target.dialect
-        document = document_of(self._target, self._sent(self.raw), wire.RESPONSE)
+        document = document_of(self._target, self._sent(body), wire.RESPONSE)
+        self.raw = body
         response, self._lost = wire.decode_response(
             document, request=self._request, dialect=dialect, now=int(time.time())
         )

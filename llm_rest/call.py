@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from . import models
-from .answers import Sent, document_of, failure, redirect, refusal, told
+from .answers import Sent, document_of, failure, partial_of, redirect, refusal, told
 from .auth import Secret, checked_headers
 from .errors import Attempt, ConfigError, LLMError, Refusal, Truncated
 from .on_loss import Site, settle
@@ -318,7 +318,7 @@ class Caller:
         if found.status != "failed":
             return found
         error = failure(target, found, secrets)
-        error.partial = found
+        error.partial = partial_of(found, error)
         raise told(error, target, found.generation.attempts)
 
     async def generate_text(self, input: Input | None, options: dict[str, Any], site: Site) -> str:

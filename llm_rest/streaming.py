@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from .answers import failure, told
+from .answers import failure, partial_of, told
 from .arrival import Arrival
 from .call import encoded
 from .errors import LLMError, StreamInterrupted
@@ -98,14 +98,15 @@ class _Streaming:
 
     async def _more(self) -> bool:
         """Get the next events; whether there are any. Raises what ended the stream instead of its last event."""
-        came = await self._open()
-        while not self._ended:
-            events = await self._received(came)
-            if events:
-                self._batch = iter(events)
-                return True
         if not self._over:
-            await self._end(came)
+            came = await self._open()
+            while not self._ended:
+                events = await self._received(came)
+                if events:
+                    self._batch = iter(events)
+                    return True
+            if not self._over:
+                await self._end(came)
         if self._fault is not None:
             raise self._fault.with_traceback(None)
         return False
@@ -132,9 +133,10 @@ class _Streaming:
 
     async def _end(self, came: Arrival) -> None:
         """All that came was handed out: settle what is left to say."""
-        for event in self._failed:
+        failed, self._failed = self._failed, []
+        for event in failed:
             self._seen.feed(event)
-        if self._failed:
+        if failed:
             self._fault = failure(self._target, self._seen.response, came.trial.secrets)
         elif self._fault is None and not self._complete:
             self._fault = came.cut()
@@ -142,7 +144,7 @@ class _Streaming:
         if self._fault is not None:
             told(self._fault, self._target, came.trial.attempts)
             came.name(self._fault)
-            self._fault.partial = self.response
+            self._fault.partial = partial_of(self.response, self._fault)
         elif came.losses:
             settle(came.losses, self._settings.on_loss, self._site, who=self._target.provider, reply=self.response)
 

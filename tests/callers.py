@@ -6,6 +6,7 @@ a running event loop, which it must not mind. Every test loads this file, so it 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,40 @@ def anyio_backend(way: str) -> str:
     return "trio" if way == "trio" else "asyncio"
 
 
+class AwaitedStream:
+    """A sync stream that is used as an async one."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    @property
+    def response(self) -> Any:
+        return self._inner.response
+
+    @property
+    def text(self) -> Any:
+        return AwaitedStream(self._inner.text)
+
+    async def __aenter__(self) -> Any:
+        self._inner.__enter__()
+        return self
+
+    async def __aexit__(self, *failure: Any) -> None:
+        self._inner.__exit__(*failure)
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        found = next(self._inner, self)
+        if found is self:
+            raise StopAsyncIteration
+        return found
+
+    async def aclose(self) -> None:
+        self._inner.close()
+
+
 class Awaited:
     """A sync client whose methods are awaited."""
 
@@ -34,6 +69,8 @@ class Awaited:
             return found
         if name == "with_options":
             return lambda **options: Awaited(found(**options))
+        if name == "stream":
+            return lambda *args, **options: AwaitedStream(found(*args, **options))
 
         async def call(*args: Any, **options: Any) -> Any:
             return found(*args, **options)
@@ -79,3 +116,29 @@ def answer(text: str = "Hello", **fields: Any) -> dict[str, Any]:
     message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
     usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
     return {"id": "resp_1", "object": "response", "status": "completed", "output": [message], "usage": usage, **fields}
+
+
+def event(kind: str, **fields: Any) -> bytes:
+    """An event of the Responses wire as it is sent."""
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+def delta(text: str) -> bytes:
+    """A piece of the text of the first item."""
+    return event("response.output_text.delta", item_id="msg_1", output_index=0, content_index=0, delta=text)
+
+
+BEGIN = event("response.created", response={"id": "resp_1", "status": "in_progress", "output": []}) + event(
+    "response.in_progress", response={"id": "resp_1", "status": "in_progress", "output": []}
+)
+"""How a stream begins; what follows may be deltas at once, since hosts leave the announcements out."""
+
+
+def completed(text: str = "Hello", **fields: Any) -> bytes:
+    """The end of a stream, with the whole answer."""
+    return event("response.completed", response=answer(text, **fields))
+
+
+def frames(*texts: str) -> list[bytes]:
+    """A whole stream that says these texts."""
+    return [BEGIN, *map(delta, texts), completed("".join(texts))]

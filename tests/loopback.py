@@ -25,6 +25,10 @@ class Loopback:
     bodies: list[bytes] = field(default_factory=list)
     connections: int = 0
     stopped: threading.Event = field(default_factory=threading.Event)
+    go: threading.Event = field(default_factory=threading.Event)
+    """What `gated` waits for."""
+    left: threading.Event = field(default_factory=threading.Event)
+    """Set once a client closed a connection that `watched` answers on."""
     sockets: list[socket.socket] = field(default_factory=list)
 
     @property
@@ -35,6 +39,17 @@ class Loopback:
 def http(body: bytes, head: str = "HTTP/1.1 200 OK", *headers: str) -> bytes:
     """An answer with its length."""
     return "\r\n".join([head, f"content-length: {len(body)}", *headers, "", ""]).encode() + body
+
+
+STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+"""The head of an answer that comes in chunks."""
+END = b"0\r\n\r\n"
+"""The last chunk."""
+
+
+def chunks(*pieces: bytes) -> bytes:
+    """Pieces of a body, each in a chunk of its own."""
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
 
 
 def send(data: bytes) -> Act:
@@ -77,6 +92,37 @@ def drip(data: bytes, pause: float = 0.05, *, first: bytes = b"") -> Act:
             if server.stopped.wait(pause):
                 break
             connection.sendall(data[i : i + 1])
+        return False
+
+    return act
+
+
+def gated(first: bytes, rest: bytes) -> Act:
+    """Send the first bytes, and the rest once the test says `go`."""
+
+    def act(connection: socket.socket, server: Loopback) -> bool:
+        connection.sendall(first)
+        server.go.wait(10)
+        connection.sendall(rest)
+        return True
+
+    return act
+
+
+def watched(data: bytes, *, every: bytes = b"") -> Act:
+    """Send these bytes, and then `every` again and again, until the other side closes the connection."""
+
+    def act(connection: socket.socket, server: Loopback) -> bool:
+        connection.sendall(data)
+        try:
+            while not server.stopped.is_set():
+                readable, _, _ = select.select([connection], [], [], 0.02)
+                if readable and connection.recv(65536) == b"":
+                    break
+                connection.sendall(every)
+        except OSError:
+            pass
+        server.left.set()
         return False
 
     return act

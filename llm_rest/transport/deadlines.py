@@ -49,7 +49,7 @@ class Deadline:
         self._step_end = _FOREVER
 
     def wait(self) -> None:
-        """More of the body is waited for."""
+        """More of the body is waited for. Raises where that is no longer allowed."""
 
     def came(self) -> None:
         """More of the body came. Raises where the limit has passed meanwhile."""
@@ -105,8 +105,9 @@ class StreamDeadline(Deadline):
             # Hosts that send the head at once are silent after it for as long as others are before.
             patience = _FOREVER if self._first_byte is None else self._first_byte
         elif self._idle_left < patience:
-            # Keep-alives may have come until no patience is left.
-            self._step, patience = "idle", max(self._idle_left, 0.001)
+            self._step, patience = "idle", self._idle_left
+            if patience <= 0:
+                raise timed_out("idle")  # keep-alives came until no patience was left
         self._step_end = self._since + patience
         self._limits["read"] = _nearer(self.left(), None)
 

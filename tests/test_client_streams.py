@@ -1,0 +1,745 @@
+"""Streams through a client: what is sent, what is handed out, and how a stream may end. Sync, asyncio and trio alike."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from pytest_httpx import HTTPXMock, IteratorStream
+
+from benchmarks.documents import stream as streamed
+from llm_rest.client import AsyncClient, Client
+from llm_rest.errors import (
+    APIError,
+    AuthError,
+    ConfigError,
+    ErrorRules,
+    LLMError,
+    LossError,
+    MalformedResponse,
+    OverloadedError,
+    RateLimitError,
+    ServerError,
+    StreamInterrupted,
+    TimeoutError_,
+)
+from llm_rest.losses import Loss, LossWarning
+from llm_rest.observers import RequestEnd, RequestStart
+from llm_rest.reply import Reply
+from llm_rest.responses import FunctionCall, OutputTextDelta, Response, ResponseCompleted
+from llm_rest.responses.assemble import disassemble
+from llm_rest.streams import StreamReader, StreamWriter
+from llm_rest.transport import Timeouts
+from llm_rest.transport.http11 import Http11
+from llm_rest.unknown import Unknown
+from llm_rest.vendors import DIALECTS, VENDORS, Bearer, Vendor
+from llm_rest.wires import load
+from tests.callers import BEGIN, NewClient, answer, completed, delta, event, frames
+from tests.loopback import (
+    END,
+    STREAM,
+    chunks,
+    gated,
+    http,
+    loopback,
+    send,
+    send_and_close,
+    send_and_stall,
+    watched,
+)
+from tests.support.legal import faults
+from tests.support.streams import STREAMING
+from tests.test_assemble import EVERYTHING
+from tests.test_client_errors import shown_everywhere
+
+pytestmark = pytest.mark.anyio
+
+HELLO = frames("Hel", "lo ", "there")
+TYPE = {"content-type": "text/event-stream"}
+
+
+def sent(httpx_mock: HTTPXMock, i: int = -1) -> dict[str, Any]:
+    return json.loads(httpx_mock.get_requests()[i].content)
+
+
+def mocked(httpx_mock: HTTPXMock, *pieces: bytes, **options: Any) -> None:
+    """Answer with a body in these pieces."""
+    httpx_mock.add_response(stream=IteratorStream(pieces), headers=TYPE, **options)
+
+
+async def told(stream: Any) -> list[Any]:
+    """All events of a stream that comes to its end."""
+    async with stream:
+        return [event async for event in stream]
+
+
+async def broken(stream: Any) -> tuple[list[Any], LLMError]:
+    """The events that are handed out before the error, and the error."""
+    events: list[Any] = []
+    try:
+        async with stream:
+            async for event in stream:
+                events.append(event)
+    except LLMError as error:
+        return events, error
+    raise AssertionError("the stream came to its end")
+
+
+def texts(events: list[Any]) -> list[str]:
+    return [event.delta for event in events if isinstance(event, OutputTextDelta)]
+
+
+# --- one stream -----------------------------------------------------------------------------------------------------
+
+
+async def test_events_come_in_legal_order_and_tell_the_response(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    mocked(httpx_mock, *HELLO)
+    async with new_client() as llm, llm.stream("Hi") as stream:
+        events = [event async for event in stream]
+        assert texts(events) == ["Hel", "lo ", "there"]
+        assert faults(events) == []
+        reply = stream.response
+    assert isinstance(reply, Reply)
+    assert (reply.output_text, reply.status, reply.id) == ("Hello there", "completed", "resp_1")
+    assert stream.response is reply
+    assert isinstance(events[-1], ResponseCompleted)
+    assert type(events[-1].response) is Response
+
+
+async def test_text_is_handed_out_alone(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    mocked(httpx_mock, *frames("Hel", "", "lo"))
+    async with new_client() as llm, llm.stream("Hi") as stream:
+        assert [piece async for piece in stream.text] == ["Hel", "lo"]
+        assert stream.response.output_text == "Hello"
+
+
+async def test_a_stream_needs_no_with_to_be_read_to_its_end(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    mocked(httpx_mock, *HELLO)
+    async with new_client() as llm:
+        assert [piece async for piece in llm.stream("Hi").text] == ["Hel", "lo ", "there"]
+
+
+async def test_nothing_is_sent_before_the_stream_is_entered(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    async with new_client() as llm:
+        stream = llm.stream("Hi")
+        assert (stream.response.status, stream.response.output) == ("in_progress", [])
+        await stream.aclose()
+        assert [event async for event in stream] == []
+        with pytest.raises(StreamInterrupted):
+            await stream.__aenter__()
+    assert httpx_mock.get_requests() == []
+
+
+async def test_what_is_sent_is_a_request_for_a_stream(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    mocked(httpx_mock, *HELLO, is_reusable=True)
+    async with new_client(defaults={"temperature": 0.5}) as llm:
+        await told(llm.stream("Hi", max_output_tokens=20, stream_options={"include_obfuscation": False}))
+        await told(llm.stream("Hi", extra_headers={"Accept-Encoding": "gzip"}))
+    body = sent(httpx_mock, 0)
+    assert (body["stream"], body["stream_options"]) == (True, {"include_obfuscation": False})
+    assert (body["temperature"], body["max_output_tokens"], body["input"]) == (0.5, 20, "Hi")
+    headers = [request.headers for request in httpx_mock.get_requests()]
+    # A server that compresses may hold events back.
+    assert [found["accept-encoding"] for found in headers] == ["identity", "gzip"]
+    assert headers[0]["authorization"] == "Bearer sk-test-0123456789"
+
+
+async def test_a_whole_answer_is_not_asked_for_as_a_stream(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer())
+    async with new_client() as llm:
+        with pytest.raises(ConfigError, match="stream gives it as it comes"):
+            await llm.generate("Hi", stream_options={"include_obfuscation": False})
+        await llm.generate("Hi")
+    assert "stream" not in sent(httpx_mock)
+
+
+@pytest.mark.parametrize("options", [{"temprature": 1}, {"stream": True}, {"temperature": "hot"}, {"input": ""}])
+async def test_wrong_options_are_refused_before_a_byte_is_sent(new_client: NewClient, options: dict[str, Any]) -> None:
+    async with new_client() as llm:
+        with pytest.raises(ConfigError):
+            llm.stream(**{"input": "Hi", **options})
+
+
+async def test_the_generation_says_how_the_reply_came_about(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    mocked(httpx_mock, *HELLO)
+    heard: list[Any] = []
+    async with new_client(on_event=heard.append) as llm, llm.stream("Hi") as stream:
+        assert [type(seen) for seen in heard] == [RequestStart]
+        async for _ in stream:
+            assert stream.response.generation.attempts[-1].outcome == "under way"
+    generation = stream.response.generation
+    assert [attempt.outcome for attempt in generation.attempts] == ["200"]
+    assert int(generation.metadata.pop("latency_ms")) >= 0
+    assert generation.metadata == {
+        "provider": "openai",
+        "model": "gpt-4o",
+        "input_tokens": "7",
+        "output_tokens": "3",
+        "total_tokens": "10",
+        "cached_input_tokens": "0",
+        "reasoning_tokens": "0",
+        "api_calls": "1",
+        "tool_rounds": "0",
+        "response_id": "resp_1",
+        "response_status": "completed",
+    }
+    end = heard[-1]
+    assert isinstance(end, RequestEnd)
+    assert (end.status, end.error) == (200, None)
+    assert end.first_event is not None
+    assert 0 < end.first_event <= end.seconds
+
+
+async def test_the_response_holds_what_was_handed_out_so_far(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    mocked(httpx_mock, b"".join(HELLO))
+    seen: list[str] = []
+    async with new_client() as llm, llm.stream("Hi") as stream:
+        async for event in stream:
+            if isinstance(event, OutputTextDelta):
+                seen.append(stream.response.output_text)
+                assert stream.response.status == "in_progress"
+                if len(seen) == 2:
+                    break
+    assert seen == ["Hel", "Hello "]
+    assert (stream.response.output_text, stream.response.status) == ("Hello ", "incomplete")
+
+
+@pytest.mark.parametrize("name", STREAMING)
+async def test_every_wire_streams(new_client: NewClient, httpx_mock: HTTPXMock, name: str) -> None:
+    row = next(row for row in VENDORS.values() if row.wire == name and row.base_url.startswith("http"))
+    mocked(httpx_mock, *streamed(name, 50))
+    async with new_client(f"{row.name}/some-model") as llm:
+        async with llm.stream("Hi", on_loss="ignore", invalid_options="send") as events:
+            pieces = [piece async for piece in events.text]
+    assert pieces == [f" word{i}" for i in range(50)]
+    reply = events.response
+    assert (reply.output_text, reply.status) == ("".join(pieces), "completed")
+    assert reply.generation.metadata["output_tokens"] == "50"
+
+
+async def test_what_a_stream_tells_is_what_the_whole_answer_says(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    writer = StreamWriter(load("openai_responses"), dialect=DIALECTS["openai_responses"]())
+    mocked(httpx_mock, *map(writer.feed, disassemble(EVERYTHING)), writer.close())
+    async with new_client() as llm, llm.stream("Hi") as stream:
+        events = [event async for event in stream]
+    assert faults(events) == []
+    assert stream.response == EVERYTHING
+
+
+# --- losses ---------------------------------------------------------------------------------------------------------
+
+
+async def test_losses_of_the_request_are_settled_before_it_is_sent(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    mocked(httpx_mock, *HELLO)
+    async with new_client() as llm:
+        with pytest.raises(LossError, match="seed"):
+            llm.stream("Hi", seed=1, on_loss="raise")
+        assert httpx_mock.get_requests() == []
+        with pytest.warns(LossWarning, match="seed") as warned:
+            stream = llm.stream("Hi", seed=1)
+        await told(stream)
+    assert warned[0].filename == __file__ or llm.__class__.__name__ == "Awaited"
+    assert [loss.path for loss in stream.response.generation.losses] == ["seed"]
+
+
+@pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
+async def test_losses_of_the_stream_are_settled_at_its_end(
+    new_client: NewClient, httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch, policy: Any
+) -> None:
+    monkeypatch.setattr(StreamReader, "losses", [Loss("output[0]", "half of it", "dropped")])
+    mocked(httpx_mock, *HELLO)
+    events: list[Any] = []
+    async with new_client(on_loss=policy) as llm, llm.stream("Hi") as stream:
+        async for event in stream:
+            events.append(event)
+            if isinstance(event, ResponseCompleted):
+                break
+        rest = anext(aiter(stream), None)
+        if policy == "warn":
+            with pytest.warns(LossWarning, match="half of it"):
+                assert await rest is None
+        elif policy == "raise":
+            with pytest.raises(LossError, match="half of it") as caught:
+                await rest
+            assert caught.value.partial.output_text == "Hello there"
+        else:
+            assert await rest is None
+    assert len(texts(events)) == 3
+    assert [loss.what for loss in stream.response.generation.losses] == ["half of it"]
+
+
+# --- the vendor says no ---------------------------------------------------------------------------------------------
+
+
+async def test_an_error_in_place_of_a_stream_is_raised_on_entering(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(
+        status_code=429, json={"error": {"message": "slow"}}, headers={"retry-after": "7", "x-request-id": "req_1"}
+    )
+    heard: list[Any] = []
+    async with new_client(on_event=heard.append) as llm:
+        stream = llm.stream("Hi")
+        with pytest.raises(RateLimitError, match="slow") as caught:
+            await stream.__aenter__()
+        with pytest.raises(RateLimitError):
+            await anext(aiter(stream))
+    error = caught.value
+    assert (error.status, error.retry_after, error.request_id, error.vendor) == (429, 7, "req_1", "openai")
+    assert [attempt.outcome for attempt in error.attempts] == ["rate_limit_error"]
+    assert (heard[-1].status, heard[-1].error) == (429, "rate_limit_error")
+    assert len(httpx_mock.get_requests()) == 1
+
+
+async def test_a_refused_token_is_replaced_once(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    tokens = iter(["stale-0123456789", "fresh-0123456789"])
+    httpx_mock.add_response(status_code=401, json={"error": {"message": "expired"}})
+    mocked(httpx_mock, *HELLO)
+    async with new_client(api_key=None, credentials=lambda vendor, account: next(tokens)) as llm:
+        async with llm.stream("Hi") as stream:
+            assert len([event async for event in stream]) > 3
+    assert [attempt.outcome for attempt in stream.response.generation.attempts] == ["auth_error", "200"]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": "server_error", "message": "broken"}, ServerError),
+        ({"type": "overloaded_error", "message": "later"}, OverloadedError),
+        ({"code": "server_overloaded", "message": "later"}, OverloadedError),
+        ({"code": "rate_limit_exceeded", "message": "slow"}, RateLimitError),
+        ({"code": 503, "message": "overloaded"}, OverloadedError),
+        ({"code": "brand_new", "message": "?"}, ServerError),
+    ],
+)
+@pytest.mark.parametrize("shape", ["nested", "flat", "failed", "typeless"])
+async def test_an_error_in_the_stream_is_raised_after_what_came_before(
+    new_client: NewClient, httpx_mock: HTTPXMock, error: dict[str, Any], kind: type[APIError], shape: str
+) -> None:
+    error = {"code": error.get("type"), **error} if shape == "flat" else error  # which spells no type
+    failed = {"id": "resp_1", "status": "failed", "output": [], "error": error}
+    end = {
+        "nested": event("error", error=error),
+        "flat": event("error", code=error.get("code"), message=error["message"]),
+        "failed": event("response.failed", response=failed),
+        "typeless": b"data: " + json.dumps({"error": error}).encode() + b"\n\n",
+    }[shape]
+    mocked(httpx_mock, BEGIN + delta("one") + delta("two") + end)
+    heard: list[Any] = []
+    async with new_client(on_event=heard.append) as llm:
+        stream = llm.stream("Hi")
+        events, raised = await broken(stream)
+        with pytest.raises(kind):
+            await anext(aiter(stream))
+    assert texts(events) == ["one", "two"]
+    assert {type(event).__name__ for event in events}.isdisjoint({"ErrorEvent", "ResponseFailed"})
+    assert type(raised) is kind
+    assert (raised.status, raised.vendor, raised.message) == (200, "openai", error["message"])
+    assert raised.retryable
+    assert raised.partial is stream.response
+    assert (raised.partial.output_text, raised.partial.status) == ("onetwo", "failed")
+    assert [attempt.outcome for attempt in raised.attempts] == [raised.kind]
+    assert (heard[-1].status, heard[-1].error) == (200, raised.kind)
+
+
+async def test_the_rules_of_the_vendor_say_what_an_error_in_the_stream_is_worth(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    rules = ErrorRules(final=("server_error",))
+    mine = Vendor(name="mine", wire="openai_responses", base_url="https://mine.example/v1", auth=Bearer(), errors=rules)
+    mocked(httpx_mock, BEGIN, event("error", code="server_error", message="broken"))
+    async with new_client("m", vendor=mine) as llm:
+        _, raised = await broken(llm.stream("Hi"))
+    assert (type(raised), raised.retryable) == (ServerError, False)
+
+
+# --- 200, and yet no stream -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream", ""])
+@pytest.mark.parametrize("indent", [None, 2])
+async def test_a_whole_answer_in_place_of_a_stream_is_handed_out_as_events(
+    new_client: NewClient, httpx_mock: HTTPXMock, content_type: str, indent: int | None
+) -> None:
+    body = b" \n" + json.dumps(answer("Hello"), indent=indent).encode()
+    pieces = [body[:1], body[1:20], body[20:]]
+    httpx_mock.add_response(stream=IteratorStream(pieces), headers={"content-type": content_type})
+    async with new_client() as llm, llm.stream("Hi") as stream:
+        events = [event async for event in stream]
+    assert faults(events) == []
+    assert texts(events) == ["Hello"]
+    assert stream.response.output_text == "Hello"
+    assert json.loads(stream.response.generation.raw) == answer("Hello")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"error": {"message": "Overloaded", "type": "overloaded_error"}}', OverloadedError),
+        (b'{\n "error": {\n  "message": "slow down", "code": 429}}', RateLimitError),
+        (json.dumps({**answer(), "status": "failed", "error": {"code": "server_error"}}).encode(), ServerError),
+        (b'{"error": {"code": "invalid_api_key", "message": "no"}}', AuthError),
+        (b"", MalformedResponse),
+        (b": only\n\n: comments\n\n", MalformedResponse),
+        (b"data: [DONE]\n\n", MalformedResponse),
+        (b"upstream is gone", MalformedResponse),
+        (b"<html><title>Log in</title></html>", MalformedResponse),
+        (b'{"id": "resp_1", "stat', MalformedResponse),
+        (b"{}", MalformedResponse),
+        (b"[]", MalformedResponse),
+    ],
+    ids="overloaded coded failed key empty comments done text html cut object list".split(),
+)
+async def test_what_is_no_stream_is_never_an_empty_success(
+    new_client: NewClient, httpx_mock: HTTPXMock, body: bytes, kind: type[LLMError]
+) -> None:
+    httpx_mock.add_response(content=body, headers={"content-type": "text/html", "x-request-id": "req_1"})
+    async with new_client() as llm:
+        _, raised = await broken(llm.stream("Hi"))
+    assert type(raised) is kind
+    assert (raised.request_id, raised.vendor, len(raised.attempts)) == ("req_1", "openai", 1)
+    if kind is MalformedResponse:
+        assert raised.retryable
+        assert "text/html" in raised.message or body == b""
+        assert body != b"upstream is gone" or "upstream is gone" in raised.message
+
+
+# --- streams that do not come to their end --------------------------------------------------------------------------
+
+CALL = event(
+    "response.output_item.added",
+    output_index=0,
+    item={"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": ""},
+) + event("response.function_call_arguments.delta", output_index=0, item_id="fc_1", delta='{"a"')
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        send_and_close(STREAM + chunks(BEGIN, delta("one"), delta("two"))),
+        send(STREAM + chunks(BEGIN, delta("one"), delta("two")) + END),
+        send_and_close(STREAM + chunks(BEGIN, delta("one"), delta("two")) + b"ZZ\r\n"),
+        send_and_close(b"HTTP/1.0 200 OK\r\n\r\n" + BEGIN + delta("one") + delta("two")),
+        send(http(BEGIN + delta("one") + delta("two") + delta("three")[:-9])),
+    ],
+    ids=["fin", "ended", "bad-chunk", "http-1.0", "half-a-frame"],
+)
+async def test_a_stream_without_its_last_event_is_interrupted(new_client: NewClient, act: Any) -> None:
+    with loopback(act) as server:
+        async with new_client(base_url=server.url) as llm:
+            stream = llm.stream("Hi")
+            events, raised = await broken(stream)
+    assert texts(events)[:2] == ["one", "two"]
+    assert type(raised) in (StreamInterrupted, MalformedResponse)
+    assert (raised.retryable, raised.status, len(raised.attempts)) == (False, 200, 1)
+    assert raised.partial is stream.response
+    assert (raised.partial.output_text[:6], raised.partial.status) == ("onetwo", "incomplete")
+    assert raised.__cause__ is None
+    assert raised.__context__ is None
+
+
+async def test_a_call_that_was_cut_is_incomplete(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    """BUGS 28."""
+    mocked(httpx_mock, BEGIN, CALL)
+    async with new_client() as llm:
+        _, raised = await broken(llm.stream("Hi"))
+    (call,) = raised.partial.function_calls
+    assert isinstance(call, FunctionCall)
+    assert (call.arguments, call.status, raised.partial.stop_reason) == ('{"a"', "incomplete", "incomplete")
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("bad", [b"data: {not json\n\n", b"data: null\n\n", b"data: [1]\n\n", b"data: \xff\n\n"])
+async def test_a_frame_that_is_no_event_ends_the_stream_after_what_came_before(
+    new_client: NewClient, httpx_mock: HTTPXMock, together: bool, bad: bytes
+) -> None:
+    pieces = [BEGIN + delta("one"), bad, delta("two"), completed("onetwo")]
+    mocked(httpx_mock, *([b"".join(pieces)] if together else pieces))
+    async with new_client() as llm:
+        events, raised = await broken(llm.stream("Hi"))
+    assert texts(events) == ["one"]
+    assert (type(raised), raised.retryable, raised.status) == (MalformedResponse, False, 200)
+    assert raised.partial.output_text == "one"
+
+
+async def test_an_event_nested_too_deep_ends_the_stream(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    deep = b'data: {"type":"response.output_text.delta","delta":"x","y":' + b"[" * 100_000 + b"\n\n"
+    mocked(httpx_mock, BEGIN, deep)
+    async with new_client() as llm:
+        _, raised = await broken(llm.stream("Hi"))
+    assert "nested" in raised.message
+
+
+async def test_half_a_character_at_the_end_of_a_delta_is_joined_with_the_other_half(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    one = delta("x").replace(b'"x"', rb'"Hi \ud83d"')
+    two = delta("y").replace(b'"y"', rb'"\ude00!"')
+    mocked(httpx_mock, BEGIN, one, two, completed("Hi 😀!"))
+    async with new_client() as llm, llm.stream("Hi") as stream:
+        assert "".join([piece async for piece in stream.text]) == "Hi 😀!"
+
+
+async def test_a_stream_may_lack_what_does_not_matter(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    """The blank line of the last event, the end mark, a content type; and it may say its end twice, or go on behind it."""
+    body = b": hi\r\n\r\n" + BEGIN + delta("one") + completed("one") + completed("one") + b"<html>\n\n"
+    body += completed("two").rstrip(b"\n")
+    httpx_mock.add_response(content=body)
+    async with new_client() as llm, llm.stream("Hi") as stream:
+        events = [event async for event in stream]
+    assert faults(events) == []
+    assert stream.response.output_text == "one"
+
+
+async def test_a_kind_of_event_nobody_knows_is_handed_out(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    """BUGS 61."""
+    mocked(httpx_mock, BEGIN, event("response.brand_new", x=1), completed())
+    async with new_client() as llm:
+        events = await told(llm.stream("Hi"))
+    (unknown,) = [event for event in events if isinstance(event, Unknown)]
+    assert (unknown.type, unknown["x"]) == ("response.brand_new", 1)
+
+
+@pytest.mark.parametrize(
+    ("act", "timeouts", "phase"),
+    [
+        (send_and_stall(b""), Timeouts(first_byte=0.2), "first_byte"),
+        (send_and_stall(STREAM + chunks(BEGIN, delta("one"))), Timeouts(silence=0.2), "silence"),
+        (
+            watched(STREAM + chunks(BEGIN, delta("one")), every=chunks(b": ping\n\n", event("keepalive"))),
+            Timeouts(idle=0.3),
+            "idle",
+        ),
+        (watched(STREAM + chunks(BEGIN), every=chunks(delta("one"))), Timeouts(idle=0.3, total=0.6), "total"),
+    ],
+    ids=["no-head", "silent", "pings", "endless"],
+)
+async def test_a_stream_that_does_not_go_on_is_ended(
+    new_client: NewClient, act: Any, timeouts: Timeouts, phase: str
+) -> None:
+    """BUGS 62 and 67."""
+    with loopback(act) as server:
+        async with new_client(base_url=server.url) as llm:
+            events, raised = await broken(llm.stream("Hi", timeout=timeouts))
+    assert isinstance(raised, TimeoutError_)
+    assert raised.phase == phase
+    assert raised.retryable is (phase != "total")
+    if phase != "first_byte":
+        assert texts(events)[0] == "one"
+        assert raised.partial.output_text.startswith("one")
+
+
+def test_a_stream_waits_for_its_beginning_as_long_as_the_vendor_may_take(httpx_mock: HTTPXMock) -> None:
+    mocked(httpx_mock, *HELLO, is_reusable=True)
+    with Client("openai/gpt-4o", api_key="sk-0123456789") as llm:
+        for timeout in (None, Timeouts(first_byte=5), Timeouts(first_byte=None)):
+            with llm.stream("Hi", timeout=timeout):
+                pass
+    limits = [request.extensions["timeout"] for request in httpx_mock.get_requests()]
+    assert [limit["write"] for limit in limits] == [VENDORS["openai"].first_byte, 5, None]
+
+
+# --- leaving --------------------------------------------------------------------------------------------------------
+
+
+async def failing(stream: Any) -> None:
+    async with stream:
+        await anext(aiter(stream))
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("how", ["break", "exception", "close"])
+async def test_leaving_a_stream_closes_its_connection(new_client: NewClient, how: str) -> None:
+    endless = watched(STREAM + chunks(BEGIN, delta("one")), every=chunks(delta("more")))
+    with loopback(endless, send(http(json.dumps(answer("next")).encode()))) as server:
+        async with new_client(base_url=server.url, max_connections=1) as llm:
+            stream = llm.stream("Hi")
+            if how == "exception":
+                with pytest.raises(ZeroDivisionError):
+                    await failing(stream)
+            elif how == "break":
+                async with stream:
+                    async for event in stream:
+                        if isinstance(event, OutputTextDelta):
+                            break
+                assert stream.response.output_text == "one"
+            else:
+                async for _ in stream:
+                    await stream.aclose()
+            assert server.left.wait(5)
+            assert [event async for event in stream] == []
+            assert stream.response.status == "incomplete"
+            assert await llm.generate_text("Hi") == "next"
+
+
+async def test_a_stream_read_to_its_end_leaves_its_connection_for_the_next(new_client: NewClient) -> None:
+    body = STREAM + chunks(*HELLO, b"data: [DONE]\n\n") + END
+    with loopback(send(body), send(body), send(http(json.dumps(answer("next")).encode()))) as server:
+        async with new_client(base_url=server.url) as llm:
+            for _ in range(2):
+                async with llm.stream("Hi") as stream:
+                    async for event in stream:
+                        if isinstance(event, ResponseCompleted):
+                            break
+            assert await llm.generate_text("Hi") == "next"
+    assert server.connections == 1
+
+
+async def test_the_first_event_is_there_before_the_last_is_sent(new_client: NewClient) -> None:
+    with loopback(gated(STREAM + chunks(*HELLO[:2]), chunks(*HELLO[2:]) + END)) as server:
+        async with new_client(base_url=server.url) as llm, llm.stream("Hi") as stream:
+            pieces = aiter(stream.text)
+            assert await anext(pieces) == "Hel"
+            server.go.set()
+            assert [piece async for piece in pieces] == ["lo ", "there"]
+
+
+async def test_a_host_that_holds_the_connection_behind_the_end_does_not_hold_the_stream(
+    new_client: NewClient,
+) -> None:
+    with loopback(watched(STREAM + chunks(*HELLO))) as server:
+        async with new_client(base_url=server.url) as llm:
+            assert len(await told(llm.stream("Hi", timeout=60))) > 3
+            assert server.left.wait(5)
+
+
+async def test_a_stream_that_is_forgotten_releases_its_connection(new_client: NewClient) -> None:
+    endless = watched(STREAM + chunks(BEGIN, delta("one")), every=chunks(b": ping\n\n"))
+    with loopback(endless, send(http(json.dumps(answer("next")).encode()))) as server:
+        async with new_client(base_url=server.url, max_connections=1) as llm:
+            async for event in llm.stream("Hi"):
+                if isinstance(event, OutputTextDelta):
+                    break
+            gc.collect()
+            assert await llm.generate_text("Hi") == "next"
+            assert server.left.wait(5)
+
+
+@pytest.mark.parametrize(("backend", "how"), [("asyncio", "scope"), ("asyncio", "native"), ("trio", "scope")])
+def test_cancellation_in_mid_stream_leaves_nothing_open(backend: str, how: str) -> None:
+    """The cancellation passes through, the server sees the connection closed, and the next call is good."""
+    streams: list[Any] = []
+
+    async def read(llm: AsyncClient) -> None:
+        async with llm.stream("Hi") as stream:
+            streams.append(stream)
+            async for _ in stream:
+                pass
+
+    async def main() -> None:
+        async with AsyncClient("openai/gpt-4o", api_key="k", base_url=server.url, max_connections=1) as llm:
+            if how == "native":
+                task = asyncio.get_running_loop().create_task(read(llm))
+                await anyio.sleep(0.1)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            else:
+                with anyio.move_on_after(0.1) as scope:
+                    await read(llm)
+                assert scope.cancelled_caught
+            assert await anyio.to_thread.run_sync(server.left.wait, 5)
+            assert streams[0].response.status == "incomplete"
+            with pytest.raises(StreamInterrupted):
+                await anext(streams[0])
+            assert await llm.generate_text("Hi") == "next"
+
+    with loopback(watched(STREAM + chunks(BEGIN)), send(http(json.dumps(answer("next")).encode()))) as server:
+        anyio.run(main, backend=backend)
+
+
+def test_a_sync_stream_is_stopped_from_another_thread() -> None:
+    with loopback(watched(STREAM + chunks(BEGIN, delta("one")))) as server:
+        with Client("openai/gpt-4o", api_key="k", base_url=server.url) as llm, llm.stream("Hi") as stream:
+            timer = threading.Timer(0.1, stream.close)
+            timer.start()
+            assert list(stream.text) == ["one"]
+            timer.join()
+        assert server.left.wait(5)
+    assert stream.response.status == "incomplete"
+
+
+def test_an_interrupt_passes_through_and_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    with loopback(watched(STREAM + chunks(BEGIN, delta("one")))) as server:
+        with Client("openai/gpt-4o", api_key="k", base_url=server.url) as llm, llm.stream("Hi") as stream:
+            next(stream)
+
+            def interrupted(self: Http11) -> bytes:
+                raise KeyboardInterrupt
+
+            monkeypatch.setattr(Http11, "piece", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                list(stream)
+            assert server.left.wait(5)
+
+
+def test_a_stream_of_the_callers_client_leaves_it_open() -> None:
+    def handle(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers=TYPE, content=b"".join(HELLO))
+
+    http_client = httpx.Client(transport=httpx.MockTransport(handle))
+    with Client("openai/gpt-4o", api_key="k", http=http_client) as llm, llm.stream("Hi") as stream:
+        assert "".join(stream.text) == "Hello there"
+    assert not http_client.is_closed
+
+
+# --- long streams ---------------------------------------------------------------------------------------------------
+
+LONG = 100_000
+
+
+def handle_stream(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, Iterator[bytes]]:
+    """A server in this process with very much to say."""
+
+    def pieces() -> Iterator[bytes]:
+        yield BEGIN
+        for _ in range(LONG // 100):
+            yield delta("word ") * 100
+        yield completed("word " * LONG)
+
+    return 200, TYPE, pieces()
+
+
+async def test_a_stream_keeps_no_event(new_client: NewClient) -> None:
+    """A hundred thousand of them, one of which may still be in the hands of the caller, and those of one read in ours."""
+    most = count = 0
+    here = Vendor(name="here", wire="openai_responses", base_url=f"inproc:{__name__}")
+    async with new_client("m", vendor=here, api_key=None) as llm, llm.stream("Hi") as stream:
+        async for event in stream:
+            count += isinstance(event, OutputTextDelta)
+            if count % 25_000 == 50:
+                kept = sum(type(thing) is OutputTextDelta for thing in gc.get_objects())
+                most = max(most, kept)
+    assert count == LONG
+    assert most <= 101
+    assert len(stream.response.output_text) == LONG * len("word ")
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["status", "error", "cut", "frame", "html", "silence"])
+async def test_the_key_is_shown_nowhere(new_client: NewClient, what: str) -> None:
+    """BUGS 84."""
+    secret = "verysecret-4711-0815"
+    act = {
+        "status": send(http(json.dumps({"error": {"message": f"wrong key {secret}"}}).encode(), "HTTP/1.1 401 No")),
+        "error": send(STREAM + chunks(BEGIN, event("error", code="x", message=f"wrong key {secret}"))),
+        "cut": send_and_close(STREAM + chunks(BEGIN)),
+        "frame": send(STREAM + chunks(BEGIN, f"data: {secret}\n\n".encode())),
+        "html": send(http(f"<html>{secret}</html>".encode())),
+        "silence": send_and_stall(STREAM + chunks(BEGIN)),
+    }[what]
+    with loopback(act) as server:
+        async with new_client(base_url=server.url, api_key=secret) as llm:
+            _, raised = await broken(llm.stream("Hi", timeout=Timeouts(silence=0.2)))
+    assert secret not in shown_everywhere(raised)

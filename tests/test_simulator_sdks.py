@@ -94,6 +94,45 @@ def test_openai_responses_errors(gpt: openai.OpenAI) -> None:
         gpt.responses.create(model="missing", input="hi")
 
 
+def test_openai_responses_streams(gpt: openai.OpenAI) -> None:
+    with gpt.responses.stream(
+        model="m", input="pieces 5\nreason Let me see.\nsay Hello, world.", store=False
+    ) as stream:
+        events = list(stream)
+        final = stream.get_final_response()
+    assert [event.delta for event in events if event.type == "response.output_text.delta"] == ["Hello", ", wor", "ld."]
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert final.output_text == "Hello, world."
+    assert [item.type for item in final.output] == ["reasoning", "message"]
+    assert final.usage
+    assert final.usage.output_tokens == 7
+
+
+def test_openai_responses_streams_tool_calls(gpt: openai.OpenAI) -> None:
+    said: list[Any] = [{"role": "user", "content": f"reason Two cities.\n{BOTH}"}]
+    with gpt.responses.stream(model="m", input=said, tools=[RESPONSES_TOOL], store=False) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.function_call_arguments.delta"]
+        final = stream.get_final_response()
+    calls = [item for item in final.output if item.type == "function_call"]
+    assert "".join(deltas) == "".join(call.arguments for call in calls) == '{"city": "Oslo"}{"city": "Bergen"}'
+    said += [
+        {name: value for name, value in item.model_dump(exclude_none=True).items() if name != "parsed_arguments"}
+        for item in final.output
+    ]
+    said += [{"type": "function_call_output", "call_id": call.call_id, "output": "4"} for call in calls]
+    assert gpt.responses.create(model="m", input=said, tools=[RESPONSES_TOOL]).output_text == "Cold and wet."
+
+
+def test_openai_responses_streams_errors(gpt: openai.OpenAI) -> None:
+    events: list[Any] = []
+    with pytest.raises(openai.APIError, match="Busy"):
+        events.extend(gpt.responses.create(model="m", input="say Hello.\nfail 503 Busy.", stream=True))
+    with pytest.raises(openai.RateLimitError):
+        gpt.responses.create(model="m", input="fail 429", stream=True)
+    came = list(gpt.responses.create(model="m", input="say Hello.\nbreak", stream=True))
+    assert came[-1].type == "response.output_text.delta"
+
+
 # --- openai, Chat ---------------------------------------------------------------------------------------------------
 
 CHAT_TOOL: Any = {"type": "function", "function": {"name": "get_weather", "parameters": CITY, "strict": True}}
@@ -139,10 +178,54 @@ def test_openai_chat_errors(gpt: openai.OpenAI) -> None:
         ask("fail 429")
     with pytest.raises(openai.NotFoundError, match="does not exist"):
         ask("hi", model="missing")
-    with pytest.raises(openai.BadRequestError, match="Streaming is not available"):
-        ask("hi", stream=True)
     with pytest.raises(openai.LengthFinishReasonError):
         gpt.chat.completions.parse(model="m", messages=[{"role": "user", "content": "say {\nlength"}])
+
+
+def test_openai_chat_streams(gpt: openai.OpenAI) -> None:
+    said: Any = [{"role": "user", "content": "pieces 5\nsay Hello, world."}]
+    with gpt.chat.completions.stream(model="m", messages=said, stream_options={"include_usage": True}) as stream:
+        deltas = [event.delta for event in stream if event.type == "content.delta"]
+        final = stream.get_final_completion()
+    assert deltas == ["", "Hello", ", wor", "ld."], "as at OpenAI, the first says who speaks"
+    assert final.choices[0].finish_reason == "stop"
+    assert final.usage
+    assert final.usage.completion_tokens == 4
+    plain = list(gpt.chat.completions.create(model="m", messages=said, stream=True))
+    assert all(chunk.usage is None and chunk.choices for chunk in plain), "counts are for those who ask for them"
+
+
+def test_openai_chat_streams_tool_calls(gpt: openai.OpenAI) -> None:
+    said: list[Any] = [{"role": "user", "content": BOTH}]
+    with gpt.chat.completions.stream(model="m", messages=said, tools=[CHAT_TOOL]) as stream:
+        for _ in stream:
+            pass
+        message = stream.get_final_completion().choices[0].message
+    assert message.tool_calls
+    assert [call.function.arguments for call in message.tool_calls] == ['{"city": "Oslo"}', '{"city": "Bergen"}']
+    calls: list[Any] = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.function.name, "arguments": call.function.arguments},
+        }
+        for call in message.tool_calls
+    ]
+    said.append({"role": "assistant", "content": None, "tool_calls": calls})
+    said += [{"role": "tool", "tool_call_id": call["id"], "content": "4"} for call in calls]
+    answer = gpt.chat.completions.create(model="m", messages=said, tools=[CHAT_TOOL])
+    assert answer.choices[0].message.content == "Cold and wet."
+
+
+def test_openai_chat_streams_errors(gpt: openai.OpenAI) -> None:
+    def ask(text: str) -> Any:
+        return gpt.chat.completions.create(model="m", messages=[{"role": "user", "content": text}], stream=True)
+
+    with pytest.raises(openai.APIError, match="Busy"):
+        list(ask("say Hello.\nfail 503 Busy."))
+    with pytest.raises(openai.RateLimitError):
+        ask("fail 429")
+    assert all(chunk.choices[0].finish_reason is None for chunk in ask("say Hello.\nbreak"))
 
 
 # --- anthropic ------------------------------------------------------------------------------------------------------
@@ -209,3 +292,42 @@ def test_anthropic_errors(claude: anthropic.Anthropic) -> None:
         claude.with_options(api_key="invalid").messages.create(
             model="m", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
         )
+
+
+def test_anthropic_streams(claude: anthropic.Anthropic) -> None:
+    said: Any = [{"role": "user", "content": "pieces 5\nreason Let me see.\nsay Hello, world."}]
+    with claude.messages.stream(model="m", max_tokens=999, messages=said) as stream:
+        assert list(stream.text_stream) == ["Hello", ", wor", "ld."]
+        final = stream.get_final_message()
+    assert [block.type for block in final.content] == ["thinking", "text"]
+    assert final.stop_reason == "end_turn"
+    assert (final.usage.input_tokens, final.usage.output_tokens) == (12, 7)
+    said += [{"role": "assistant", "content": final.content}, {"role": "user", "content": "say Welcome."}]
+    answer = claude.messages.create(model="m", max_tokens=999, messages=said)
+    assert [block.text for block in answer.content if block.type == "text"] == ["Welcome."]
+
+
+def test_anthropic_streams_tool_calls(claude: anthropic.Anthropic) -> None:
+    said: list[Any] = [{"role": "user", "content": f"reason Two cities.\nreason\n{BOTH}"}]
+    with claude.messages.stream(model="m", max_tokens=999, messages=said, tools=[CLAUDE_TOOL]) as stream:
+        final = stream.get_final_message()
+    assert [block.type for block in final.content] == ["thinking", "redacted_thinking", "tool_use", "tool_use"]
+    assert final.stop_reason == "tool_use"
+    calls = [block for block in final.content if block.type == "tool_use"]
+    assert [call.input for call in calls] == [{"city": "Oslo"}, {"city": "Bergen"}]
+    results = [{"type": "tool_result", "tool_use_id": call.id, "content": "4"} for call in calls]
+    said += [{"role": "assistant", "content": final.content}, {"role": "user", "content": results}]
+    with claude.messages.stream(model="m", max_tokens=999, messages=said, tools=[CLAUDE_TOOL]) as stream:
+        assert stream.get_final_text() == "Cold and wet."
+
+
+def test_anthropic_streams_errors(claude: anthropic.Anthropic) -> None:
+    def ask(text: str) -> Any:
+        said: Any = [{"role": "user", "content": text}]
+        return claude.messages.create(model="m", max_tokens=99, messages=said, stream=True)
+
+    with pytest.raises(anthropic.APIStatusError, match="overloaded_error"):
+        list(ask("say Hello.\nfail 529 Busy."))
+    with pytest.raises(anthropic.RateLimitError):
+        ask("fail 429")
+    assert [event.type for event in ask("say Hello.\nbreak")][-1] == "content_block_delta"

@@ -105,11 +105,16 @@ def written(
         yield b"".join([writer.feed(event) for event in _failed(begun, number, _spelled(facts, wire))])
 
 
+CODES = {429: "rate_limit_exceeded", 529: "server_overloaded"}
+"""The code of an error that has none, by the status that a stream cannot tell; any other is a `server_error`."""
+
+
 def _spelled(facts: ErrorFacts, wire: str) -> ErrorFacts:
-    """The facts with the type that the wire has for an error of that status, which a stream cannot tell."""
+    """The facts with the type that the wire has for an error of that status, and with a code."""
     module = wires.load(wire)
     status, document = module.encode_error(facts)
-    return module.decode_error(status, {}, msgspec.json.encode(document))
+    spelled = module.decode_error(status, {}, msgspec.json.encode(document))
+    return replace(spelled, code=spelled.code or CODES.get(facts.status))
 
 
 def _failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:

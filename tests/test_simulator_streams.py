@@ -1,0 +1,251 @@
+"""The simulator streams: through our clients in process and over HTTP, in legal order, with the answer that is not streamed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+
+from llm_rest import AsyncClient, Client, LLMError, RateLimitError, ServerError, StreamInterrupted, wires
+from llm_rest.reply import Reply
+from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Request
+from llm_rest.responses import events as ev
+from llm_rest.server import model
+from llm_rest.server.app import running
+from llm_rest.server.handler import Pause, Refused
+from llm_rest.server.script import Break, Delay, Pieces, parse
+from llm_rest.server.telling import PIECES, told
+from tests.support.legal import faults
+from tests.support.streams import assembled
+
+SCRIPTS = (
+    "hi",
+    "pieces 5\nreason Let me think about it.\nsay Hello, world.\nsay And more.\ncite https://example.com/ A page",
+    "reason\nsay Hello.",
+    'pieces 1\nreason Two.\ncall get_weather {"city": "Oslo"}\ncall get_weather {}',
+    "input shell ls -l",
+    "refuse No, not that.",
+    "say Half of\nlength",
+    "pieces 7\nsay \U0001f600\u2028\x85e\u0301",
+)
+TOOLS: list[Any] = [{"type": "function", "name": "get_weather"}, {"type": "custom", "name": "shell"}]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running() as url:
+        yield url
+
+
+# --- in a script ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [("break", Break()), ("pieces 12", Pieces(12)), ("delay 0.25", Delay(0.25)), ("delay 60", Delay(60))],
+)
+def test_streams_have_commands_of_their_own(line: str, step: object) -> None:
+    found = parse(f"say a\n{line}")
+    assert found
+    assert found[0][1:] == [step]
+
+
+@pytest.mark.parametrize(
+    "line", ["break it", "pieces", "pieces 0", "pieces of eight", "delay", "delay -1", "delay 61", "delay nan"]
+)
+def test_text_that_begins_like_one_is_ordinary(line: str) -> None:
+    assert parse(f"say a\n{line}") is None
+
+
+def test_a_pace_alone_is_no_script() -> None:
+    assert parse("pieces 5\ndelay 1") is None
+
+
+def played(script: str, *said: Any) -> list[Any]:
+    tale = model.tale(Request(input=[Message(role="user", content=script), *said]))
+    return list(told(tale.response, tale.pace, unfinished=tale.end is not None))
+
+
+def test_texts_come_in_pieces_of_the_size_asked_for_with_a_pause_before_each() -> None:
+    events = played("pieces 4\ndelay 0.5\nreason abcdef\nsay ghijklmno\nrefuse pq")
+    pieces = [event.delta for event in events if isinstance(event, PIECES)]
+    assert pieces == ["abcd", "ef", "ghij", "klmn", "o", "pq"]
+    before = [events[i - 1] for i, event in enumerate(events) if isinstance(event, PIECES)]
+    assert before == [Pause(0.5)] * 6
+    assert sum(isinstance(event, Pause) for event in events) == 6
+
+
+def test_a_pace_holds_for_the_answers_after_it() -> None:
+    script = "pieces 2\ncall f {}\nsay abc"
+    call = FunctionCall(call_id="c", name="f", arguments="{}")
+    events = played(script, call, FunctionCallOutput(call_id="c", output="1"))
+    assert [event.delta for event in events if isinstance(event, ev.OutputTextDelta)] == ["ab", "c"]
+
+
+def test_what_is_known_at_the_end_is_not_said_at_the_beginning() -> None:
+    for event in played("say a\nlength")[:2]:
+        assert isinstance(event, ev.ResponseCreated | ev.ResponseInProgress)
+        assert event.response.status == "in_progress"
+        assert not event.response.usage
+        assert not event.response.incomplete_details
+        assert not event.response.completed_at
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_events_tell_the_answer_in_legal_order(script: str) -> None:
+    events = played(script)
+    assert faults(events) == []
+    assert assembled(events) == model.answer(Request(input=[Message(role="user", content=script)]))
+
+
+def test_a_stream_that_breaks_leaves_a_call_at_half_of_its_arguments() -> None:
+    """BUGS 28"""
+    events = played('pieces 3\ncall f {"city": "Oslo"}\nbreak')
+    assert isinstance(events[-1], ev.FunctionCallArgumentsDelta)
+    (call,) = assembled(events).output
+    assert isinstance(call, FunctionCall)
+    assert (call.arguments, call.status) == ('{"city":', "incomplete")
+
+
+def test_a_stream_may_break_before_anything_was_said() -> None:
+    assert [type(event) for event in played("break")] == [ev.ResponseCreated, ev.ResponseInProgress]
+
+
+def test_what_is_no_stream_cannot_break() -> None:
+    with pytest.raises(Refused, match="none was asked for"):
+        model.answer(Request(input="say a\nbreak"))
+
+
+# --- through the clients --------------------------------------------------------------------------------------------
+
+
+def told_by(reply: Reply) -> tuple[Any, ...]:
+    """What an answer says, leaving aside when it came and how the wire spelled what is not there."""
+    return reply.id, reply.model, reply.status, reply.incomplete_details, reply.output, reply.usage
+
+
+def whole(client: Client, script: str) -> None:
+    """The stream of `script` is legal and tells what `generate` gives."""
+    with client.stream(script, tools=TOOLS) as stream:
+        events = list(stream)
+    assert faults(events) == []
+    assert told_by(stream.response) == told_by(client.generate(script, tools=TOOLS))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_streamed_answer_is_the_answer(wire: str, script: str) -> None:
+    """BUGS 79"""
+    with Client("simulator/x", wire=wire, on_loss="ignore") as llm:
+        whole(llm, script)
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_streamed_answer_is_the_answer_over_http(wire: str, url: str) -> None:
+    with Client("simulator/x", wire=wire, base_url=url, on_loss="ignore") as llm:
+        for script in SCRIPTS:
+            whole(llm, script)
+
+
+@pytest.mark.parametrize("where", ["in process", "over http"])
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_streamed_answer_is_the_answer_to_async_callers(wire: str, backend: str, where: str, url: str) -> None:
+    async def talk() -> None:
+        base_url = url if where == "over http" else None
+        async with AsyncClient("simulator/x", wire=wire, base_url=base_url, on_loss="ignore") as llm:
+            for script in SCRIPTS:
+                async with llm.stream(script, tools=TOOLS) as stream:
+                    events = [event async for event in stream]
+                assert faults(events) == []
+                assert told_by(stream.response) == told_by(await llm.generate(script, tools=TOOLS))
+
+    anyio.run(talk, backend=backend)
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_tool_conversation_is_streamed(wire: str, url: str) -> None:
+    """BUGS 1: what is signed comes back from a stream as it was."""
+    script = 'reason It is about weather.\ncall get_weather {"city": "Oslo"}\nreason\nsay Four degrees.'
+    said: list[Any] = [Message(role="user", content=script)]
+    with Client("simulator/x", wire=wire, base_url=url, on_loss="raise") as llm:
+        text = ""
+        for _ in range(2):
+            with llm.stream(said, tools=TOOLS[:1]) as stream:
+                text = "".join(stream.text)
+            outputs = [FunctionCallOutput(call_id=c.call_id, output="4") for c in stream.response.function_calls]
+            said += [*stream.response.output, *outputs]
+        assert text == "Four degrees."
+        said.append(Message(role="user", content="say Welcome."))
+        assert llm.generate_text(said, tools=TOOLS[:1]) == "Welcome."
+
+
+def failing(llm: Client, script: str) -> tuple[list[Any], LLMError]:
+    """What came of a stream, and the error that ended it."""
+    events: list[Any] = []
+    with pytest.raises(LLMError) as caught, llm.stream(script) as stream:
+        events.extend(stream)
+    return events, caught.value
+
+
+@pytest.mark.parametrize("where", ["in process", "over http"])
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_stream_fails_where_the_script_says(wire: str, where: str, url: str) -> None:
+    with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None) as llm:
+        events, error = failing(llm, "say Hello.\nfail 503 Busy.")
+        assert isinstance(error, ServerError)
+        assert "Busy." in str(error)
+        assert any(isinstance(event, ev.OutputTextDelta) for event in events)
+        assert error.partial is not None
+        assert error.partial.output_text == "Hello."
+        events, error = failing(llm, "fail 429 Slow down.")
+        assert isinstance(error, RateLimitError)
+        assert (events, error.status) == ([], 429)
+        events, error = failing(llm, "say Hello.\nfail 429 Slow down.")
+        assert isinstance(error, RateLimitError)
+        assert events != []
+
+
+@pytest.mark.parametrize("where", ["in process", "over http"])
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_stream_breaks_where_the_script_says(wire: str, where: str, url: str) -> None:
+    """BUGS 28"""
+    with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None) as llm:
+        _, error = failing(llm, 'call f {"city": "Oslo"}\nbreak')
+    assert isinstance(error, StreamInterrupted)
+    assert error.partial is not None
+    assert [call.status for call in error.partial.function_calls] == ["incomplete"]
+    assert not any(call.arguments.endswith("}") for call in error.partial.function_calls)
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_pause_in_this_process_is_slept_through_once_all_before_it_was_read(
+    wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BUGS 26"""
+    slept: list[tuple[float, list[str]]] = []
+    seen: list[str] = []
+    monkeypatch.setattr(time, "sleep", lambda seconds: slept.append((seconds, [*seen])))
+    with Client("simulator/x", wire=wire) as llm, llm.stream("delay 7\npieces 2\nsay abcd") as stream:
+        seen.extend(stream.text)
+    assert slept == [(7, []), (7, ["ab"])]
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_many_streams_wait_side_by_side(wire: str, url: str) -> None:
+    async def talk() -> None:
+        answers: list[str] = []
+
+        async def one(llm: AsyncClient, n: int) -> None:
+            async with llm.stream(f"pieces 2\ndelay 0.01\nsay Answer {n}.") as stream:
+                answers.append("".join([piece async for piece in stream.text]))
+
+        async with AsyncClient("simulator/x", wire=wire, base_url=url) as llm, anyio.create_task_group() as tasks:
+            for n in range(50):
+                tasks.start_soon(one, llm, n)
+        assert sorted(answers) == sorted(f"Answer {n}." for n in range(50))
+
+    anyio.run(talk)

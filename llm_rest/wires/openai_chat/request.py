@@ -9,7 +9,7 @@ request parameters of the Chat Completions reference (read 2026-11-20).
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
@@ -18,28 +18,25 @@ from msgspec import UNSET
 from ...dialects import CHAT_HOSTS, ChatDialect
 from ...errors import DecodeError
 from ...losses import Loss, Losses
-from ...responses.items import AdditionalTools, AnyItem, Message
+from ...responses.items import AnyItem, Message
 from ...responses.leftovers import SPELLING, own, report_foreign
-from ...responses.request import CacheOptions, ReasoningOptions, Request, TextOptions
+from ...responses.request import CacheOptions, Request, TextOptions
 from ...responses.request import StreamOptions as ResponsesStreamOptions
-from ...unknown import Opt, extras, given, with_extras
+from ...unknown import extras, given, with_extras
 from .. import Route
 from . import types
-from .choice import decode_choice, encode_choice
+from .effort import decode_effort, encode_effort
 from .formats import decode_format, encode_format
-from .left import ABSENT, Rest, absent, as_object, is_object, notes, put_back, sent, unspelled
+from .left import Rest, absent, is_object, notes, put_back, sent, unspelled
+from .logprobs import decode_asked, encode_asked
 from .messages import decode_messages, encode_messages
-from .search import decode_search, encode_search
-from .tools import decode_functions, decode_tools, encode_tools
+from .offer import decode_offer, encode_offer
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPENAI = CHAT_HOSTS["openai"]
-
-LOGPROBS = "message.output_text.logprobs"
-ENCRYPTED = "reasoning.encrypted_content"
 
 SAME = (
     "model",
@@ -104,10 +101,10 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     items = _items(request)
     body.n = spelling.get("n", UNSET)
     _encode_limits(request, body, spelling, dialect)
-    _encode_tools(request, items, body, left, dialect, lost)
+    encode_offer(request, items, body, left, dialect, lost)
     note = _encode_text(request, body, dialect, lost)
-    _encode_reasoning(request, body, spelling, dialect, lost)
-    _encode_logprobs(request, body, dialect, lost)
+    encode_effort(request, body, spelling, dialect, lost)
+    encode_asked(request, body, dialect, lost)
     _encode_stream(request, body, spelling, dialect, lost)
     _encode_rest(request, body, left, dialect, lost)
     body.messages = [*_instructions(request, note, spelling, dialect), *encode_messages(items, dialect, lost)]
@@ -136,60 +133,6 @@ def _encode_limits(request: Request, body: types.Request, spelling: Json, dialec
     setattr(body, seed if "seed" in spelling else dialect.seed_field, request.seed)
 
 
-def _encode_tools(
-    request: Request, items: Sequence[AnyItem], body: types.Request, left: Json, dialect: ChatDialect, lost: Losses
-) -> None:
-    spelling = notes(left)
-    offered = list(request.tools or ())
-    for i, item in enumerate(items):
-        if isinstance(item, AdditionalTools):
-            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
-            offered += item.tools
-    if not offered:
-        body.tools = absent(spelling.get("tools", ABSENT))
-        _encode_no_tools(request, lost)
-        return
-    tools = encode_tools(offered, as_object(left.get("tools")), dialect, lost)
-    body.web_search_options = encode_search(offered, request.model, "web_search" in spelling, dialect, lost)
-    if not tools:
-        _encode_no_tools(request, lost)
-        return
-    chosen, tools = encode_choice(request.tool_choice, tools, dialect, lost)
-    came = _choice(spelling.get("tool_choice"))
-    if came is not None and decode_choice(came) == request.tool_choice:
-        chosen = came
-    if not tools:
-        return
-    body.tools = tools
-    body.tool_choice = chosen
-    body.parallel_tool_calls = request.parallel_tool_calls
-    if "functions" in spelling:
-        _encode_functions(body)
-
-
-def _encode_no_tools(request: Request, lost: Losses) -> None:
-    if given(request.tool_choice) and request.tool_choice != "auto":
-        lost.dropped("tool_choice", "a choice among no tools")
-    if given(request.parallel_tool_calls):
-        lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
-
-
-def _choice(plain: Any) -> str | types.ToolChoice | None:
-    """The tool choice that a document had, from a leftover that may have come from anywhere."""
-    try:
-        return msgspec.convert(plain, str | types.ToolChoice | None)
-    except msgspec.ValidationError:
-        return None
-
-
-def _encode_functions(body: types.Request) -> None:
-    """Write tools and their choice in the legacy form."""
-    body.functions = [tool.function for tool in body.tools or () if given(tool.function)]
-    choice = body.tool_choice
-    body.function_call = choice.function if isinstance(choice, types.ToolChoice) else choice
-    body.tools = body.tool_choice = UNSET
-
-
 def _encode_text(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> str:
     """Set the format and the verbosity; what comes back is a word to the model where the host takes no format."""
     if not given(request.text):
@@ -197,48 +140,6 @@ def _encode_text(request: Request, body: types.Request, dialect: ChatDialect, lo
     body.verbosity = request.text.verbosity
     body.response_format, note = encode_format(request.text.format, dialect, lost)
     return note
-
-
-def _encode_reasoning(
-    request: Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses
-) -> None:
-    asked = request.reasoning
-    if not given(asked):
-        return
-    effort = asked.effort
-    if given(effort):
-        if effort == "none" and dialect.effort_none:
-            put_back(body, dialect.effort_none)
-            effort = UNSET
-        elif effort in dialect.efforts:
-            lost.changed("reasoning.effort", f"{effort!r}, sent as {dialect.efforts[effort]!r}")
-            effort = dialect.efforts[effort]
-    if spelling.get("effort", dialect.effort_field) == "reasoning":
-        if effort is not UNSET or asked.summary is not UNSET:
-            body.reasoning = types.Reasoning(effort=effort, summary=asked.summary)
-    else:
-        body.reasoning_effort = effort
-        if given(asked.summary):
-            lost.dropped("reasoning.summary", "a summary of the reasoning")
-    for name in ("generate_summary", "context", "mode"):
-        if given(getattr(asked, name)):
-            lost.dropped(f"reasoning.{name}", "an option of reasoning that this wire has no field for")
-
-
-def _encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> None:
-    include = request.include or ()
-    asked, count = LOGPROBS in include, request.top_logprobs
-    if count and not asked:
-        lost.emulated("top_logprobs", "log probabilities, which are also asked for")
-    if dialect.counts_logprobs:
-        body.logprobs = (count or 1) if asked or count else UNSET
-    else:
-        body.logprobs = True if asked or count else UNSET
-        body.top_logprobs = count
-    for j, name in enumerate(include):
-        # Opaque reasoning comes in envelopes here, asked for or not.
-        if name not in (LOGPROBS, ENCRYPTED):
-            lost.dropped(f"include[{j}]", f"{name!r}, which this wire cannot include")
 
 
 def _encode_stream(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
@@ -343,10 +244,10 @@ def decode_request(
     if not given(request.model) and model is not None:
         request.model = model
     _decode_limits(body, request, left, spelling, dialect)
-    _decode_tools(body, request, left, spelling, lost)
+    decode_offer(body, request, left, spelling, lost)
     _decode_text(body, request, left)
-    _decode_reasoning(body, request, left, spelling, dialect)
-    _decode_logprobs(body, request, left, dialect)
+    decode_effort(body, request, left, spelling, dialect)
+    decode_asked(body, request, left, dialect)
     _decode_stream(body, request, spelling, dialect)
     request.metadata = body.metadata
     if given(body.prompt_cache_options):
@@ -399,44 +300,6 @@ def _decode_limits(body: types.Request, request: Request, left: Json, spelling: 
                 spelling[ours] = name
 
 
-def _decode_tools(body: types.Request, request: Request, left: Json, spelling: Json, lost: Losses) -> None:
-    kept: Json = {}
-    if body.tools is not UNSET:
-        if body.tools:
-            request.tools = decode_tools(body.tools, kept)
-        else:
-            spelling["tools"] = body.tools
-    if given(body.functions):
-        lost.emulated("functions", "legacy functions, read as tools")
-        spelling["functions"] = True
-        request.tools = [*(request.tools or ()), *decode_functions(body.functions, kept)]
-    if given(body.web_search_options):
-        spelling["web_search"] = True
-        request.tools = [*(request.tools or ()), decode_search(body.web_search_options)]
-    if kept:
-        left["tools"] = kept
-    choice: Opt[str | types.ToolChoice] = body.tool_choice
-    if given(body.function_call):
-        named = body.function_call
-        choice = named if isinstance(named, str) else types.ToolChoice(type="function", function=named)
-    if request.tools and choice:
-        request.tool_choice = decode_choice(choice)
-        if _unusual(choice):
-            spelling["tool_choice"] = msgspec.to_builtins(choice)
-    elif choice is not UNSET:
-        left["tool_choice"] = msgspec.to_builtins(choice)
-    if request.tools:
-        request.parallel_tool_calls = body.parallel_tool_calls
-    elif body.parallel_tool_calls is not UNSET:
-        left["parallel_tool_calls"] = body.parallel_tool_calls
-
-
-def _unusual(choice: str | types.ToolChoice) -> bool:
-    if isinstance(choice, str):
-        return decode_choice(choice) != choice
-    return choice.type not in ("function", "custom")
-
-
 def _decode_text(body: types.Request, request: Request, left: Json) -> None:
     text = TextOptions(verbosity=body.verbosity)
     asked = body.response_format
@@ -444,48 +307,6 @@ def _decode_text(body: types.Request, request: Request, left: Json) -> None:
         text.format = decode_format(asked, left) if asked is not None else None
     if text.format is not UNSET or text.verbosity is not UNSET:
         request.text = text
-
-
-def _decode_reasoning(body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
-    effort, field = body.reasoning_effort, "reasoning_effort"
-    summary: Opt[str] = UNSET
-    asked = body.reasoning
-    if given(asked):
-        rest = {name: value for name, value in msgspec.to_builtins(asked).items() if name not in ("effort", "summary")}
-        if effort is UNSET:
-            effort, field = asked.effort, "reasoning"
-        elif asked.effort is not UNSET:
-            rest["effort"] = asked.effort
-        summary = asked.summary
-        if rest or (effort is UNSET and summary is UNSET):
-            left["reasoning"] = rest
-    elif asked is None:
-        left["reasoning"] = None
-    off = dialect.effort_none
-    if off and effort is UNSET and all(getattr(body, name) == value for name, value in off.items()):
-        effort, field = "none", dialect.effort_field
-        for name in off:
-            left.pop(name, None)
-    if effort is UNSET and summary is UNSET:
-        return
-    request.reasoning = ReasoningOptions(effort=effort, summary=summary)
-    if field != dialect.effort_field:
-        spelling["effort"] = field
-
-
-def _decode_logprobs(body: types.Request, request: Request, left: Json, dialect: ChatDialect) -> None:
-    asked, count = body.logprobs, body.top_logprobs
-    if dialect.counts_logprobs and isinstance(asked, int) and not isinstance(asked, bool):
-        request.include, request.top_logprobs = [LOGPROBS], asked
-        return
-    if asked is True:
-        request.include = [LOGPROBS]
-    elif asked is not UNSET:
-        left["logprobs"] = asked
-    if asked is True:
-        request.top_logprobs = count
-    elif count is not UNSET:
-        left["top_logprobs"] = count
 
 
 def _decode_stream(body: types.Request, request: Request, spelling: Json, dialect: ChatDialect) -> None:

@@ -2,16 +2,16 @@
 
 What describes this document only (fingerprints, timing, nulls) is a leftover of the response, under the names of the places
 it stood in: `choices[0]`, `choices[0].message`, `choices[1:]`. Before changing this file, know that an answer which came from
-this wire is written as it came, while any other is written as OpenAI writes its own. `finish_of`, `status_of`, `item_id` and
-`settle` serve streamed answers as well. Follows the chat completion object of the OpenAI reference (read 2026-11-20).
+this wire is written as it came, while any other is written as OpenAI writes its own. `item_id` serves streamed answers as
+well. Follows the chat completion object of the OpenAI reference (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from ...dialects import ChatDialect
 from ...losses import Loss, Losses
@@ -19,13 +19,15 @@ from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.leftovers import SPELLING, own, report_foreign
-from ...responses.parts import Logprob, OutputText
 from ...responses.response import IncompleteDetails, Response, ResponseError
-from ...unknown import Opt, Unknown, extras, given
+from ...unknown import Unknown, extras, given
 from . import ordinary, types
 from .calls import Sent, names_sent, undo
 from .citations import decode_annotations, decode_citations
-from .left import Rest, absent, as_list, as_object, as_plain, is_object, known, notes, noting, put_back, sent, unspelled
+from .endings import Ending, encode_ending, encode_finish, finish_of, keep_finish, status_of
+from .left import Rest, absent, as_list, as_object, as_plain, known, notes, noting, put_back, sent, unspelled
+from .logprobs import decode_logprobs, encode_logprobs, last_text
+from .moderation import decode_moderation, encode_moderation
 from .ordinary import CHOICE, MESSAGE
 from .reasoning import (
     TEXT_PLACES,
@@ -52,50 +54,6 @@ CALLS = "choices[0].message.tool_calls"
 OTHERS = "choices[1:]"
 PLACES = frozenset({CHOICE, MESSAGE, CALLS, OTHERS})
 """The leftovers that are named after a place in the document; all others are its own fields."""
-
-
-# --- why it ended ---------------------------------------------------------------------------------------------------
-
-
-class Ending(NamedTuple):
-    """How an answer ended, as Responses says it; `reason` says why it is incomplete or what failed."""
-
-    status: str
-    reason: str | None = None
-
-
-ENDINGS = {
-    "stop": Ending("completed"),
-    "tool_calls": Ending("completed"),
-    "function_call": Ending("completed"),
-    "eos": Ending("completed"),
-    "length": Ending("incomplete", "max_output_tokens"),
-    "model_length": Ending("incomplete", "max_output_tokens"),
-    "content_filter": Ending("incomplete", "content_filter"),
-    "sensitive": Ending("incomplete", "content_filter"),
-    "error": Ending("failed", "server_error"),
-    "insufficient_system_resource": Ending("failed", "server_error"),
-    "network_error": Ending("failed", "server_error"),
-}
-"""What the finish reasons mean. Where several mean the same, the way back takes OpenAI's own (`finish_of`)."""
-
-REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
-
-
-def status_of(finish_reason: Opt[str], output: list[AnyItem]) -> Ending:
-    """How an answer with this finish reason ended. An unknown reason is kept, and nothing of the answer may be relied on."""
-    if not finish_reason:
-        return Ending("completed") if output else Ending("failed", "server_error")
-    return ENDINGS.get(finish_reason) or Ending("incomplete", finish_reason)
-
-
-def finish_of(status: str, reason: str | None, calls: bool) -> str:
-    """The finish reason that OpenAI would give."""
-    if status == "incomplete":
-        return REASONS.get(reason or "", "length")
-    if status == "failed":
-        return "error"
-    return "tool_calls" if calls else "stop"
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -144,7 +102,7 @@ def decode_response(
         settle(output, origin, ending)
     calls = bool(choice.message and choice.message.tool_calls)
     if choice.finish_reason != finish_of(ending.status, ending.reason, calls):
-        _keep_finish(choice.finish_reason, ending, left, lost)
+        keep_finish(choice.finish_reason, ending, left, lost)
     response = Response(
         id=origin,
         created_at=body.created if type(body.created) is int else int(body.created or now),
@@ -158,7 +116,7 @@ def decode_response(
     if body.usage is not UNSET:
         response.usage = decode_usage(body.usage, dialect) if body.usage is not None else None
     if body.moderation is not UNSET:
-        response.moderation = _unwrapped(body.moderation)
+        response.moderation = decode_moderation(body.moderation)
     if ending.status == "incomplete":
         response.incomplete_details = IncompleteDetails(reason=ending.reason)
     elif ending.status == "failed":
@@ -176,7 +134,7 @@ def _read(
     if MESSAGE in left or "citations" in left:
         _cite(heard.items, left)
     if choice.logprobs:
-        _add_logprobs(choice.logprobs, heard.items, left)
+        decode_logprobs(choice.logprobs, heard.items, left)
     return heard.items, left
 
 
@@ -231,27 +189,10 @@ def _spelling(body: types.Completion, choice: types.Choice) -> Json:
     return spelling
 
 
-def _keep_finish(finish_reason: Opt[str], ending: Ending, left: Json, lost: Losses) -> None:
-    left.setdefault(CHOICE, {})["finish_reason"] = sent(finish_reason)
-    if finish_reason and finish_reason not in ENDINGS:
-        lost.changed(f"{CHOICE}.finish_reason", f"the unknown reason {finish_reason!r}, taken for {ending.status}")
-    elif not finish_reason and ending.status == "failed":
-        lost.changed(f"{CHOICE}.finish_reason", "no reason and no output, taken for a failure")
-
-
-def _last_text(output: list[AnyItem]) -> OutputText | None:
-    for item in reversed(output):
-        if isinstance(item, Message) and isinstance(item.content, list):
-            for part in reversed(item.content):
-                if isinstance(part, OutputText):
-                    return part
-    return None
-
-
 def _cite(output: list[AnyItem], left: Json) -> None:
     """Hang the sources on the text; a bare list of sources stays a leftover as well."""
     message: Json = left.get(MESSAGE, {})
-    part = _last_text(output)
+    part = last_text(output)
     if part is None:
         return
     annotations = message.get("annotations")
@@ -261,47 +202,6 @@ def _cite(output: list[AnyItem], left: Json) -> None:
     if left.get("citations"):
         cited = decode_citations(left["citations"], left.get("search_results"))
         part.annotations = [*(part.annotations or ()), *cited]
-
-
-def _add_logprobs(logprobs: Any, output: list[AnyItem], left: Json) -> None:
-    """Hang log probabilities of the text on it, where they have the form that OpenAI gives them."""
-    part = _last_text(output)
-    if part is None or not is_object(logprobs):
-        return
-    content = as_list(logprobs.get("content"))
-    try:
-        part.logprobs = [_filled(msgspec.convert(entry, Logprob)) for entry in content] or UNSET
-    except msgspec.ValidationError:
-        return
-    if _wrapped_logprobs(part) == logprobs:
-        del left[CHOICE]["logprobs"]
-
-
-def _filled(entry: Logprob) -> Logprob:
-    # Responses requires the bytes, which some hosts leave out.
-    for each in (entry, *(entry.top_logprobs or ())):
-        if each.bytes is None:
-            each.bytes = []
-    return entry
-
-
-def _wrapped_logprobs(part: OutputText) -> Json | None:
-    return {"content": msgspec.to_builtins(part.logprobs), "refusal": None} if part.logprobs else None
-
-
-def _unwrapped(moderation: Any) -> Any:
-    """Moderation without the level that this wire puts around the results."""
-    if not is_object(moderation):
-        return moderation
-    return {side: _results(value) for side, value in moderation.items()}
-
-
-def _results(value: Any) -> Any:
-    if is_object(value) and value.keys() == {"type", "model", "results"} and value["type"] == "moderation_results":
-        results = as_list(value["results"])
-        if results and all(is_object(result) and result.get("model") == value["model"] for result in results):
-            return results[0] if len(results) == 1 else results
-    return value
 
 
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
@@ -321,12 +221,12 @@ def encode_response(
     said = turn.finish()
     if not came:
         _as_openai(said)
-    choice = types.Choice(index=0, message=said, finish_reason=_finish(response, left, bool(turn.calls), lost))
+    choice = types.Choice(index=0, message=said, finish_reason=encode_finish(response, left, bool(turn.calls), lost))
     if not came:
         choice.logprobs = None
     for item in response.output:
-        if isinstance(item, Message) and (part := _last_text([item])) is not None and part.logprobs:
-            choice.logprobs = first.get("logprobs", _wrapped_logprobs(part))
+        if isinstance(item, Message) and (part := last_text([item])) is not None and part.logprobs:
+            choice.logprobs = first.get("logprobs", encode_logprobs(part))
     if "index" in first:
         choice.index = absent(first["index"])
     choice = put_back(choice, {name: value for name, value in first.items() if name not in ("finish_reason", "index")})
@@ -341,8 +241,8 @@ def encode_response(
     if response.usage is not UNSET:
         body.usage = encode_usage(response.usage, dialect, lost) if response.usage is not None else None
     if response.moderation is not UNSET:
-        body.moderation = _wrapped(response.moderation)
-    _encode_ending(response, lost)
+        body.moderation = encode_moderation(response.moderation)
+    encode_ending(response, lost)
     return _spelled_document(body, left), lost
 
 
@@ -421,40 +321,6 @@ def _as_openai(said: types.Answer) -> None:
         said.refusal = None
     if said.annotations is UNSET:
         said.annotations = []
-
-
-def _finish(response: Response, left: Json, calls: bool, lost: Losses) -> Opt[str]:
-    details = response.incomplete_details
-    reason = details.reason if given(details) and given(details.reason) else None
-    kept = as_object(left.get(CHOICE))
-    if "finish_reason" in kept:
-        came = absent(kept["finish_reason"])
-        if isinstance(came, str | None | UnsetType) and status_of(came, response.output).status == response.status:
-            return came
-    if response.status == "incomplete" and reason not in REASONS:
-        lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
-    return finish_of(response.status, reason, calls)
-
-
-def _encode_ending(response: Response, lost: Losses) -> None:
-    if response.status == "failed" and WIRE not in (response.leftovers or {}):
-        lost.refused("status", "a failed answer, which this wire tells as an error")
-        lost.dropped("error", "why it failed, which `encode_error` tells")
-    elif response.status not in ("completed", "incomplete", "failed"):
-        lost.refused("status", f"an answer that is {response.status}, which this wire cannot tell")
-
-
-def _wrapped(moderation: Any) -> Any:
-    if not is_object(moderation):
-        return moderation
-    return {side: _wrapped_results(value) for side, value in moderation.items()}
-
-
-def _wrapped_results(value: Any) -> Any:
-    results: list[Any] = as_list(value) or [value]
-    if all(is_object(result) and result.get("type") == "moderation_result" for result in results):
-        return {"type": "moderation_results", "model": results[0].get("model"), "results": results}
-    return value
 
 
 def _spelled_document(body: types.Completion, left: Json) -> types.Completion:

@@ -140,33 +140,35 @@ _MODEL = "MODEL"
 
 
 @lru_cache(maxsize=128)
-def _places(vendor: str | None) -> tuple[tuple[re.Pattern[str], str, Purpose, _Place], ...]:
-    """What is served below `/{vendor}`, or below nothing: pattern, method, purpose, and where it leads."""
+def _places(vendor: str | None) -> tuple[tuple[str, Purpose, _Place], ...]:
+    """What takes a POST below `/{vendor}`, or below nothing: path, purpose, and where it leads."""
     surfaces: Sequence[tuple[str, Any]] = [(name, DIALECTS[name]()) for name in wires.NAMES if name in DIALECTS]
     if vendor is not None:
         row = VENDORS[vendor]
         spoken = [(s.wire, s.dialect or DIALECTS[s.wire]()) for s in row.surfaces if s.wire in wires.NAMES]
         surfaces = [(wire, replace(dialect, issuer=vendor)) for wire, dialect in spoken]
-    found: list[tuple[re.Pattern[str], str, Purpose, _Place]] = []
+    found: list[tuple[str, Purpose, _Place]] = []
     for wire, dialect in surfaces:
         asked, route = Request(model=_MODEL, input=""), wires.load(wire).route
         path, streaming = route(asked, dialect=dialect).path, route(asked, dialect=dialect, stream=True).path
         place = _Place("answer", wire, dialect, vendor)
-        found.append((_pattern(path), "POST", "answer", place))
+        found.append((path, "answer", place))
         if streaming != path:
-            found.append((_pattern(streaming), "POST", "answer", replace(place, streams=True)))
+            found.append((streaming, "answer", replace(place, streams=True)))
         if wire in listings.COUNTED:
-            found.append((_pattern(path + listings.COUNTED[wire].path), "POST", "count", place))
+            found.append((path + listings.COUNTED[wire].path, "count", place))
     return tuple(found)
 
 
+@lru_cache(maxsize=256)
 def _pattern(path: str) -> re.Pattern[str]:
-    """A path with or without the `/v1` that base URLs may hold, the model in it as a group."""
-    plain = re.escape(path.removeprefix("/v1/").lstrip("/"))
-    return re.compile("(?:/v1)?/" + plain.replace(_MODEL, "(?P<model>[^?]+?)"))
+    """A path with or without the version that base URLs may hold, the model in it as a group."""
+    plain = re.escape(re.sub("^/v1(beta)?/", "/", path))
+    return re.compile(_VERSION + plain.replace(_MODEL, "(?P<model>[^?]+?)"))
 
 
-_MODELS = re.compile(r"(?:/v1)?/models(?:/(?P<model>.+))?")
+_VERSION = "(?:/v1(?:beta)?)?"
+_MODELS = re.compile(_VERSION + "/models(?:/(?P<model>.+))?")
 
 
 def _find(method: str, path: str, headers: Mapping[str, str]) -> _Place:
@@ -176,11 +178,11 @@ def _find(method: str, path: str, headers: Mapping[str, str]) -> _Place:
     vendor = first if first in VENDORS else None
     below = f"/{rest}" if vendor else path
     allowed: list[str] = []
-    for pattern, wanted, purpose, place in _places(vendor):
-        found = pattern.fullmatch(below)
-        if found and method == wanted:
+    for served, purpose, place in _places(vendor):
+        found = _pattern(served).fullmatch(below)
+        if found and method == "POST":
             return replace(place, purpose=purpose, model=found.groupdict().get("model"))
-        allowed += [wanted] if found else []
+        allowed += ["POST"] if found else []
     listed = _MODELS.fullmatch(below)
     if listed and method == "GET":
         wire = listings.caller(headers)
@@ -203,12 +205,8 @@ def _not_found(headers: Mapping[str, str]) -> str:
 
 def _served(vendor: str | None) -> list[str]:
     prefix = f"/{vendor}" if vendor else ""
-    return [
-        prefix
-        + "/v1/"
-        + pattern.pattern.removeprefix("(?:/v1)?/").replace("\\", "").replace("(?P<model>[^?]+?)", "{model}")
-        for pattern, *_ in _places(vendor)
-    ] + [f"{prefix}/v1/models"]
+    paths = [path.replace(_MODEL, "{model}") for path, *_ in _places(vendor)]
+    return [prefix + (path if path.startswith(("/v1", "/api")) else f"/v1{path}") for path in (*paths, "/v1/models")]
 
 
 def _known(model: str | None, handler: Handler) -> str:

@@ -91,7 +91,8 @@ def _played(request: Request) -> Tale:
 
 def seed(request: Request) -> str:
     """What the ids of an answer are made of: the same for the same request, streamed or not, different for any other."""
-    asked = replace(request, stream=UNSET, stream_options=UNSET)
+    # In the leftovers a wire notes how streaming was asked for, too.
+    asked = replace(request, stream=UNSET, stream_options=UNSET, leftovers=UNSET)
     return digest(msgspec.json.encode(asked).decode())
 
 

@@ -160,8 +160,3 @@ class NDJSON:
     def encode(data: bytes, event: str = "") -> bytes:
         """One line as it goes over the wire; NDJSON has no event names."""
         return data + b"\n"
-
-
-def framing(name: str) -> SSE | NDJSON:
-    """A new splitter for a wire's `FRAMING`."""
-    return NDJSON() if name == "ndjson" else SSE()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.errors import ResponseTooLarge
-from llm_rest.framing import NDJSON, SSE, Frame, framing
+from llm_rest.framing import NDJSON, SSE, Frame
 
 
 def run(machine: SSE | NDJSON, pieces: list[bytes]) -> list[Frame]:
@@ -127,7 +127,5 @@ def test_lines_of_json_are_the_same_wherever_they_are_cut(lines: list[bytes], cu
     assert run(NDJSON(), slices(stream, cuts)) == whole
 
 
-def test_a_wire_names_its_framing() -> None:
-    assert isinstance(framing("sse"), SSE)
-    assert isinstance(framing("ndjson"), NDJSON)
+def test_a_line_is_encoded_with_its_end() -> None:
     assert NDJSON.encode(b"{}") == b"{}\n"

@@ -54,12 +54,13 @@ if TYPE_CHECKING:
     from .losses import Loss, LossWarning
     from .mcp import Mcp
     from .models import Capabilities
-    from .observers import RequestEnd, RequestStart
+    from .observers import RequestEnd, RequestRetry, RequestStart
     from .reply import Reply
     from .responses.items import FunctionCall, FunctionCallOutput, Message, Reasoning
     from .responses.request import Request
     from .responses.response import Response, Usage
     from .responses.tools import FunctionTool
+    from .retry import RetryPolicy
     from .streaming import AsyncStream, Stream
     from .transport import Timeouts
     from .unknown import Unknown
@@ -84,12 +85,13 @@ _HOME = {
         ".losses": "Loss LossWarning",
         ".mcp": "Mcp",
         ".models": "Capabilities",
-        ".observers": "RequestEnd RequestStart",
+        ".observers": "RequestEnd RequestRetry RequestStart",
         ".reply": "Reply",
         ".responses.items": "FunctionCall FunctionCallOutput Message Reasoning",
         ".responses.request": "Request",
         ".responses.response": "Response Usage",
         ".responses.tools": "FunctionTool",
+        ".retry": "RetryPolicy",
         ".streaming": "AsyncStream Stream",
         ".transport": "Timeouts",
         ".unknown": "Unknown",
@@ -144,11 +146,13 @@ __all__ = [
     "Reply",
     "Request",
     "RequestEnd",
+    "RequestRetry",
     "RequestStart",
     "RequestTooLarge",
     "Response",
     "ResponseTooLarge",
     "ResponsesDialect",
+    "RetryPolicy",
     "SchemaMismatch",
     "ServerError",
     "Stream",

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from .answers import Sent, document_of, malformed
+from .answers import Sent, document_of, failure, malformed
 from .errors import DecodeError, LLMError, MalformedResponse, StreamInterrupted, TimeoutError_, TransportError
 from .responses import events as ev
-from .responses.assemble import disassemble
+from .responses.assemble import Assembler, disassemble
 from .streams import StreamReader
 from .transport import HttpAnswer
 from .unknown import Unknown
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .transport.exchange import Incoming
     from .trials import Trial
 
+FAILURES = (ev.ResponseFailed, ev.ErrorEvent)
+"""Events that tell of a failure."""
 NO_PROGRESS = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, Unknown)
 """Events that bring nothing of the answer: mere life-cycle, and kinds nobody knows, which some hosts' keep-alives are."""
 
@@ -40,7 +42,9 @@ class Arrival:
     # With slots, an error reporter that unfolds objects shows nothing of what a server wrote.
     __slots__ = (
         "_any",
+        "_begun",
         "_document",
+        "_fault",
         "_frames",
         "_lost",
         "_request",
@@ -63,6 +67,8 @@ class Arrival:
         self._document: list[bytes] | None = None
         self._start = b""
         self._any = False
+        self._begun: list[AnyEvent] | None = None
+        self._fault: LLMError | None = None
         self._lost: list[Loss] = []
 
     @property
@@ -70,8 +76,43 @@ class Arrival:
         """What could not be carried so far."""
         return self._lost or self._frames.losses
 
+    async def begin(self) -> LLMError | None:
+        """Wait for the first event that brings something of the answer; the error where none came. `more` tells both later."""
+        begun: list[AnyEvent] = []
+        self._begun = begun
+        try:
+            while not self.ended:
+                events = await self._next()
+                begun += events
+                for event in events:
+                    if isinstance(event, FAILURES):
+                        return self._failure(begun)
+                    if not isinstance(event, NO_PROGRESS):
+                        return None
+            return self.cut()
+        except LLMError as problem:
+            self.ended = False  # the error is still to be raised
+            self._fault = problem
+        if isinstance(self._fault, StreamInterrupted):
+            self._fault.retryable = True
+        return self._fault
+
+    def _failure(self, events: list[AnyEvent]) -> LLMError:
+        seen = Assembler()
+        for event in events:
+            seen.feed(event)
+        return failure(self._target, seen.response, self.trial.secrets)
+
     async def more(self) -> list[AnyEvent]:
         """The events in the next bytes, perhaps none; `ended` says whether there are more bytes. Raises what ends it instead."""
+        if self._begun is not None:
+            events, self._begun = self._begun, None
+            return events
+        if self._fault is not None:
+            raise self._fault
+        return await self._next()
+
+    async def _next(self) -> list[AnyEvent]:
         try:
             piece = await self.incoming.read()
             self.ended = piece is None
@@ -98,7 +139,7 @@ class Arrival:
     def cut(self) -> LLMError:
         """The error for a body that ended before its last event came."""
         if self._any:
-            return StreamInterrupted("the stream ended before its last event")
+            return StreamInterrupted("the stream ended before its last event", retryable=self._begun is not None)
         return malformed(self._target, self._sent(self._start), "it holds no event")
 
     def name(self, error: LLMError) -> None:

@@ -18,16 +18,17 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from . import models
-from .answers import Sent, document_of, failure, partial_of, redirect, refusal, told
+from .answers import Sent, document_of, failure, partial_of, told
 from .auth import Secret, checked_headers
-from .errors import Attempt, ConfigError, LLMError, Refusal, Truncated
+from .errors import ConfigError, LLMError, Refusal, Truncated
 from .on_loss import Site, settle
 from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, surrogates_in, to_request
 from .reply import Reply, Told, reply
 from .responses.request import Request
 from .responses.tools import McpTool
-from .transport import HttpAnswer, HttpRequest, Timeouts, is_duration
-from .trials import Trial
+from .retry import Budget, RetryPolicy, policy_of
+from .sending import asked
+from .transport import WHOLE, Timeouts, is_duration
 from .wires import Route
 
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ if TYPE_CHECKING:
     from .observers import Listener
     from .options import Input
     from .target import Target, Targets
-    from .transport import Transport
+    from .transport import HttpAnswer, Transport
     from .transport.exchange import Incoming
+    from .trials import Trial
 
-A = TypeVar("A", bound="HttpAnswer | Incoming")
+T = TypeVar("T")
 
 _encoder = msgspec.json.Encoder()
 
@@ -57,6 +59,7 @@ class Settings(NamedTuple):
     """How one call is made."""
 
     timeouts: Timeouts
+    retry: RetryPolicy
     on_loss: OnLoss
     invalid_options: InvalidOptions
     headers: Mapping[str, str | Secret]
@@ -94,6 +97,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     """How the call is made, of all its options."""
     return Settings(
         timeouts=timeouts_of(options.get("timeout")),
+        retry=policy_of(options.get("retry")),
         on_loss=options.get("on_loss") or "warn",
         invalid_options=options.get("invalid_options") or "raise",
         headers=checked_headers(options["extra_headers"]) if options.get("extra_headers") else {},
@@ -122,6 +126,10 @@ class Outgoing(Struct, frozen=True):
     body: bytes = b""
     secrets: dict[str, Secret] = {}
     stream: bool = False
+
+    def url(self, target: Target) -> str:
+        """Where it goes."""
+        return url_of(target.endpoint.base_url, self.route)
 
     def __repr__(self) -> str:
         return f"<{self.route.method} {self.route.path}, {len(self.body)} bytes>"
@@ -167,6 +175,7 @@ class Caller:
         self.transport = transport
         self.targets = targets
         self.heard_by = heard_by
+        self.budget = Budget()
         self._waits = waits
         self.defaults: dict[str, Any] = {}
         self._take(defaults)
@@ -229,54 +238,37 @@ class Caller:
         request, lost = models.without(request, problems)
         return target, settings, request, lost
 
-    async def send(self, target: Target, settings: Settings, outgoing: Outgoing) -> Sent:
-        """The answer, if it is a good one. Raises an `LLMError` otherwise."""
-        answer, trial = await self._asked(self.transport.send, target, settings, outgoing)
-        return Sent(answer, trial.secrets, trial.end(answer.status))
+    async def send(self, target: Target, settings: Settings, outgoing: Outgoing, read: Callable[[Sent], T]) -> T:
+        """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does."""
 
-    async def open(self, target: Target, settings: Settings, outgoing: Outgoing) -> tuple[Incoming, Trial]:
-        """The beginning of the answer, if it is a good one, and its request, which goes on. Raises an `LLMError` otherwise."""
-        if settings.timeouts.first_byte is UNSET:
-            settings = settings._replace(
-                timeouts=replace(settings.timeouts, first_byte=target.endpoint.vendor.first_byte)
-            )
-        answer, trial = await self._asked(self.transport.open, target, settings, outgoing)
-        assert not isinstance(answer, HttpAnswer)  # those come whole that are none
-        return answer, trial
+        async def accept(answer: HttpAnswer, trial: Trial) -> tuple[T, None]:
+            return read(Sent(answer, trial.secrets, trial.end(answer.status))), None
 
-    async def _asked(
+        total = settings.timeouts.total
+        return await asked(
+            self, target, settings, outgoing, self.transport.send, accept, WHOLE if total is UNSET else total
+        )
+
+    async def open(
         self,
-        exchange: Callable[[HttpRequest, Timeouts], Awaitable[A]],
         target: Target,
         settings: Settings,
         outgoing: Outgoing,
-    ) -> tuple[A, Trial]:
-        """A good answer to a request, which has not ended yet; a token that was refused is replaced once."""
-        route = outgoing.route
-        url = url_of(target.endpoint.base_url, route)
-        attempts: tuple[Attempt, ...] = ()
-        while True:
-            headers = await self._headers(target, settings)
-            if route.headers or settings.headers:
-                headers = with_headers({**headers, **route.headers}, settings.headers)
-            secret = {**headers, **outgoing.secrets} if outgoing.secrets else headers
-            trial = Trial(target, self.heard_by, method=route.method, url=url, secrets=secret, earlier=attempts)
-            answer, error = None, None
-            try:
-                answer = await exchange(
-                    HttpRequest(route.method, url, headers, outgoing.body, outgoing.stream), settings.timeouts
-                )
-                if isinstance(answer, HttpAnswer) and answer.status >= 300:
-                    error = redirect(answer) if answer.status < 400 else refusal(target, answer, secret)
-            except LLMError as problem:
-                error = problem
-            if answer is not None and error is None:
-                return answer, trial
-            status = None if answer is None else answer.status
-            attempts = trial.end(status, error)
-            renew = status == 401 and target.credentials.renewable and settings.user_token is None
-            if error is not None and not (renew and len(attempts) == 1):
-                raise told(error, target, attempts)
+        begin: Callable[[Incoming, Trial], Awaitable[tuple[T, LLMError | None]]],
+    ) -> T:
+        """What `begin` makes of the beginning of a good answer. Raises an `LLMError` for any other."""
+        timeouts = settings.timeouts
+        if timeouts.first_byte is UNSET:
+            settings = settings._replace(timeouts=replace(timeouts, first_byte=target.endpoint.vendor.first_byte))
+        total = None if timeouts.total is UNSET else timeouts.total
+        return await asked(self, target, settings, outgoing, self.transport.open, begin, total)
+
+    async def headers(self, target: Target, settings: Settings, route: Route) -> dict[str, str | Secret]:
+        """The headers of a request: those of every one, those that say who is calling, the route's and the caller's."""
+        found = await self._headers(target, settings)
+        if route.headers or settings.headers:
+            found = with_headers({**found, **route.headers}, settings.headers)
+        return found
 
     async def _headers(self, target: Target, settings: Settings) -> dict[str, str | Secret]:
         """The headers of every request, and those that say who is calling."""
@@ -290,18 +282,15 @@ class Caller:
         return {**SENT_ALWAYS, **asked.headers(account=account, user_token=token)}
 
     def replied(
-        self, target: Target, settings: Settings, sent: Sent, request: Request | None, lost: list[Loss], site: Site
-    ) -> Reply:
-        """The reply in an answer; a failed generation is one too."""
+        self, target: Target, sent: Sent, request: Request | None, lost: list[Loss]
+    ) -> tuple[Reply, list[Loss]]:
+        """The reply in an answer, and what of it could not be carried; a failed generation is one too."""
         document = document_of(target, sent, target.wire.RESPONSE)
         response, more = target.wire.decode_response(
             document, request=request, dialect=target.dialect, now=int(time.time())
         )
         how = Told(lost + more, sent.attempts, sent.answer.body, target.provider, target.model)
-        found = reply(response, how)
-        if more:
-            settle(more, settings.on_loss, site, who=target.provider, reply=found)
-        return found
+        return reply(response, how), more
 
     async def generate(self, input: Input | None, options: dict[str, Any], site: Site) -> Reply:
         """The reply of the model. Raises an `LLMError` for anything else."""
@@ -310,8 +299,15 @@ class Caller:
         lost += more
         if lost:
             settle(lost, settings.on_loss, site, who=target.provider)
-        sent = await self.send(target, settings, outgoing)
-        return self.succeeded(target, self.replied(target, settings, sent, request, lost, site), sent.secrets)
+
+        def read(sent: Sent) -> tuple[Reply, list[Loss]]:
+            found, more = self.replied(target, sent, request, lost)
+            return self.succeeded(target, found, sent.secrets), more
+
+        found, more = await self.send(target, settings, outgoing, read)
+        if more:
+            settle(more, settings.on_loss, site, who=target.provider, reply=found)
+        return found
 
     def succeeded(self, target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
         """The reply, unless the generation failed. Raises what the vendor says about that."""

@@ -19,6 +19,7 @@ from .observers import Listener, listeners
 from .on_loss import Site
 from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss, StreamCallOptions
 from .reply import Reply
+from .retry import RetryPolicy
 from .streaming import AsyncStream, Stream
 from .target import Targets
 from .transport import Timeouts, Transport, drive
@@ -110,8 +111,9 @@ class Client(_Shared):
 
     `api_key` and `base_url` are for that model's vendor only. Without a key the vendor's environment variables are read, or
     `credentials`, a function `(vendor, account) -> token`, is asked for every request. `timeout` is seconds for the whole
-    call or `Timeouts`. `http` is an `httpx.Client` to send through instead of connections of its own. `defaults` are options
-    for every call. `on_event` is told of every request.
+    call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
+    send through instead of connections of its own. `defaults` are options for every call. `on_event` is told of every
+    request.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class Client(_Shared):
         api_key: Token | None = None,
         base_url: str | None = None,
         timeout: float | Timeouts | None = None,
+        retry: RetryPolicy | int | None = None,
         max_connections: int = 100,
         http: Any = None,
         credentials: TokenProvider | None = None,
@@ -146,7 +149,7 @@ class Client(_Shared):
             vendor=vendor,
             on_event=on_event,
             defaults=defaults,
-            settings={"timeout": timeout, "on_loss": on_loss, "invalid_options": invalid_options},
+            settings={"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options},
         )
 
     def generate(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Reply:
@@ -236,6 +239,7 @@ class AsyncClient(_Shared):
         api_key: Token | None = None,
         base_url: str | None = None,
         timeout: float | Timeouts | None = None,
+        retry: RetryPolicy | int | None = None,
         max_connections: int = 100,
         http: Any = None,
         credentials: TokenProvider | None = None,
@@ -261,7 +265,7 @@ class AsyncClient(_Shared):
             vendor=vendor,
             on_event=on_event,
             defaults=defaults,
-            settings={"timeout": timeout, "on_loss": on_loss, "invalid_options": invalid_options},
+            settings={"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options},
         )
 
     # Not `async def`: the caller's place is known when the method is called, and no longer when a task awaits it.

@@ -20,7 +20,7 @@ from .wires import Route
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .call import Caller
+    from .call import Caller, Settings
     from .options import Input
     from .responses.items import AnyItem
     from .responses.response import CompactedResponse
@@ -55,8 +55,9 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
     outgoing, lost = encoded(encode, route, request, target.dialect)
     settle(lost, settings.on_loss, site, who=target.provider)
-    sent = await caller.send(target, settings, outgoing)
-    counted: int = document_of(target, sent, decoder).input_tokens
+    counted: int = await caller.send(
+        target, settings, outgoing, lambda sent: document_of(target, sent, decoder).input_tokens
+    )
     return counted
 
 
@@ -68,9 +69,10 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
     )
     outgoing, more = encoded(encode, route, request, target.dialect)
     settle(lost + more, settings.on_loss, site, who=target.provider)
-    sent = await caller.send(target, settings, outgoing)
     compacted: CompactedResponse
-    compacted, more = decode(document_of(target, sent, decoder), dialect=target.dialect)
+    compacted, more = await caller.send(
+        target, settings, outgoing, lambda sent: decode(document_of(target, sent, decoder), dialect=target.dialect)
+    )
     settle(more, settings.on_loss, site, who=target.provider, reply=compacted)
     return compacted
 
@@ -85,16 +87,23 @@ async def retrieve(
     target, settings = caller.chosen(options)
     (route,) = _described(target, "retrieve_route")
     asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
-    sent = await caller.send(target, settings, Outgoing(asked))
-    return caller.replied(target, settings, sent, None, [], site)
+    return await _kept(caller, target, settings, asked, site)
 
 
 async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: Site) -> Reply:
     """Stop a response that is being made in the background."""
     target, settings = caller.chosen(options)
     (route,) = _described(target, "cancel_route")
-    sent = await caller.send(target, settings, Outgoing(route(response_id, dialect=target.dialect)))
-    return caller.replied(target, settings, sent, None, [], site)
+    return await _kept(caller, target, settings, route(response_id, dialect=target.dialect), site)
+
+
+async def _kept(caller: Caller, target: Target, settings: Settings, route: Route, site: Site) -> Reply:
+    found, lost = await caller.send(
+        target, settings, Outgoing(route), lambda sent: caller.replied(target, sent, None, [])
+    )
+    if lost:
+        settle(lost, settings.on_loss, site, who=target.provider, reply=found)
+    return found
 
 
 async def input_items(
@@ -109,8 +118,12 @@ async def input_items(
         asked: Route = route(
             response_id, after=after, limit=100, order=order, include=tuple(include), dialect=target.dialect
         )
-        sent = await caller.send(target, settings, Outgoing(asked))
-        page, _ = decode(document_of(target, sent, decoder), dialect=target.dialect)
+        page, _ = await caller.send(
+            target,
+            settings,
+            Outgoing(asked),
+            lambda sent: decode(document_of(target, sent, decoder), dialect=target.dialect),
+        )
         items += page.data
         # A page that does not move on would be asked for again and again.
         if not page.has_more or not page.last_id or page.last_id == after:
@@ -148,7 +161,8 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -
     beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
     headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers
     try:
-        await caller.send(target, settings, Outgoing(Route(f"{beside}/models", headers=dict(headers), method="GET")))
+        listing = Outgoing(Route(f"{beside}/models", headers=dict(headers), method="GET"))
+        await caller.send(target, settings, listing, lambda sent: None)
     except NotFound:
         # A host without a list of models: the smallest request tells as well.
         await caller.generate("Hi", {**options, "max_output_tokens": 16, "on_loss": "ignore"}, site)

@@ -35,7 +35,18 @@ class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="reque
     first_event: float | None = None
 
 
-Observation = RequestStart | RequestEnd
+class RequestRetry(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:retry"):
+    """A request is made again after `wait` seconds: attempt number `attempt` failed; `reason` is the `kind` of its error."""
+
+    provider: str
+    model: str
+    wire: str
+    attempt: int
+    wait: float
+    reason: str
+
+
+Observation = RequestStart | RequestEnd | RequestRetry
 Listener = Callable[[Any], object]
 """Takes an `Observation`; what it returns is ignored. Later versions tell of more."""
 

@@ -35,6 +35,7 @@ from .unknown import Unknown, given
 
 if TYPE_CHECKING:
     from .auth import Token
+    from .retry import RetryPolicy
     from .transport import Timeouts
 
 Plain = Mapping[str, Any]
@@ -102,6 +103,8 @@ class CallSettings(TypedDict, total=False):
 
     timeout: float | Timeouts | None
     """Seconds for the whole call, or each limit by name."""
+    retry: RetryPolicy | int | None
+    """How many requests may be made in all, or a whole policy. 1 never asks again."""
     on_loss: OnLoss | None
     invalid_options: InvalidOptions | None
     extra_headers: Mapping[str, str] | None

@@ -2,7 +2,7 @@
 
 Both are thin: what happens is written once as coroutines, as in `call.py`. Before changing this file, know what a stream
 promises: what came is handed out before an error is raised, every error carries the answer as far as it came, and only a
-stream that told its end is ever over without one. `_open` is where a request could be made again, because nothing has been
+stream that told its end is ever over without one. A request is made again within `_open` only, because nothing has been
 handed out yet; after it never.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec.structs import replace
 
 from .answers import failure, partial_of, told
-from .arrival import Arrival
+from .arrival import FAILURES, Arrival
 from .call import encoded
 from .errors import LLMError, StreamInterrupted
 from .on_loss import settle
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from .on_loss import Site
     from .options import Input
     from .responses.events import AnyEvent
+    from .transport.exchange import Incoming
+    from .trials import Trial
 
 _ENDS = (*ev.TERMINAL, ev.ErrorEvent)
-_FAILURES = (ev.ResponseFailed, ev.ErrorEvent)
 _LEFT = "the stream was left before its last event"
 
 
@@ -83,18 +84,22 @@ class _Streaming:
         return made
 
     async def _open(self) -> Arrival:
-        """Send the request, once, and see the head of a good answer. Raises an `LLMError` for any other."""
+        """Send the request and see a good answer begin. Raises an `LLMError` for any other."""
         if self._came is None:
             if self._over:
                 raise self._fault or StreamInterrupted(_LEFT)
             try:
-                incoming, trial = await self._caller.open(self._target, self._settings, self._outgoing)
+                self._came = await self._caller.open(self._target, self._settings, self._outgoing, self._begun)
             except BaseException as problem:
                 self._over = True
                 self._fault = problem if isinstance(problem, LLMError) else StreamInterrupted(_LEFT)
                 raise
-            self._came = Arrival(self._target, self._request, incoming, trial)
         return self._came
+
+    async def _begun(self, incoming: Incoming, trial: Trial) -> tuple[Arrival, LLMError | None]:
+        came = Arrival(self._target, self._request, incoming, trial)
+        # Who never asks again need not wait for the first piece of the answer.
+        return came, await came.begin() if self._settings.retry.attempts > 1 else None
 
     async def _more(self) -> bool:
         """Get the next events; whether there are any. Raises what ended the stream instead of its last event."""
@@ -126,7 +131,7 @@ class _Streaming:
         self._ended = came.ended
         if events and isinstance(events[-1], _ENDS):
             self._ended = self._complete = True
-            shown: list[AnyEvent] = [event for event in events if not isinstance(event, _FAILURES)]
+            shown: list[AnyEvent] = [event for event in events if not isinstance(event, FAILURES)]
             self._failed = events[len(shown) :]
             return shown
         return events

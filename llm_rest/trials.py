@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from .errors import Attempt
 from .observers import Listener, RequestEnd, RequestStart, tell
 
@@ -54,9 +56,14 @@ class Trial:
             self._first = self._took()
 
     def end(self, status: int | None, error: LLMError | None = None) -> tuple[Attempt, ...]:
-        """The request has ended with an answer, or with an error; the attempts with it. It ends once."""
+        """The request has ended with an answer, or with an error; the attempts with it.
+
+        It ends once; an answer that turns out to be none later changes only how the attempt is remembered.
+        """
+        kind = error.kind if error else None
+        if self._ended is not None and kind is not None:
+            self._ended = replace(self._ended, outcome=kind)
         if self._ended is None:
-            kind = error.kind if error else None
             took = self._took()
             self._ended = Attempt(self._started, took, kind or str(status))
             self._tell(RequestEnd, seconds=took, status=status, error=kind, first_event=self._first)

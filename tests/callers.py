@@ -92,11 +92,12 @@ NewClient = Callable[..., Any]
 
 @pytest.fixture
 def new_client(way: str) -> NewClient:
-    """Makes a client of this way. Use it with `async with`."""
+    """Makes a client of this way, which asks once unless the test says otherwise. Use it with `async with`."""
     from llm_rest.client import AsyncClient, Client
 
     def make(model: str | None = "openai/gpt-4o", **options: Any) -> Any:
         options.setdefault("api_key", "sk-test-0123456789")
+        options.setdefault("retry", 1)
         return Awaited(Client(model, **options)) if way == "sync" else AsyncClient(model, **options)
 
     return make

@@ -653,7 +653,8 @@ def test_cancellation_in_mid_stream_leaves_nothing_open(backend: str, how: str) 
                 await anext(streams[0])
             assert await llm.generate_text("Hi") == "next"
 
-    with loopback(watched(STREAM + chunks(BEGIN)), send(http(json.dumps(answer("next")).encode()))) as server:
+    first = watched(STREAM + chunks(BEGIN, delta("one")))
+    with loopback(first, send(http(json.dumps(answer("next")).encode()))) as server:
         anyio.run(main, backend=backend)
 
 

@@ -22,7 +22,8 @@ PROMISED = set(
     OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTooLarge
     ResponseTooLarge SchemaMismatch ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated
     Loss LossWarning
-    AsyncClient AsyncStream Client Reply Stream Timeouts Capabilities RequestEnd RequestStart
+    AsyncClient AsyncStream Client Reply Stream Timeouts Capabilities RequestEnd RequestRetry RequestStart
+    RetryPolicy
     afetch_image fetch_image file image user Mcp
     ApiKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
     FunctionCall FunctionCallOutput FunctionTool Message Reasoning Request Response Unknown Usage

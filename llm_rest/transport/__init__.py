@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+WHOLE = 600.0
+"""How long a call for a whole answer may take that says nothing about it."""
+
 
 class Hidden(Protocol):
     """A header value that is taken out of its wrapper only while the request is written."""

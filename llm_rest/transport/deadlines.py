@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
+from . import WHOLE
 from .problems import timed_out
 
 if TYPE_CHECKING:
     from . import Timeouts
-
-WHOLE = 600.0
-"""How long a call for a whole answer may take that says nothing about it."""
 
 _FOREVER = float("inf")
 

@@ -1,0 +1,118 @@
+"""A request is sent until there is a good answer, or no sense in asking again: the one place where anything is sent twice.
+
+Whether and when is decided in `retry.py`; here it is done. Before changing this file, know that a call has one deadline for
+all its attempts and the waits between them, that its body is encoded once and sent again byte for byte, and that
+cancellation passes through at any point.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
+
+from .answers import redirect, refusal, told
+from .errors import Attempt, LLMError, MalformedResponse
+from .observers import RequestRetry, tell
+from .retry import Failed, cost_of, decide
+from .transport import HttpAnswer, HttpRequest, Timeouts
+from .trials import Trial
+
+if TYPE_CHECKING:
+    from .call import Caller, Outgoing, Settings
+    from .target import Target
+    from .transport.exchange import Incoming
+
+A = TypeVar("A", bound="HttpAnswer | Incoming")
+T = TypeVar("T")
+
+Exchange = Callable[[HttpRequest, Timeouts], Awaitable[A]]
+Accept = Callable[[Any, Trial], Awaitable[tuple[T, LLMError | None]]]
+"""Makes of an answer what the caller gets, or raises what is wrong with it. What is returned with an error tells of it itself,
+and is handed out where the request is not made again."""
+
+NO_BUDGET = "retry budget exhausted"
+NO_TIME = "the time of the call does not allow another attempt"
+
+
+async def asked(
+    caller: Caller,
+    target: Target,
+    settings: Settings,
+    outgoing: Outgoing,
+    exchange: Exchange[A],
+    accept: Accept[T],
+    total: float | None,
+) -> T:
+    """What `accept` makes of a good answer, which may take `total` seconds. Raises the error of the last attempt."""
+    started = time.monotonic()
+    url = outgoing.url(target)
+    timeouts = settings.timeouts
+    renewable = target.credentials.renewable and settings.user_token is None
+    attempts: tuple[Attempt, ...] = ()
+    failed = Failed(0)
+    paid = 0
+    while True:
+        headers = await caller.headers(target, settings, outgoing.route)
+        if total is not None and (attempts or renewable):
+            timeouts = replace(timeouts, total=max(started + total - time.monotonic(), 0.001))
+        secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
+        method = outgoing.route.method
+        trial = Trial(target, caller.heard_by, method=method, url=url, secrets=secrets, earlier=attempts)
+        answer, found, error = None, None, None
+        try:
+            answer = await exchange(HttpRequest(method, url, headers, outgoing.body, outgoing.stream), timeouts)
+            if isinstance(answer, HttpAnswer) and answer.status >= 300:
+                error = redirect(answer) if answer.status < 400 else refusal(target, answer, secrets)
+            else:
+                found, error = await accept(answer, trial)
+                if error is None:
+                    caller.budget.give(url, paid)
+                    return found
+        except LLMError as problem:
+            error = problem
+        status = None if answer is None else answer.status
+        if renewable and status == 401:
+            renewable = False
+            attempts = trial.end(status, error)
+            continue
+        failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponse))
+        left = None if total is None else started + total - time.monotonic()
+        wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
+        if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):
+            wait = NO_BUDGET
+        if isinstance(wait, str):
+            error.hint = _HINTS.get(wait, error.hint)
+            if found is not None:
+                return found
+            raise told(error, target, trial.end(status, error))
+        paid += cost_of(error)
+        if answer is not None and not isinstance(answer, HttpAnswer):
+            await answer.close()
+        attempts = trial.end(status, error)
+        _tell_of(error, failed.attempts, wait, caller, target)
+        await caller.transport.sleep(wait)
+
+
+_HINTS = {
+    NO_BUDGET: NO_BUDGET,
+    "deadline": NO_TIME,
+    "asked too long": "the server asks for a longer wait than a retry makes",
+}
+
+
+def _chance() -> float:
+    from random import random  # not needed before something fails
+
+    return random()
+
+
+def _tell_of(error: LLMError, attempt: int, wait: float, caller: Caller, target: Target) -> None:
+    if caller.heard_by:
+        wire = target.endpoint.wire
+        retry = RequestRetry(
+            provider=target.provider, model=target.model, wire=wire, attempt=attempt, wait=wait, reason=error.kind
+        )
+        tell(caller.heard_by, retry)

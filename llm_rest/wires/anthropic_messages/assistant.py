@@ -220,7 +220,7 @@ class BlockWriter:
             self._pending.append((path, item))
             return []
         before = self.settle()
-        if type(item) not in _ITEMS and not isinstance(item, Unknown):
+        if type(item) not in _ITEMS and not isinstance(item, Unknown | FunctionCall | CustomToolCall):
             report_extras(item, path, self.lost)
         match item:
             case Message():

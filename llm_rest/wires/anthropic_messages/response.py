@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...dialects import MessagesDialect, messages_model
 from ...losses import Losses
@@ -164,9 +165,8 @@ def _end_early(response: Response, ending: types.Message, reader: BlockReader, b
         return
     response.incomplete_details = IncompleteDetails(reason=reason)
     if stop == "refusal":
-        for item in output:
-            if not isinstance(item, Unknown):
-                item.status = "incomplete"
+        # A stream has told some of them already, and what was told stays as it was.
+        output[:] = [item if isinstance(item, Unknown) else replace(item, status="incomplete") for item in output]
         details = ending.stop_details or {}
         explanation = details.get("explanation")
         if isinstance(explanation, str) and explanation:

@@ -12,7 +12,7 @@ TEXTS = st.sampled_from(["Hi", "4 °C\n", "雪 \U0001f328", " and ", '\u2028 \\ 
     st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12
 )
 INPUTS = st.sampled_from([{}, {"city": "Oslo", "days": 2}, {"a": [1.5, None, {"b": "\u00e9"}]}])
-CALLERS = st.sampled_from([{}, {"caller": {"type": "direct"}}, {"x_new": 1}])
+CALLERS: st.SearchStrategy[Plain] = st.sampled_from([{}, {"caller": {"type": "direct"}}, {"x_new": 1}])
 CITATIONS = st.sampled_from(
     [
         {"type": "web_search_result_location", "url": "https://a.b", "title": "A", "encrypted_index": "x", "cited_text": "c"},

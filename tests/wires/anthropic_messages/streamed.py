@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from llm_rest.responses import Response
+from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import Assembler
 from llm_rest.wires import anthropic_messages as wire
+from tests.corpus import Exchange, exchanges, file_of
+from tests.support.legal import faults
 
 Plain = dict[str, Any]
 
@@ -97,7 +100,8 @@ def whole(events: Iterable[Plain]) -> Any:
 
 def unlawful(events: Iterable[Plain]) -> Iterator[str]:
     """What is wrong with the order of a whole stream."""
-    at, begun, kind, ended = -1, False, "", []
+    at, begun, kind = -1, False, ""
+    ended: list[str] = []
     for position, event in enumerate(events):
         name, where = event["type"], f"{position} {event['type']}"
         if (position == 0) != (name == "message_start") and not (position == 0 and name == "error"):
@@ -136,7 +140,7 @@ def pieces(draw: st.DrawFn, text: str) -> list[str]:
 @st.composite
 def streams(draw: st.DrawFn, message: Plain) -> list[Plain]:
     """The events that tell a message, cut at random, with pings in between."""
-    events = [{"type": "message_start", "message": _start(message)}]
+    events: list[Plain] = [{"type": "message_start", "message": _start(message)}]
     for index, block in enumerate(message["content"]):
         start, deltas = _cut_block(draw, block)
         events.append({"type": "content_block_start", "index": index, "content_block": start})
@@ -216,3 +220,116 @@ def assembled(events: Iterable[Any]) -> Response:
     for event in events:
         assembler.feed(event)
     return assembler.response
+
+
+def output(events: Iterable[Any]) -> list[Any]:
+    """The items that events tell."""
+    return [*assembled(events).output]
+
+
+def ends(events: Iterable[Any]) -> dict[int, Any]:
+    """The items as their ends told them, by their places."""
+    found = {event.output_index: event.item for event in events if isinstance(event, ev.OutputItemDone)}
+    return dict(sorted(found.items()))
+
+
+def recorded_streams() -> list[Exchange]:
+    """The recorded streams, where they are there."""
+    name = "anthropic_messages"
+    return [exchange for exchange in exchanges(name) if exchange.streaming] if file_of(name).exists() else []
+
+
+# --- short streams by hand ------------------------------------------------------------------------------------------
+
+
+def started(**fields: Any) -> Plain:
+    """The event that begins an answer."""
+    usage = {"input_tokens": 3, "output_tokens": 1}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
+    return {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, **fields}}
+
+
+def block(index: int, kind: str, *deltas: Plain, **fields: Any) -> list[Plain]:
+    """The events of one block; its pieces are `{"text": "..."}` and the like, without their types."""
+    return [
+        {"type": "content_block_start", "index": index, "content_block": {"type": kind, **fields}},
+        *(
+            {"type": "content_block_delta", "index": index, "delta": {"type": TYPES[next(iter(d))], **d}}
+            for d in deltas
+        ),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+TYPES = {
+    "text": "text_delta",
+    "thinking": "thinking_delta",
+    "signature": "signature_delta",
+    "partial_json": "input_json_delta",
+    "citation": "citations_delta",
+    "content": "compaction_delta",
+}
+"""The type of a piece, by its first field."""
+
+
+def text(index: int, *texts: str) -> list[Plain]:
+    """The events of a text."""
+    return block(index, "text", *({"text": piece} for piece in texts), text="")
+
+
+def call(index: int, *pieces: str, **fields: Any) -> list[Plain]:
+    """The events of a call."""
+    tool = {"id": f"toolu_{index}", "name": "f", "input": {}, **fields}
+    return block(index, "tool_use", *({"partial_json": piece} for piece in pieces), **tool)
+
+
+def ended(stop: str | None = "end_turn", **fields: Any) -> list[Plain]:
+    """The events that end an answer."""
+    delta = {"stop_reason": stop, "stop_sequence": None, **fields}
+    return [{"type": "message_delta", "delta": delta, "usage": {"output_tokens": 4}}, {"type": "message_stop"}]
+
+
+TOLD = ("delta", "text", "arguments", "input", "code")
+
+
+def outline(events: Iterable[Any]) -> list[str]:
+    """What each Responses event says, in a few words."""
+    return [_outlined(event) for event in events]
+
+
+def _outlined(event: Any) -> str:
+    if isinstance(event, dict):
+        return str(event["type"])
+    said = next((getattr(event, name) for name in TOLD if isinstance(getattr(event, name, None), str)), None)
+    item = getattr(event, "item", None)
+    words = [event.__struct_config__.tag.removeprefix("response.")]
+    words += [item.__struct_config__.tag] if item is not None else []
+    words += [repr(said)] if said is not None else []
+    return " ".join(words)
+
+
+def told(*blocks: list[Plain], end: list[Plain] | None = None, **options: Any) -> list[Any]:
+    """The events of an answer with these blocks, which are in legal order and lose nothing."""
+    events = [started(), *(event for one in blocks for event in one), *(ended() if end is None else end)]
+    found, machine = decoded(events, **options)
+    assert faults(found) == []
+    assert machine.losses == []
+    want, _ = wire.decode_response(whole(events), **options)
+    assert assembled(found) == want
+    return found
+
+
+def between(events: list[Any]) -> list[str]:
+    """What was said between the beginning and the end of a response."""
+    found = outline(events)
+    assert found[:2] == ["created", "in_progress"]
+    return found[2:-1]
+
+
+def tool(index: int, name: str, *pieces: str, kind: str = "server_tool_use", **fields: Any) -> list[Plain]:
+    given = {"id": f"srvtoolu_{index}", "name": name, "input": {}, **fields}
+    return block(index, kind, *({"partial_json": piece} for piece in pieces), **given)
+
+
+def result(index: int, kind: str, of: int, content: Any, **fields: Any) -> list[Plain]:
+    return block(index, kind, tool_use_id=f"srvtoolu_{of}", content=content, **fields)

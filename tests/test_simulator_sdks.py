@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import anthropic
+import ollama
 import openai
 import pytest
+from google import genai
 
+from llm_rest import wires
 from llm_rest.server.app import running
 
 CITY = {
@@ -331,3 +334,89 @@ def test_anthropic_streams_errors(claude: anthropic.Anthropic) -> None:
     with pytest.raises(anthropic.RateLimitError):
         ask("fail 429")
     assert [event.type for event in ask("say Hello.\nbreak")][-1] == "content_block_delta"
+
+
+# --- google-genai ---------------------------------------------------------------------------------------------------
+
+needs_gemini = pytest.mark.skipif("gemini_generate_content" not in wires.NAMES, reason="the wire is not served yet")
+
+
+@pytest.fixture
+def gemini(url: str) -> genai.Client:
+    return genai.Client(api_key="any", http_options={"base_url": url})
+
+
+@needs_gemini
+def test_gemini_streams(gemini: genai.Client) -> None:
+    script = "pieces 5\nreason Let me see.\nsay Hello, world."
+    chunks = list(gemini.models.generate_content_stream(model="m", contents=script))
+    assert [chunk.text for chunk in chunks if chunk.text] == ["Hello", ", wor", "ld."]
+    last = chunks[-1]
+    assert last.candidates
+    assert last.candidates[0].finish_reason == "STOP"
+    assert last.usage_metadata
+    assert last.usage_metadata.total_token_count == 19
+    assert gemini.models.generate_content(model="m", contents="hi").text == "hi"
+
+
+@needs_gemini
+def test_gemini_streams_tool_calls(gemini: genai.Client) -> None:
+    chunks = list(gemini.models.generate_content_stream(model="m", contents=BOTH))
+    calls = [call for chunk in chunks for call in chunk.function_calls or ()]
+    assert [(call.name, call.args) for call in calls] == [
+        ("get_weather", {"city": "Oslo"}),
+        ("get_weather", {"city": "Bergen"}),
+    ]
+
+
+@needs_gemini
+def test_gemini_streams_errors(gemini: genai.Client) -> None:
+    with pytest.raises(genai.errors.ClientError, match="429"):
+        list(gemini.models.generate_content_stream(model="m", contents="fail 429"))
+    chunks = list(gemini.models.generate_content_stream(model="m", contents="say Hello.\nbreak"))
+    assert not any(candidate.finish_reason for chunk in chunks for candidate in chunk.candidates or ())
+
+
+# --- ollama ---------------------------------------------------------------------------------------------------------
+
+needs_ollama = pytest.mark.skipif("ollama_chat" not in wires.NAMES, reason="the wire is not served yet")
+
+
+@pytest.fixture
+def llama(url: str) -> Iterator[ollama.Client]:
+    with ollama.Client(host=url) as client:
+        yield client
+
+
+def told(llama: ollama.Client, text: str) -> list[ollama.ChatResponse]:
+    return list(llama.chat(model="m", messages=[{"role": "user", "content": text}], stream=True))
+
+
+@needs_ollama
+def test_ollama_streams(llama: ollama.Client) -> None:
+    lines = told(llama, "pieces 5\nreason Hm.\nsay Hello, world.")
+    assert [line.message.content for line in lines if line.message.content] == ["Hello", ", wor", "ld."]
+    assert [line.message.thinking for line in lines if line.message.thinking] == ["Hm."]
+    assert [line.done for line in lines][-2:] == [False, True]
+    assert (lines[-1].done_reason, lines[-1].eval_count) == ("stop", 5)
+    whole = llama.chat(model="m", messages=[{"role": "user", "content": "hi"}])
+    assert whole.message.content == "hi"
+
+
+@needs_ollama
+def test_ollama_streams_tool_calls(llama: ollama.Client) -> None:
+    calls = [call.function for line in told(llama, BOTH) for call in line.message.tool_calls or ()]
+    assert [(call.name, call.arguments) for call in calls] == [
+        ("get_weather", {"city": "Oslo"}),
+        ("get_weather", {"city": "Bergen"}),
+    ]
+
+
+@needs_ollama
+def test_ollama_streams_errors(llama: ollama.Client) -> None:
+    with pytest.raises(ollama.ResponseError, match="Busy"):
+        told(llama, "say Hello.\nfail 503 Busy.")
+    with pytest.raises(ollama.ResponseError) as limited:
+        told(llama, "fail 429")
+    assert limited.value.status_code == 429
+    assert not any(line.done for line in told(llama, "say Hello.\nbreak"))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import UNSET
+
 from ...errors import ErrorFacts
 from ...responses.response import ResponseError
 from ...unknown import given
@@ -42,6 +44,8 @@ CODES = {"RESOURCE_EXHAUSTED": "rate_limit_exceeded", "INTERNAL": "server_error"
 CODES_BACK = {ours: theirs for theirs, ours in CODES.items()}
 
 RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
+ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
+_REASON = re.compile(r"[A-Z][A-Z0-9_]{2,62}")
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?)s")
 
 
@@ -88,9 +92,19 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Response]:
     found = restored(types.Status, kept) if isinstance(kept, dict) else None
     if found is not None and given(found.details):
         error.details = found.details
-    elif facts.retry_after is not None:
-        error.details = [{"@type": RETRY_INFO, "retryDelay": f"{facts.retry_after:g}s"}]
+    else:
+        error.details = _told(facts) or UNSET
     return status, types.Response(error=error)
+
+
+def _told(facts: ErrorFacts) -> list[types.Json]:
+    """The details that tell what the body's own fields cannot."""
+    details: list[types.Json] = []
+    if facts.code is not None and _REASON.fullmatch(facts.code):
+        details.append({"@type": ERROR_INFO, "reason": facts.code})
+    if facts.retry_after is not None:
+        details.append({"@type": RETRY_INFO, "retryDelay": f"{facts.retry_after:g}s"})
+    return details
 
 
 def decode_failure(error: types.Status) -> ResponseError:

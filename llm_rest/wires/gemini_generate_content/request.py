@@ -339,11 +339,15 @@ def _hosted(tool: types.Tool) -> list[Any]:
 # --- where it goes --------------------------------------------------------------------------------------------------
 
 
-def place(model: str, dialect: GeminiDialect) -> str:
-    """The path of a model. A name with its collection (`tunedModels/...`, `publishers/...`) is taken at its word."""
+def collected(model: str, dialect: GeminiDialect) -> str:
+    """The model with its collection. A name that has one (`tunedModels/...`, `publishers/...`) is taken at its word."""
     name = model.removeprefix(f"{dialect.collection}/").removeprefix("models/").strip("/")
-    whole = name if "/" in name else f"{dialect.collection}/{name}"
-    return f"{dialect.root}/{'/'.join(_segment(segment) for segment in whole.split('/'))}"
+    return name if "/" in name else f"{dialect.collection}/{name}"
+
+
+def place(model: str, dialect: GeminiDialect) -> str:
+    """The path of a model."""
+    return f"{dialect.root}/{'/'.join(_segment(segment) for segment in collected(model, dialect).split('/'))}"
 
 
 def _segment(text: str) -> str:

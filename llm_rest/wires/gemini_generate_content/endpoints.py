@@ -1,0 +1,122 @@
+"""The neighbours of `:generateContent`: counting tokens, and the list of models.
+
+Before changing this file, know that the two hosts want different bodies: the Developer API counts a whole request only where
+it stands inside `generateContentRequest`, and Vertex knows no such field. Follows the references of `countTokens` and
+`models.list` of both (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from ...dialects import GeminiDialect
+from ...unknown import Decoder, Opt, given
+from .. import Route
+from . import types
+from .request import DEFAULT, collected, decode_request, encode_request, place
+from .spelling import spelled
+
+if TYPE_CHECKING:
+    from ...losses import Loss
+    from ...responses.request import Request
+
+# --- counting -------------------------------------------------------------------------------------------------------
+
+
+class CountRequest(types.Document):
+    """`POST {model}:countTokens`: a whole request, or the fields of one that have a size."""
+
+    contents: Opt[list[types.Content]] = UNSET
+    system_instruction: Opt[types.Content] = UNSET
+    tools: Opt[list[types.Tool]] = UNSET
+    generation_config: Opt[types.GenerationConfig] = UNSET
+    model: Opt[str] = UNSET
+    instances: Opt[list[types.Json]] = UNSET
+    generate_content_request: Opt[types.Request] = UNSET
+
+
+class Count(types.Document):
+    """How many tokens an input has."""
+
+    total_tokens: int = 0
+    total_billable_characters: Opt[int] = UNSET
+    cached_content_token_count: Opt[int] = UNSET
+    prompt_tokens_details: Opt[list[types.Json]] = UNSET
+    cache_tokens_details: Opt[list[types.Json]] = UNSET
+
+    @property
+    def input_tokens(self) -> int:
+        """The tokens of the input, by the name other wires have for it."""
+        return self.total_tokens
+
+
+COUNT_REQUEST: Decoder[CountRequest] = Decoder(CountRequest, repair=spelled(CountRequest))
+COUNT: Decoder[Count] = Decoder(Count, repair=spelled(Count))
+
+_COUNTED = ("contents", "system_instruction", "tools", "generation_config")
+
+
+def encode_count(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tuple[CountRequest, list[Loss]]:
+    """The body that asks how many tokens a request has."""
+    body, lost = encode_request(request, dialect=dialect)
+    if "generateContentRequest" in dialect.lacks:
+        return CountRequest(**{name: getattr(body, name) for name in _COUNTED}), lost
+    body.model = collected(request.model or "", dialect)
+    return CountRequest(generate_content_request=body), lost
+
+
+def decode_count(
+    body: CountRequest, *, dialect: GeminiDialect = DEFAULT, model: str | None = None
+) -> tuple[Request, list[Loss]]:
+    """The request whose tokens are to be counted; `model` is the one its URL names."""
+    whole = body.generate_content_request
+    if not given(whole):
+        fields = {name: getattr(body, name) for name in _COUNTED}
+        whole = types.Request(**{**fields, "contents": body.contents or []})
+    elif model is None and given(whole.model):
+        model = whole.model
+    return decode_request(whole, dialect=dialect, model=model)
+
+
+def count_route(request: Request, *, dialect: GeminiDialect = DEFAULT) -> Route:
+    """Where counting is asked for."""
+    return Route(f"{place(request.model or '', dialect)}:countTokens")
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class ModelInfo(types.Document):
+    """One model, named with its collection: `models/...`."""
+
+    name: str
+    base_model_id: Opt[str] = UNSET
+    version: Opt[str] = UNSET
+    display_name: Opt[str] = UNSET
+    description: Opt[str] = UNSET
+    input_token_limit: Opt[int] = UNSET
+    output_token_limit: Opt[int] = UNSET
+    supported_generation_methods: Opt[list[str]] = UNSET
+    thinking: Opt[bool] = UNSET
+    temperature: Opt[float] = UNSET
+    max_temperature: Opt[float] = UNSET
+    top_p: Opt[float] = UNSET
+    top_k: Opt[int] = UNSET
+
+
+class ModelList(types.Document):
+    """One page of the models; the next one starts with `pageToken=nextPageToken`."""
+
+    models: Opt[list[ModelInfo]] = UNSET
+    next_page_token: Opt[str] = UNSET
+
+
+MODELS: Decoder[ModelList] = Decoder(ModelList)
+MODEL: Decoder[ModelInfo] = Decoder(ModelInfo)
+
+
+def models_route(*, dialect: GeminiDialect = DEFAULT) -> Route:
+    """Where the models are listed, as many at once as the host allows."""
+    return Route(f"{dialect.root}/{dialect.collection}", {"pageSize": "1000"}, method="GET")

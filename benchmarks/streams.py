@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -71,13 +71,18 @@ def converted(name: str, pieces: list[bytes]) -> int:
 @contextmanager
 def cases() -> Iterator[list[Case]]:
     """The cases over loopback, while their server runs."""
-    with server() as url, asyncio.Runner() as runner, httpx.Client() as http:
+    with ExitStack() as at_the_end:
+        url = at_the_end.enter_context(server())
+        runner = at_the_end.enter_context(asyncio.Runner())
+        http, later = at_the_end.enter_context(httpx.Client()), httpx.AsyncClient()
+        at_the_end.callback(lambda: runner.run(later.aclose()))
         made: list[Case] = []
-        later = httpx.AsyncClient()
         for name in SPOKEN:
             address = f"{url}/streams{PATHS[name]}"
             vendor = Vendor(name="bench", wire=name, base_url=address.removesuffix(route(name)))
-            one, two = Client("some-model", vendor=vendor), AsyncClient("some-model", vendor=vendor)
+            one = at_the_end.enter_context(Client("some-model", vendor=vendor))
+            two = AsyncClient("some-model", vendor=vendor)
+            at_the_end.callback(lambda two=two: runner.run(two.aclose()))
             made += [
                 Case(
                     f"{name}: one delta, sync",

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from benchmarks import documents, floors
+from benchmarks import documents, floors, streams
 from benchmarks.__main__ import main
 from benchmarks.calls import cases
 from benchmarks.measure import Case, Result, compare, table
-from llm_rest.wires import load
+from llm_rest.wires import NAMES, load
 
 
 def core(answer: Any) -> Any:
@@ -62,6 +62,18 @@ def test_both_sides_of_a_call_get_the_same_answer() -> None:
             assert case.ours() == floor.choices[0].message.content
 
 
+def test_both_sides_of_a_stream_see_every_delta() -> None:
+    for case in streams.pure():
+        assert case.floor() == case.ours() == case.per == documents.WORDS
+    with streams.cases() as measured:
+        for case in measured:
+            assert case.floor() == case.ours() == case.per
+
+
+def test_every_wire_that_streams_is_measured() -> None:
+    assert set(NAMES) <= set(floors.EVENTS)
+
+
 def test_each_side_runs_equally_often() -> None:
     runs = {"floor": 0, "ours": 0}
 
@@ -82,4 +94,4 @@ def test_an_unknown_group_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr("sys.argv", ["benchmarks", "conversion"])
     with pytest.raises(SystemExit):
         main()
-    assert "there are imports, conversions, calls" in capsys.readouterr().err
+    assert "there are imports, conversions, calls, streams" in capsys.readouterr().err

@@ -18,6 +18,8 @@ LARGEST_HEAD = 102_400
 """How large the head of an answer, or a line of chunked framing, may be."""
 
 _CODING = b"transfer-encoding"
+_CHUNKED = b"hunked"
+"""What the head of an answer in chunks holds, in nearly every spelling."""
 _LONGEST_SIZE = 8
 """Digits in the length of a plain chunk, at most."""
 
@@ -32,11 +34,12 @@ class Http11:
     cost; the first that is anything else goes to the parser, and with it all that follows.
     """
 
-    __slots__ = ("_ended", "_held", "_inside", "_parser", "_plain", "_problem")
+    __slots__ = ("_ended", "_held", "_inside", "_parser", "_plain", "_problem", "_split")
 
     def __init__(self) -> None:
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
         self._held = b""  # bytes that the parser has not seen
+        self._split = False  # the parser saw the head alone
         self._plain = False  # chunks are read here
         self._inside = 0  # bytes of the present chunk that are still to come, its line end with them
         self._ended = False
@@ -58,10 +61,12 @@ class Http11:
             event = self._parser.next_event()
             if isinstance(event, h11.Response):
                 headers = event.headers.raw_items()
-                chunked = event.status_code not in (204, 304) and any(n.lower() == _CODING for n, _ in headers)
-                self._plain = chunked and not self._parser.trailing_data[0]
-                if not self._plain:
-                    self._hand_over()
+                if self._split:
+                    self._split = False
+                    chunked = event.status_code not in (204, 304) and any(name == _CODING for name, _ in event.headers)
+                    self._plain = chunked and not self._parser.trailing_data[0]
+                    if not self._plain:
+                        self._hand_over()
                 return event.status_code, headers
             if event is h11.NEED_DATA:
                 if not self._held:
@@ -98,16 +103,17 @@ class Http11:
                 raise h11.RemoteProtocolError("the server closed the connection without an answer")
             self._hand_over()
             self._parser.receive_data(b"")
-        elif self._parser.their_state is h11.SEND_RESPONSE:
-            self._held += data
-            self._pass_head()
         elif self._plain:
             self._held += data
+        elif _CHUNKED in data and self._parser.their_state is h11.SEND_RESPONSE:
+            self._held += data
+            self._pass_head()
         else:
             self._parser.receive_data(data)
 
     def _pass_head(self) -> None:
         """Give the parser a head and nothing of what follows it, where its end is to be seen."""
+        self._split = True
         head, end, self._held = self._held.partition(b"\r\n\r\n")
         self._parser.receive_data(head + end)
 

@@ -22,13 +22,14 @@ from llm_rest import (
     Response,
     Stream,
     Timeouts,
+    Unknown,
     Vendor,
     fetch_image,
     file,
     image,
     user,
 )
-from llm_rest.responses import AnyEvent
+from llm_rest.responses import AnyEvent, OutputTextDelta, ResponseCompleted, StreamOptions
 
 
 def a_sync_client_gives_values(llm: Client) -> None:
@@ -70,6 +71,26 @@ async def an_async_stream_is_read_in_an_async_with(llm: AsyncClient) -> None:
         async for text in events.text:
             assert_type(text, str)
         assert_type(events.response, Reply)
+
+
+def a_stream_takes_what_a_call_takes(llm: Client, later: AsyncClient) -> None:
+    llm.stream("Hi", temperature=0.2, stream_options={"include_obfuscation": False}, timeout=Timeouts(idle=None))
+    later.stream("Hi", temperature=0.2, stream_options=StreamOptions(include_obfuscation=False))
+    llm.stream("Hi", temprature=0.2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    llm.generate("Hi", stream_options={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def events_are_told_apart_by_their_class(events: Stream) -> None:
+    for event in events:
+        match event:
+            case OutputTextDelta(delta=delta):
+                assert_type(delta, str)
+            case ResponseCompleted(response=response):
+                assert_type(response, Response)
+            case Unknown():
+                assert_type(event.type, str)
+            case _:
+                pass
 
 
 def a_reply_is_a_response_with_readers(reply: Reply) -> None:

@@ -14,13 +14,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from llm_rest import wires
 from llm_rest.cli import BROKEN_PIPE, CUT, FAILED, INTERRUPTED, LOST, USAGE, main
+from llm_rest.responses import Request
 from llm_rest.responses.events import TERMINAL, OutputTextDelta
 from llm_rest.server.simulator import handle_stream
-from llm_rest.vendors import VENDORS, NoAuth
+from llm_rest.vendors import DIALECTS, VENDORS, NoAuth
 from tests.support.legal import faults
 from tests.support.streams import read
 
@@ -124,6 +126,8 @@ def test_a_request_converted_to_its_own_wire_stays_as_it_was(run: Console, wire:
         "openai_responses": {"model": "m", "input": "hi", "temperature": 0.5},
         "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stop": ["a"]},
         "anthropic_messages": {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]},
+        "gemini_generate_content": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+        "ollama_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}], "think": False},
     }
     code, out, err = run("convert", "--from", wire, "--to", wire, "--strict", stdin=json.dumps(bodies[wire]))
     assert (code, err) == (0, "")
@@ -186,26 +190,14 @@ def test_bad_json_is_an_error_that_says_where(run: Console, stdin: str, argument
 
 # --- convert a stream -----------------------------------------------------------------------------------------------
 
-BODIES: dict[str, Any] = {
-    "openai_responses": {"model": "m", "input": "pieces 3\nsay Hello."},
-    "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "pieces 3\nsay Hello."}]},
-    "anthropic_messages": {
-        "model": "m",
-        "max_tokens": 99,
-        "messages": [{"role": "user", "content": "pieces 3\nsay Hello."}],
-    },
-}
-PATHS = {
-    "openai_responses": "/responses",
-    "openai_chat": "/chat/completions",
-    "anthropic_messages": "/v1/messages",
-}
 
-
-def frames(wire: str, **fields: Any) -> list[bytes]:
+def frames(name: str, script: str = "pieces 3\nsay Hello.") -> list[bytes]:
     """What the simulator streams on a wire, event by event."""
-    body = json.dumps({**BODIES[wire], "stream": True, **fields}).encode()
-    status, _, pieces = handle_stream("POST", PATHS[wire], {"anthropic-version": "2023-06-01"}, body)
+    wire, dialect = wires.load(name), DIALECTS[name]()
+    request = Request(model="m", input=script, max_output_tokens=99, stream=True)
+    body, _ = wire.encode_request(request, dialect=dialect)
+    route = wire.route(request, dialect=dialect, stream=True)
+    status, _, pieces = handle_stream("POST", route.path, route.headers, msgspec.json.encode(body))
     assert status == 200
     return list(pieces)
 
@@ -283,7 +275,7 @@ def test_what_is_no_event_is_named_by_its_line_after_what_came_before_it(run: Co
 
 
 def test_losses_of_a_stream_are_told_at_its_end_and_fail_only_under_strict(run: Console) -> None:
-    stdin = b"".join(frames("openai_responses", input="cite https://a.example A")).decode()
+    stdin = b"".join(frames("openai_responses", "cite https://a.example A")).decode()
     arguments = streamed("openai_responses", "anthropic_messages")
     code, out, err = run(*arguments, stdin=stdin)
     assert code == 0
@@ -292,7 +284,7 @@ def test_losses_of_a_stream_are_told_at_its_end_and_fail_only_under_strict(run: 
 
 
 def test_an_error_in_a_stream_is_converted_like_anything_else(run: Console) -> None:
-    stdin = b"".join(frames("openai_responses", input="say Half.\nfail 503 Busy.")).decode()
+    stdin = b"".join(frames("openai_responses", "say Half.\nfail 503 Busy.")).decode()
     code, out, _ = run(*streamed("openai_responses", "anthropic_messages"), stdin=stdin)
     assert code == 0
     assert "event: error" in out

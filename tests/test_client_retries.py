@@ -287,6 +287,13 @@ async def test_silence_is_asked_again_unless_nothing_may_be_billed_twice(
     assert (error.phase, len(server.heads)) == ("first_byte", requests)
 
 
+async def test_an_answer_that_stops_in_the_middle_is_asked_for_again(new_client: NewClient) -> None:
+    with loopback(send_and_stall(GOOD[:-20]), send(GOOD)) as server:
+        async with new_client(base_url=server.url, retry=AT_ONCE, timeout=Timeouts(silence=0.1)) as llm:
+            reply = await llm.generate("Hi")
+    assert outcomes(reply.generation) == ["timeout_error", "200"]
+
+
 # --- 200, and yet no answer -----------------------------------------------------------------------------------------
 
 OVERLOADED = b'{"error": {"type": "overloaded_error", "message": "later"}}'

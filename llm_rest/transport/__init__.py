@@ -64,9 +64,9 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     the request is sent. Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is
     unlimited unless it is given; for streams it is as long as the vendor's row says.
 
-    A stream is also ended by `silence`, a wait in which no byte comes, and by `idle`, waits in which nothing of the answer
-    comes: keep-alives end a silence only. What the caller does between two waits does not count. A `total` that is not given
-    is 600 for a whole answer and unlimited for a stream.
+    `silence` ends a wait in which no byte comes once the answer began to come. A stream is also ended by `idle`, waits in
+    which nothing of the answer comes: keep-alives end a silence only. What the caller does between two waits does not count.
+    A `total` that is not given is 600 for a whole answer and unlimited for a stream; it is for all attempts together.
     """
 
     connect: float | None = 10.0

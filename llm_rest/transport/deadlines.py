@@ -19,11 +19,12 @@ _FOREVER = float("inf")
 class Deadline:
     """How long the step at hand may still take, and which limit it is that ends it."""
 
-    __slots__ = ("_connect", "_end", "_first_byte", "_limits", "_step", "_step_end")
+    __slots__ = ("_connect", "_end", "_first_byte", "_limits", "_silence", "_step", "_step_end")
 
     def __init__(self, timeouts: Timeouts) -> None:
         self._connect = timeouts.connect
         self._first_byte = None if timeouts.first_byte is UNSET else timeouts.first_byte
+        self._silence = _FOREVER if timeouts.silence is None else timeouts.silence
         self._step = "first_byte"
         self._step_end = _FOREVER
         total = self._total(timeouts)
@@ -48,12 +49,16 @@ class Deadline:
 
     def wait(self) -> None:
         """More of the body is waited for. Raises where that is no longer allowed."""
+        if self._step == "silence":
+            self._step_end = time.monotonic() + self._silence
+            self._limits["read"] = _nearer(self.left(), None)
 
     def came(self) -> None:
         """More of the body came. Raises where the limit has passed meanwhile."""
         left = self.left()
         if left is not None and left <= 0:
             raise timed_out(self.phase)
+        self._step, self._step_end = "silence", _FOREVER
 
     def progressed(self) -> None:
         """What came was more than a keep-alive."""
@@ -83,13 +88,12 @@ class Deadline:
 class StreamDeadline(Deadline):
     """The same where an answer comes as a stream: each wait for more is limited, and not the time between two."""
 
-    __slots__ = ("_idle", "_idle_left", "_silence", "_since")
+    __slots__ = ("_idle", "_idle_left", "_since")
 
     def __init__(self, timeouts: Timeouts) -> None:
         super().__init__(timeouts)
         if timeouts.first_byte is UNSET:
             self._first_byte = timeouts.idle
-        self._silence = _FOREVER if timeouts.silence is None else timeouts.silence
         self._idle = self._idle_left = _FOREVER if timeouts.idle is None else timeouts.idle
         self._since = 0.0
 

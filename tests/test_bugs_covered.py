@@ -81,7 +81,6 @@ NUMBERS = {
 """All of them; the numbers are stable names and some were never given."""
 
 GEMINI = "there is no Gemini wire yet"
-TRANSPORT = "requests are not retried yet"
 LOOP = "there is no tool loop yet"
 CONVERSATION = "there is no conversation yet"
 
@@ -89,9 +88,6 @@ LATER: dict[int, str] = {
     10: GEMINI,
     21: GEMINI,
     32: CONVERSATION,
-    64: TRANSPORT,
-    69: TRANSPORT,
-    70: TRANSPORT,
     75: "a local MCP client is not planned",
     76: "the first request of a process is not measured yet",
     85: "the wheel is checked by tests/test_packaging.py, imports by tests/test_imports.py",

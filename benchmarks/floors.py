@@ -231,9 +231,45 @@ class AnthropicEvent(Struct):
         return self.delta.text if self.delta is not None else ""
 
 
-EVENTS: dict[str, msgspec.json.Decoder[ResponsesEvent | ChatChunk | AnthropicEvent]] = {
+class GeminiPart(Struct, frozen=True):
+    text: str = ""
+
+
+class GeminiContent(Struct, frozen=True):
+    parts: list[GeminiPart] = []
+
+
+class GeminiCandidate(Struct):
+    content: GeminiContent = GeminiContent()
+
+
+class GeminiChunk(Struct):
+    candidates: list[GeminiCandidate] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for candidate in self.candidates for part in candidate.content.parts)
+
+
+class OllamaMessage(Struct):
+    content: str = ""
+
+
+class OllamaLine(Struct):
+    message: OllamaMessage
+
+    @property
+    def text(self) -> str:
+        return self.message.content
+
+
+AnyChunk = ResponsesEvent | ChatChunk | AnthropicEvent | GeminiChunk | OllamaLine
+
+EVENTS: dict[str, msgspec.json.Decoder[AnyChunk]] = {
     "openai_responses": msgspec.json.Decoder(ResponsesEvent),
     "openai_chat": msgspec.json.Decoder(ChatChunk),
     "anthropic_messages": msgspec.json.Decoder(AnthropicEvent),
+    "gemini_generate_content": msgspec.json.Decoder(GeminiChunk),
+    "ollama_chat": msgspec.json.Decoder(OllamaLine),
 }
 """Decoders of one event each, which read its text and nothing else."""

@@ -1,14 +1,17 @@
 """A server that answers every request with fixed bytes, as fast as it can; run as a process of its own.
 
-A Chat answer goes to whoever asks for none of the streams in `STREAMS`; a stream goes out all at once, each frame in a chunk
-of its own, as vendors frame theirs.
+A stream goes to whoever asks below the name of its wire, all at once, each frame in a chunk of its own, as vendors frame
+theirs; anything else is answered with a Chat answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
-from llm_rest.wires import NAMES
+from llm_rest.responses.request import Request
+from llm_rest.vendors import DIALECTS
+from llm_rest.wires import NAMES, load
 
 from .documents import CHAT_TEXT, stream
 
@@ -17,14 +20,10 @@ ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 
     CHAT_TEXT,
 )
 
-PATHS = {
-    "openai_responses": "/v1/responses",
-    "openai_chat": "/v1/chat/completions",
-    "anthropic_messages": "/v1/messages",
-    "gemini_generate_content": "/v1beta/models/some-model:streamGenerateContent",
-    "ollama_chat": "/api/chat",
-}
-"""Where a wire's answers are asked for."""
+
+def path(wire: str) -> str:
+    """Where a wire asks for a stream below its base URL."""
+    return load(wire).route(Request(model="some-model", input="Hi"), dialect=DIALECTS[wire](), stream=True).path
 
 
 def streamed(wire: str) -> bytes:
@@ -34,11 +33,10 @@ def streamed(wire: str) -> bytes:
     return head + b"".join(chunks) + b"0\r\n\r\n"
 
 
-STREAMS = {f"/streams{path}".encode(): streamed(wire) for wire, path in PATHS.items() if wire in NAMES}
-
-
 class Answers(asyncio.Protocol):
     """One connection: reads a request with a content-length, answers, waits for the next."""
+
+    streams: ClassVar[dict[bytes, bytes]] = {}
 
     def __init__(self) -> None:
         self.pending = b""
@@ -55,11 +53,12 @@ class Answers(asyncio.Protocol):
         if len(rest) >= length:
             self.pending = rest[length:]
             assert isinstance(self.transport, asyncio.WriteTransport)
-            path = head.split(b" ", 2)[1].partition(b"?")[0]
-            self.transport.write(STREAMS.get(path, ANSWER))
+            asked = head.split(b" ", 2)[1].partition(b"?")[0]
+            self.transport.write(self.streams.get(asked, ANSWER))
 
 
 async def main() -> None:
+    Answers.streams = {f"/{name}{path(name)}".encode(): streamed(name) for name in NAMES}
     server = await asyncio.get_running_loop().create_server(Answers, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()

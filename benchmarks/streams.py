@@ -16,7 +16,7 @@ import httpx
 import msgspec
 
 from llm_rest import AsyncClient, Client, Vendor
-from llm_rest.framing import framing
+from llm_rest.framing import NDJSON, SSE
 from llm_rest.responses import OutputTextDelta
 from llm_rest.streams import StreamReader
 from llm_rest.vendors import DIALECTS
@@ -26,9 +26,10 @@ from .calls import server
 from .documents import WORDS, stream
 from .floors import EVENTS
 from .measure import Case
-from .server import PATHS
+from .server import path
 
 QUESTION = "Why is the sea salt?"
+ASKED = {"model": "some-model", "messages": [{"role": "user", "content": QUESTION}], "stream": True}
 READ = 65_536
 """How many bytes one read of a socket brings."""
 
@@ -50,7 +51,8 @@ def pure() -> Iterator[Case]:
 
 def documents(name: str, body: bytes) -> list[bytes]:
     """The documents in a stream, ready to be decoded."""
-    return [frame.data for frame in framing(load(name).FRAMING).feed(body) if frame.data != b"[DONE]"]
+    frames = NDJSON() if load(name).FRAMING == "ndjson" else SSE()
+    return [frame.data for frame in frames.feed(body) if frame.data != b"[DONE]"]
 
 
 def decoded(decoder: msgspec.json.Decoder[Any], documents: list[bytes]) -> int:
@@ -78,33 +80,30 @@ def cases() -> Iterator[list[Case]]:
         at_the_end.callback(lambda: runner.run(later.aclose()))
         made: list[Case] = []
         for name in SPOKEN:
-            address = f"{url}/streams{PATHS[name]}"
-            vendor = Vendor(name="bench", wire=name, base_url=address.removesuffix(route(name)))
+            base = f"{url}/{name}"
+            vendor = Vendor(name="bench", wire=name, base_url=base)
+            asked = partial(floor, http, base + path(name), EVENTS[name])
+            asked_async = partial(floor_async, later, base + path(name), EVENTS[name])
             one = at_the_end.enter_context(Client("some-model", vendor=vendor))
             two = AsyncClient("some-model", vendor=vendor)
             at_the_end.callback(lambda two=two: runner.run(two.aclose()))
             made += [
                 Case(
                     f"{name}: one delta, sync",
-                    partial(floor, http, address, EVENTS[name]),
+                    asked,
                     partial(ours, one),
                     target=1.0,
                     per=WORDS,
                 ),
                 Case(
                     f"{name}: one delta, async",
-                    partial(running, runner, floor_async, later, address, EVENTS[name]),
+                    partial(running, runner, asked_async),
                     partial(running, runner, ours_async, two),
                     target=1.0,
                     per=WORDS,
                 ),
             ]
         yield made
-
-
-def route(name: str) -> str:
-    """What the wire adds to a base URL."""
-    return DIALECTS[name]().path.replace("{model}", "some-model")
 
 
 def running(runner: asyncio.Runner, work: Any, *arguments: Any) -> int:
@@ -115,27 +114,25 @@ def running(runner: asyncio.Runner, work: Any, *arguments: Any) -> int:
 
 def floor(http: httpx.Client, address: str, decoder: msgspec.json.Decoder[Any]) -> int:
     """What a program does that knows this vendor only, and no events: how many lines have a text."""
-    count = 0
-    with http.stream("POST", address, json=asked()) as answer:
-        for line in answer.iter_lines():
-            if line.startswith("data: ") and line != "data: [DONE]" and decoder.decode(line[6:]).text:
-                count += 1
-    return count
+    with http.stream("POST", address, json=ASKED) as answer:
+        return sum(1 for line in answer.iter_lines() if has_text(line, decoder))
 
 
 async def floor_async(http: httpx.AsyncClient, address: str, decoder: msgspec.json.Decoder[Any]) -> int:
     """The same in a loop."""
     count = 0
-    async with http.stream("POST", address, json=asked()) as answer:
+    async with http.stream("POST", address, json=ASKED) as answer:
         async for line in answer.aiter_lines():
-            if line.startswith("data: ") and line != "data: [DONE]" and decoder.decode(line[6:]).text:
+            if has_text(line, decoder):
                 count += 1
     return count
 
 
-def asked() -> dict[str, Any]:
-    """A request as short as ours."""
-    return {"model": "some-model", "messages": [{"role": "user", "content": QUESTION}], "stream": True}
+def has_text(line: str, decoder: msgspec.json.Decoder[Any]) -> bool:
+    """Whether a line of a stream, with or without the name of its field, holds a document with a text."""
+    if line.startswith("data: "):
+        return line != "data: [DONE]" and bool(decoder.decode(line[6:]).text)
+    return line.startswith("{") and bool(decoder.decode(line).text)
 
 
 def ours(llm: Client) -> int:

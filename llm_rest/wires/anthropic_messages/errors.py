@@ -81,12 +81,16 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
     facts = error_facts(WIRE, status, headers, body)
     said = facts.leftovers.get(WIRE, {})
     details = said.get("error", {}).get("details") if isinstance(said.get("error"), dict) else None
-    code = cast("dict[str, Any]", details).get("error_code") if isinstance(details, dict) else None
-    if isinstance(code, str):
-        facts.code = code
+    facts.code = _error_code(details) or facts.code
     if facts.request_id is None and isinstance(said.get("request_id"), str):
         facts.request_id = said["request_id"]
     return facts
+
+
+def _error_code(details: Any) -> str | None:
+    """What exactly went wrong, where the vendor says more than the type of an error."""
+    code = cast("dict[str, Any]", details).get("error_code") if isinstance(details, dict) else None
+    return code if isinstance(code, str) else None
 
 
 def encode_error(facts: ErrorFacts) -> tuple[int, types.Error]:
@@ -105,6 +109,7 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Error]:
 def decode_failure(body: types.Error, request: Request | None, now: float) -> Response:
     """The failed response that an error body in the place of an answer is."""
     error = body.error
+    code = _error_code(error.details) or CODES.get(error.type, error.type)
     fields = rest(body, ("request_id",))
     more = rest(error, ("details",))
     if more:
@@ -113,7 +118,7 @@ def decode_failure(body: types.Error, request: Request | None, now: float) -> Re
         id=body.request_id if given(body.request_id) else f"error_{digest(error.message)}",
         created_at=now,
         status="failed",
-        error=ResponseError(code=CODES.get(error.type, error.type), type=error.type, message=error.message),
+        error=ResponseError(code=code, type=error.type, message=error.message),
         incomplete_details=None,
         output=[],
         leftovers=left(fields),

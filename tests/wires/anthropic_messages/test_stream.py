@@ -274,6 +274,14 @@ def test_an_error_ends_the_answer_as_failed(kind: str, code: str) -> None:
     assert [plain(item)["status"] for item in output(found)] == ["completed", "incomplete"]
 
 
+def test_an_error_may_say_more_than_its_type() -> None:
+    """anthropic.stream.30: waiting does not help against a limit of spending."""
+    details = {"error_code": "enforced_spend_limit_reached"}
+    error = {"type": "rate_limit_error", "message": "no", "details": details}
+    failed = decoded([started(), {"type": "error", "error": error}])[0][-1].response
+    assert (failed.error.code, failed.error.type) == ("enforced_spend_limit_reached", "rate_limit_error")
+
+
 def test_an_error_may_come_before_anything_else() -> None:
     """anthropic.stream.30"""
     found, _ = decoded([{"type": "error", "error": {"type": "overloaded_error", "message": "no"}}])

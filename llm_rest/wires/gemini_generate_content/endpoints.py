@@ -73,8 +73,12 @@ def decode_count(
     """The request whose tokens are to be counted; `model` is the one its URL names."""
     whole = body.generate_content_request
     if not given(whole):
-        fields = {name: getattr(body, name) for name in _COUNTED}
-        whole = types.Request(**{**fields, "contents": body.contents or []})
+        whole = types.Request(
+            contents=body.contents or [],
+            system_instruction=body.system_instruction,
+            tools=body.tools,
+            generation_config=body.generation_config,
+        )
     elif model is None and given(whole.model):
         model = whole.model
     return decode_request(whole, dialect=dialect, model=model)

@@ -1,9 +1,9 @@
 """An answer of this wire as a Response, and back.
 
-Blocks and items are in `assistant`; here is what stands around them: how the answer ended, what it cost, and what describes
-this one answer only and stays in leftovers. Before changing this file, know that a streamed answer must come out the same:
-everything after the blocks is settled from the fields of the message alone. Follows the Messages reference and the guide to
-stop reasons of Anthropic (read 2026-11-20).
+Blocks and items are in `assistant`, what it cost in `usage`; here is what stands around them: how the answer ended, and what
+describes this one answer only and stays in leftovers. Before changing this file, know that streams end here too: everything
+behind the blocks is settled from the message around them and what their reader noted. Follows the Messages reference and the
+guide to stop reasons of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -19,22 +19,16 @@ from ...responses.echo import echo
 from ...responses.items import CustomToolCall, FunctionCall, Message
 from ...responses.leftovers import SPELLING
 from ...responses.parts import RefusalPart
-from ...responses.response import (
-    IncompleteDetails,
-    InputTokensDetails,
-    OutputTokensDetails,
-    Response,
-    ResponseStatus,
-    Usage,
-)
+from ...responses.response import IncompleteDetails, Response, ResponseStatus
 from ...unknown import Unknown, extras, given
 from . import types
 from .assistant import BlockReader, BlockWriter
-from .carried import DEFAULT, WIRE, merged, own_fields, report_extras, rest
+from .carried import DEFAULT, WIRE, merged, own_fields, report_extras
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .names import renamed
 from .server_tools import conclude
+from .usage import decode_tier, decode_usage, encode_usage
 
 if TYPE_CHECKING:
     from ...losses import Loss
@@ -61,10 +55,6 @@ REASONS = {
 }
 """Reasons of an incomplete answer, ours on the left, the likelier of several; any other is a stop reason of this wire."""
 INEXACT = ("max_messages", "steered")
-
-TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
-"""The tier an answer was given in, theirs on the left; the way back prefers the first."""
-TIERS_BACK = {"default": "standard", "priority": "priority"}
 
 TRANSFORMATIONS = {
     "model_binding_mismatch": "model_mismatch",
@@ -102,18 +92,15 @@ def decode_response(
 
 def begin(body: types.Message, request: Request | None, now: float) -> Response:
     """An answer before anything was said."""
-    response = Response(
+    return Response(
         id=body.id,
         created_at=now,
         status="in_progress",
         model=body.model,
         output=[],
+        service_tier=decode_tier(body.usage),
         **(echo(request) if request else {}),
     )
-    tier = body.usage.service_tier
-    if given(tier):
-        response.service_tier = TIERS.get(tier, tier)
-    return response
 
 
 def end(response: Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
@@ -195,44 +182,6 @@ def _transformation(said: dict[str, Any]) -> dict[str, Any]:
         "reason": TRANSFORMATIONS.get(reason, reason),
         "path": said.get("path", ""),
     }
-
-
-def decode_usage(used: types.Usage) -> Usage:
-    """Token counts as Responses counts them: input with what the cache gave and took."""
-    input, output = used.input_tokens, used.output_tokens
-    usage = Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
-    fields: dict[str, Any] = {}
-    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
-    if read is not UNSET or written is not UNSET:
-        usage.input_tokens_details = InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
-        usage.input_tokens += (read or 0) + (written or 0)
-        usage.total_tokens = usage.input_tokens + output
-        if not given(read) or not given(written):
-            fields[SPELLING] = rest(used, ("cache_read_input_tokens", "cache_creation_input_tokens"))
-    thought = used.output_tokens_details
-    if thought is not UNSET:
-        thinking = thought.get("thinking_tokens") if thought else None
-        if thinking is not None:
-            usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=thinking)
-        if thought is None or thinking is None or len(thought) > 1:
-            fields["output_tokens_details"] = thought
-    if used.cache_creation is not UNSET:
-        fields["cache_creation"] = used.cache_creation
-    if used.server_tool_use is not UNSET:
-        fields["server_tool_use"] = used.server_tool_use
-    if used.inference_geo is not UNSET:
-        fields["inference_geo"] = used.inference_geo
-    if used.speed is not UNSET:
-        fields["speed"] = used.speed
-    if used.iterations is not UNSET:
-        fields["iterations"] = used.iterations
-    if used.service_tier is not UNSET and used.service_tier not in TIERS_BACK.values():
-        fields["service_tier"] = used.service_tier
-    if type(used) is not types.Usage:
-        fields |= extras(used)
-    if fields:
-        usage.leftovers = {WIRE: fields}
-    return usage
 
 
 # --- Responses to this wire -----------------------------------------------------------------------------------------
@@ -330,40 +279,3 @@ def _stop_reason(response: Response) -> str | None:
     details = response.incomplete_details
     reason = details.reason if details else UNSET
     return REASONS.get(reason, reason) if given(reason) else "max_tokens"
-
-
-def encode_usage(response: Response, lost: Losses) -> types.Usage:
-    """Token counts of this wire: input without what the cache gave and took."""
-    used = response.usage
-    if not given(used):
-        body = types.Usage(input_tokens=0, output_tokens=0)
-        _encode_tier(response, body, lost)
-        return body
-    input, body = int(used.input_tokens), types.Usage(input_tokens=0, output_tokens=int(used.output_tokens))
-    cached = used.input_tokens_details
-    if given(cached):
-        body.cache_read_input_tokens = int(cached.cached_tokens or 0)
-        body.cache_creation_input_tokens = int(cached.cache_write_tokens or 0)
-        input -= body.cache_read_input_tokens + body.cache_creation_input_tokens
-    body.input_tokens = max(input, 0)
-    if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
-        body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
-    kept = own_fields(used.leftovers, "usage", lost)
-    if response.service_tier != kept.get("service_tier", UNSET):
-        _encode_tier(response, body, lost)
-    fields = {name: value for name, value in kept.items() if name != SPELLING}
-    spelled: dict[str, Any] | None = kept.get(SPELLING)
-    if spelled is not None:
-        for name in ("cache_read_input_tokens", "cache_creation_input_tokens"):
-            if not getattr(body, name):
-                setattr(body, name, spelled.get(name, UNSET))
-    return merged(body, fields, "usage.leftovers", lost) if fields else body
-
-
-def _encode_tier(response: Response, body: types.Usage, lost: Losses) -> None:
-    tier = response.service_tier
-    if given(tier):
-        if tier in TIERS_BACK:
-            body.service_tier = TIERS_BACK[tier]
-        else:
-            lost.dropped("service_tier", f"this wire has no tier {tier!r}")

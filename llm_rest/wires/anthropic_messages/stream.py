@@ -20,9 +20,10 @@ from .assistant import BlockReader
 from .carried import DEFAULT, kind_of, merged, plain
 from .errors import decode_failure
 from .names import renamed
-from .response import begin, decode_usage, end
+from .response import begin, end
 from .stream_back import StreamEncoder
 from .stream_blocks import OpenBlock, kind, overwrite
+from .usage import decode_usage
 
 if TYPE_CHECKING:
     from ...responses.request import Request

@@ -51,7 +51,6 @@ class Deadline:
         """More of the body is waited for. Raises where that is no longer allowed."""
         if self._step == "silence":
             self._step_end = time.monotonic() + self._silence
-            self._limits["read"] = _nearer(self.left(), None)
 
     def came(self) -> None:
         """More of the body came. Raises where the limit has passed meanwhile."""

@@ -158,14 +158,23 @@ _ANSWERS_AT = {"openai_responses": "/responses", "openai_chat": "/chat/completio
 async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -> None:
     """Return if the vendor accepts the key, else raise its error. Lists the models, which costs nothing."""
     target, settings = caller.chosen(options)
-    beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
-    headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers
     try:
-        listing = Outgoing(Route(f"{beside}/models", headers=dict(headers), method="GET"))
-        await caller.send(target, settings, listing, lambda sent: None)
+        await caller.send(target, settings, Outgoing(_models_route(target)), lambda sent: None)
     except NotFound:
         # A host without a list of models: the smallest request tells as well.
         await caller.generate("Hi", {**options, "max_output_tokens": 16, "on_loss": "ignore"}, site)
+
+
+def _models_route(target: Target) -> Route:
+    """Where the vendor lists its models: what the wire says, else beside where it answers."""
+    try:
+        (listed,) = _described(target, "models_route")
+    except ConfigError:
+        beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
+        headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers
+        return Route(f"{beside}/models", headers=dict(headers), method="GET")
+    route: Route = listed(dialect=target.dialect)
+    return route
 
 
 def _smallest(model: str) -> Any:

@@ -17,18 +17,19 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .dialects import CHAT_HOSTS, COMPATIBLE, NOT_IN_RESPONSES, ChatDialect, MessagesDialect, ResponsesDialect
+from .dialects import CHAT_HOSTS, COMPATIBLE, NOT_IN_RESPONSES, ChatDialect, MessagesDialect, OllamaDialect, ResponsesDialect
 from .errors import ConfigError, ErrorRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Dialect = ResponsesDialect | ChatDialect | MessagesDialect
+Dialect = ResponsesDialect | ChatDialect | MessagesDialect | OllamaDialect
 
 DIALECTS: dict[str, type[Dialect]] = {
     "openai_responses": ResponsesDialect,
     "openai_chat": ChatDialect,
     "anthropic_messages": MessagesDialect,
+    "ollama_chat": OllamaDialect,
 }
 """The kind of facts that each wire takes."""
 
@@ -154,7 +155,7 @@ def _check_surface(wire: str, dialect: Dialect | None) -> None:
         )
 
 
-RESPONSES, CHAT, MESSAGES = "openai_responses", "openai_chat", "anthropic_messages"
+RESPONSES, CHAT, MESSAGES, OLLAMA = "openai_responses", "openai_chat", "anthropic_messages", "ollama_chat"
 _STATELESS = ResponsesDialect(stateless=True)
 _OPENROUTER_RESPONSES = ResponsesDialect(
     stateless=True, only={"store": False}, lacks=("stop", "seed", "presence_penalty", "frequency_penalty")
@@ -342,17 +343,17 @@ _ROWS = (
     # --- on one's own machine ---
     Vendor(
         name="ollama",
-        wire=CHAT,
+        wire=OLLAMA,
         base_url="http://localhost:11434",
-        dialect=CHAT_HOSTS["ollama"],
         auth=Bearer(env="OLLAMA_API_KEY", optional=True, hosts=("ollama.com",)),
         also=(
+            Surface(CHAT, CHAT_HOSTS["ollama"]),
             Surface(RESPONSES, ResponsesDialect(path="/v1/responses", stateless=True, checks_ids=False)),
             Surface(MESSAGES),
         ),
         base_url_env=(UrlEnv("OLLAMA_HOST", port=11434),),
         first_byte=600,
-        docs_url="https://docs.ollama.com/api/openai-compatibility",
+        docs_url="https://docs.ollama.com/api/chat",
     ),
     Vendor(
         name="vllm",
@@ -389,7 +390,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="inproc:llm_rest.server.simulator",
         auth=NoAuth(),
-        also=(Surface(CHAT, ChatDialect()), Surface(MESSAGES)),
+        also=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA)),
     ),
     # --- more hosts in the manner of OpenAI ---
     Vendor(

@@ -31,11 +31,13 @@ BODIES: dict[str, Plain] = {
     "openai_responses": {"model": "m", "input": "hi"},
     "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
     "anthropic_messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
+    "ollama_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": False},
 }
 PATHS = {
     "openai_responses": "/v1/responses",
     "openai_chat": "/v1/chat/completions",
     "anthropic_messages": "/v1/messages",
+    "ollama_chat": "/api/chat",
 }
 VERSION = {"anthropic-version": "2026-10-21"}
 
@@ -89,7 +91,8 @@ def ask(
 
 
 def message_of(body: Plain) -> str:
-    return str(body["error"]["message"])
+    error = body["error"]
+    return error if isinstance(error, str) else str(error["message"])
 
 
 # --- where a request goes -------------------------------------------------------------------------------------------
@@ -157,6 +160,8 @@ def test_each_wire_answers_in_its_own_document() -> None:
     assert messages["content"][0]["text"] == "ho"
     responses = ask(PATHS["openai_responses"], BODIES["openai_responses"])[1]
     assert responses["output"][0]["content"][0]["text"] == "ho"
+    ollama = ask(PATHS["ollama_chat"], BODIES["ollama_chat"])[1]
+    assert ollama["message"]["content"] == "ho"
 
 
 def test_an_answer_names_its_request() -> None:
@@ -187,6 +192,14 @@ def test_models_are_listed_in_the_callers_words(headers: dict[str, str]) -> None
     assert "three" in message_of(body)
 
 
+def test_a_wire_with_a_list_of_models_of_its_own_is_asked_there() -> None:
+    for path in ("/api/tags", "/ollama/api/tags"):
+        answer, body = ask(path, b"", method="GET", headers={})
+        assert answer.status == 200
+        assert [model["name"] for model in body["models"]] == ["one", "two"]
+    assert ask("/api/tags", b"", headers={})[0].status == 405
+
+
 def test_tokens_are_counted_where_a_wire_has_a_path_for_it() -> None:
     document = {name: value for name, value in BODIES["anthropic_messages"].items() if name != "max_tokens"}
     assert ask("/v1/messages/count_tokens", document)[1] == {"input_tokens": 42}
@@ -202,7 +215,9 @@ def test_tokens_are_counted_where_a_wire_has_a_path_for_it() -> None:
 def test_a_body_that_is_no_request_is_a_bad_request(wire: str, body: bytes) -> None:
     answer, document = ask(PATHS[wire], body)
     assert answer.status == 400
-    assert document["error"]["type"] == "invalid_request_error"
+    assert message_of(document)
+    if wire != "ollama_chat":  # whose errors have no type
+        assert document["error"]["type"] == "invalid_request_error"
     if wire == "anthropic_messages":
         assert ask("/v1/messages/count_tokens", body)[0].status == 400
 
@@ -229,7 +244,7 @@ def test_a_failed_answer_is_an_error_where_the_wire_has_no_word_for_it(wire: str
     failed = Response(id="resp_1", status="failed", model="m", output=[], error=error)
     answer, body = ask(PATHS[wire], BODIES[wire], Scripted(failed))
     assert answer.status == (200 if wire == "openai_responses" else 500)
-    assert body["error"]["message"] == "The model broke."
+    assert message_of(body) == "The model broke."
 
 
 def test_an_answer_that_a_wire_cannot_tell_is_an_error() -> None:

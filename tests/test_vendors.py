@@ -134,6 +134,7 @@ URLS = {
     ("sambanova", "anthropic_messages"): "https://api.sambanova.ai/v1/messages",
     ("fireworks", "openai_chat"): "https://api.fireworks.ai/inference/v1/chat/completions",
     ("openrouter", "openai_chat"): "https://openrouter.ai/api/v1/chat/completions",
+    ("ollama", "ollama_chat"): "http://localhost:11434/api/chat",
     ("ollama", "openai_chat"): "http://localhost:11434/v1/chat/completions",
     ("ollama", "openai_responses"): "http://localhost:11434/v1/responses",
     ("ollama", "anthropic_messages"): "http://localhost:11434/v1/messages",
@@ -164,6 +165,7 @@ def test_recorded_traffic_went_where_the_rows_say(wire: str) -> None:
         for line in lines:
             exchange = msgspec.json.decode(line)
             url = (exchange["request"] or {}).get("url", "").partition("?")[0]
+            url = url.replace("//127.0.0.1:11434/", "//localhost:11434/")  # the same server, as its own client calls it
             name: str = exchange["vendor"]
             row = VENDORS.get(RECORDED_AS.get(name, name))
             if row is None or not url or OTHER_SURFACES.search(url):
@@ -368,7 +370,7 @@ def test_a_surface_may_have_its_own_way_in() -> None:
         ("anthropic/m", "https://proxy.example/v1/messages/", "https://proxy.example"),
         ("anthropic/m", "https://proxy.example/anthropic", "https://proxy.example/anthropic"),
         ("google/m", "https://proxy.example/v1beta/openai", "https://proxy.example"),
-        ("ollama/m", "https://ollama.com/v1", "https://ollama.com"),
+        ("ollama/m", "https://ollama.com/api", "https://ollama.com"),
         ("ollama/m", "http://nas.example:11434", "http://nas.example:11434"),
         # A word that only looks alike stays.
         ("anthropic/m", "https://proxy.example/xv1", "https://proxy.example/xv1"),

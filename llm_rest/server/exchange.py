@@ -183,11 +183,13 @@ def _find(method: str, path: str, headers: Mapping[str, str]) -> _Place:
         if found and method == "POST":
             return replace(place, purpose=purpose, model=found.groupdict().get("model"))
         allowed += ["POST"] if found else []
-    listed = _MODELS.fullmatch(below)
+    listed, own = _MODELS.fullmatch(below), listings.LISTED.get(below)
     if listed and method == "GET":
         wire = listings.caller(headers)
         return _Place("model" if listed["model"] else "models", wire, DIALECTS[wire](), vendor, listed["model"])
-    if allowed or listed:
+    if own and method == "GET":
+        return _Place("models", own, DIALECTS[own](), vendor)
+    if allowed or listed or own:
         raise Refused(
             ErrorFacts(
                 status=405,

@@ -65,6 +65,7 @@ TABLE: dict[str, tuple[Canonical, ...]] = {
         ),
     ),
     "anthropic_messages": (),
+    "ollama_chat": (),
 }
 
 

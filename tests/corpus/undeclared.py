@@ -19,4 +19,5 @@ UNDECLARED: dict[str, frozenset[str]] = {
             "Usage.pydantic_ai_gateway",  # what a gateway charged
         }
     ),
+    "ollama_chat": frozenset(),
 }

@@ -118,7 +118,8 @@ def _nothing(document: Plain, wire: str) -> None:
             if part.get("detail") == "auto":
                 del part["detail"]
         if isinstance(item.get("output"), list):
-            item["output"] = [None if part.get("text") == "" else part for part in item["output"]]
+            said = [None if part.get("text") == "" else part for part in item["output"]]
+            item["output"] = said if any(said) else []
     for name in ("instructions", "tools", "metadata", "text", "reasoning"):
         if document.get(name) in ("", [], {}):
             del document[name]
@@ -233,6 +234,23 @@ def _defaults(document: Plain, wire: str) -> None:
             document.pop(name, None)
 
 
+def _answer_id(document: Plain, wire: str) -> None:
+    document.pop("id", None)
+
+
+def _stream(document: Plain, wire: str) -> None:
+    if document.get("stream") is False:
+        del document["stream"]
+
+
+def _zero_counts(document: Plain, wire: str) -> None:
+    usage = document.get("usage") or {}
+    for name in ("input_tokens_details", "output_tokens_details"):
+        counts = {count: value for count, value in (usage.pop(name, None) or {}).items() if value}
+        if counts:
+            usage[name] = counts
+
+
 CANONICAL: dict[str, Equivalence] = {
     "leftovers": Equivalence(
         "a document notes what only its own wire has and how it was written; another wire's notes are losses",
@@ -294,6 +312,21 @@ CANONICAL: dict[str, Equivalence] = {
         OTHERS,
         _failed,
     ),
+    "answer": Equivalence(
+        "an answer has no id on this wire, so its reader makes one",
+        ("ollama_chat",),
+        _answer_id,
+    ),
+    "stream": Equivalence(
+        "this wire says whether to stream where nothing was said",
+        ("ollama_chat",),
+        _stream,
+    ),
+    "zeros": Equivalence(
+        "this wire does not count what was cached or thought; none of it is what a count of zero says",
+        ("ollama_chat",),
+        _zero_counts,
+    ),
     "preamble": Equivalence(
         "what is said to the model before anybody speaks is instructions, in whichever form and role",
         OTHERS,
@@ -328,7 +361,7 @@ CANONICAL: dict[str, Equivalence] = {
     ),
     "format": Equivalence(
         "text is the format there is anyway; a JSON schema is always strict on this wire, and its name is a label",
-        ("anthropic_messages",),
+        ("anthropic_messages", "ollama_chat"),
         _format,
     ),
 }

@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from llm_rest import wires
-from llm_rest.dialects import MessagesDialect, ResponsesDialect
+from llm_rest.dialects import MessagesDialect, OllamaDialect, ResponsesDialect
 from llm_rest.responses import AnyItem
 from llm_rest.vendors import DIALECTS, VENDORS
 from tests.support.hosts import facts
@@ -551,6 +551,98 @@ ROWS: dict[str, Row] = {
                     "usage": {"input_tokens": 1, "output_tokens": 1},
                 },
                 ("opaque-7==",),
+            ),
+        ),
+    ),
+    "ollama_chat": Row(
+        models=("qwen3:8b", "gpt-oss:20b"),
+        history="messages",
+        replay=lambda answer: [answer["message"]],
+        requests=(
+            {
+                "model": "qwen3:8b",
+                "messages": [
+                    {"role": "system", "content": "Be brief."},
+                    {"role": "user", "content": "Weather?", "images": ["iVBORw0KGgo="]},
+                    {
+                        "role": "assistant",
+                        "content": "Let me see.",
+                        "thinking": "Hm.",
+                        "tool_calls": [
+                            {"id": "c1", "function": {"index": 0, "name": "get_weather", "arguments": {"a": 1.0}}},
+                            {"function": {"name": "get_weather", "arguments": {}}},
+                        ],
+                    },
+                    {"role": "tool", "content": "4", "tool_name": "get_weather", "tool_call_id": "c1"},
+                    {"role": "tool", "content": "5", "tool_name": "get_weather"},
+                ],
+                "tools": [{"type": "function", "function": FUNCTION}],
+                "format": {"type": "object", "properties": {"c": {"type": "integer"}}},
+                "options": {"num_predict": 100, "num_ctx": 8192, "stop": ["END"], "temperature": 0},
+                "think": "low",
+                "keep_alive": "10m",
+                "stream": False,
+            },
+            {"model": "gpt-oss:20b", "messages": [{"role": "user", "content": "Hi"}], "truncate": True, "think": True},
+        ),
+        answers=(
+            {
+                "model": "qwen3:8b",
+                "created_at": "2026-09-21T14:13:20.123456789Z",
+                "message": {
+                    "role": "assistant",
+                    "content": "Let me see.",
+                    "thinking": "Hm.",
+                    "tool_calls": [{"id": "c1", "function": {"index": 0, "name": "f", "arguments": {"a": 1}}}],
+                },
+                "done": True,
+                "done_reason": "stop",
+                "total_duration": 5,
+                "prompt_eval_count": 3,
+                "eval_count": 4,
+            },
+            {
+                "model": "m",
+                "created_at": "2026-09-21T14:13:20Z",
+                "message": {"role": "assistant", "content": "cut"},
+                "done": True,
+                "done_reason": "length",
+            },
+        ),
+        events=(
+            {
+                "model": "m",
+                "created_at": "2026-09-21T14:13:20Z",
+                "message": {"role": "assistant", "content": "Hi", "thinking": "Hm."},
+                "done": False,
+            },
+            {
+                "model": "m",
+                "created_at": "2026-09-21T14:13:21Z",
+                "message": {"role": "assistant", "content": ""},
+                "done": True,
+                "done_reason": "stop",
+                "eval_count": 4,
+            },
+            {"error": "the model runner has stopped"},
+        ),
+        thinking=(
+            # Nothing here is opaque; yet what a model thought is given back to models of its own issuer alone.
+            Thinking(
+                OllamaDialect(),
+                {
+                    "model": "qwen3:8b",
+                    "created_at": "2026-09-21T14:13:20Z",
+                    "message": {
+                        "role": "assistant",
+                        "content": "Let me see.",
+                        "thinking": "only-mine-1",
+                        "tool_calls": [{"id": "call_t7", "function": {"name": "search", "arguments": {}}}],
+                    },
+                    "done": True,
+                    "done_reason": "stop",
+                },
+                ("only-mine-1",),
             ),
         ),
     ),

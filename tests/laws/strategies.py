@@ -484,11 +484,15 @@ def requests(
 # --- what comes back ------------------------------------------------------------------------------------------------
 
 
+SOME = st.just(0) | st.integers(0, 50)
+"""A count that not every wire gives."""
+
+
 @st.composite
 def usages(draw: st.DrawFn, *, rich: bool = False) -> Usage:
     """Token counts that add up."""
-    cached, written = draw(st.integers(0, 50)), draw(st.integers(0, 50)) if rich else 0
-    plain, thought, spoken = draw(st.integers(0, 50)), draw(st.integers(0, 50)), draw(st.integers(0, 50))
+    cached, written = draw(SOME), draw(st.integers(0, 50)) if rich else 0
+    plain, thought, spoken = draw(st.integers(0, 50)), draw(SOME), draw(st.integers(0, 50))
     into, out = plain + cached + written, thought + spoken
     return Usage(
         input_tokens=into,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
 import pytest
 
-from llm_rest.dialects import ChatDialect, MessagesDialect, ResponsesDialect
+from llm_rest.dialects import ChatDialect, MessagesDialect, OllamaDialect, ResponsesDialect
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,42 @@ def _anthropic_messages() -> Peer:
     return Peer("anthropic", MessagesDialect(), forms, BetaMessage, headers)
 
 
+def _ollama_chat() -> Peer:
+    pytest.importorskip("ollama", reason="the Ollama client is a development-only peer")
+    import ollama
+    from ollama._types import ChatRequest
+
+    # The client takes any mapping for a message or an option, and reads images from files; here its own types are meant, with
+    # what newer servers know and it does not yet.
+    class Call(ollama.Message.ToolCall):
+        id: str | None = None
+
+    class Said(ollama.Message):
+        images: Sequence[str] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+        tool_calls: Sequence[Call] | None = None
+        tool_call_id: str | None = None
+
+    class Function(ollama.Tool.Function):
+        parameters: Mapping[str, Any] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    class Tool(ollama.Tool):
+        function: Function | None = None
+
+    class Asked(ChatRequest):
+        messages: Sequence[Said] | None = None
+        tools: Sequence[Tool] | None = None
+        options: ollama.Options | None = None
+        truncate: bool | None = None
+
+    class Answer(ollama.ChatResponse):
+        message: Said
+
+    return Peer("ollama", OllamaDialect(), (Asked, Asked), Answer)
+
+
 PEERS: dict[str, Callable[[], Peer]] = {
     "openai_responses": _openai_responses,
     "openai_chat": _openai_chat,
     "anthropic_messages": _anthropic_messages,
+    "ollama_chat": _ollama_chat,
 }

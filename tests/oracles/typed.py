@@ -1,7 +1,7 @@
 """Checks JSON against the request types of a client library, with keys it does not know forbidden at every depth.
 
-The libraries describe requests as TypedDicts, which no validator at hand checks strictly through lazy iterables, aliases and
-unions; walking the types is short enough to do here.
+The libraries describe requests as TypedDicts or models, which no validator at hand checks strictly through lazy iterables,
+aliases and unions; walking the types is short enough to do here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def problems(value: Any, form: Any, path: str = "$", *, optional: frozenset[str]
         return _best(value, get_args(form), path, optional)
     if origin is Literal:
         return [] if value in get_args(form) else [f"{path}: {value!r} is none of {get_args(form)}"]
-    if is_typeddict(form):
+    if is_typeddict(form) or hasattr(form, "model_fields"):
         return _object(value, form, path, optional)
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         if not isinstance(value, dict):
@@ -85,7 +85,9 @@ def _object(value: Any, form: Any, path: str, optional: frozenset[str]) -> list[
 
 @cache
 def _fields(form: Any) -> dict[str, tuple[Any, bool]]:
-    """The keys of a TypedDict as they are on the wire, each with its form and whether it must be there."""
+    """The keys of a TypedDict or model as they are on the wire, each with its form and whether it must be there."""
+    if hasattr(form, "model_fields"):
+        return {f.alias or name: (f.annotation, f.is_required()) for name, f in form.model_fields.items()}
     fields: dict[str, tuple[Any, bool]] = {}
     for name, hint in get_type_hints(form, include_extras=True).items():
         needed = False  # the libraries mark what must be there, whatever the class says of its other keys

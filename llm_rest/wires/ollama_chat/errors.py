@@ -59,7 +59,9 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
     """The status and the body that tell an error to a client of this wire."""
     status = facts.status if 400 <= facts.status <= 599 else STATUSES.get(facts.code or "", 502)
-    return status, {"error": facts.message, **facts.leftovers.get(WIRE, {})}
+    left = dict(facts.leftovers.get(WIRE, {}))
+    inner = left.pop("error", None)
+    return status, {"error": {**inner, "message": facts.message} if inner else facts.message, **left}
 
 
 def stream_error(told: Any) -> StreamError:

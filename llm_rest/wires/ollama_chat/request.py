@@ -123,7 +123,7 @@ def _encode_tools(request: Request, items: Sequence[AnyItem], body: types.Reques
             offered += item.tools
     if not offered:
         body.tools = [] if request.tools == [] else UNSET
-        if given(request.tool_choice) and request.tool_choice not in ("auto", "none"):
+        if given(request.tool_choice) and request.tool_choice != "auto":
             lost.dropped("tool_choice", "a choice among no tools")
         return ""
     tools, note = choose(request.tool_choice, encode_tools(offered, as_object(left.get("tools")), lost), lost)

@@ -219,10 +219,12 @@ def _encode_item(item: AnyItem, turn: Turn, path: str, dialect: OllamaDialect, l
             if item.summary:
                 what = "a summary beside the thoughts" if item.content else "a summary, shown as what was thought"
                 lost.changed(f"{path}.summary", what)
-            if text := text_of(item):
+            text = text_of(item)
+            if text:
                 turn.think(text, path)
             if given(item.encrypted_content) and item.encrypted_content != mark(dialect.issuer):
-                lost.dropped(f"{path}.encrypted_content", "opaque state, which no message of this wire holds")
+                place = f"{path}.encrypted_content" if text else path
+                lost.dropped(place, "opaque state, which no message of this wire holds")
         case Unknown():
             lost.dropped(path, f"an item of type {item.type!r}")
         case _:

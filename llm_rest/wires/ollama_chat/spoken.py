@@ -124,6 +124,8 @@ class Turn:
 
     def finish(self) -> types.Message:
         """The message."""
+        if self._texts and is_blank(self.said.content or "", self.calls):
+            self._lost.changed(self._texts[0], "nothing but space beside calls, which is read as no message")
         if not self._left:
             return self.said
         content, thinking, calls = self.said.content, self.said.thinking, self.said.tool_calls

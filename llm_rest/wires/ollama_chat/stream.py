@@ -235,10 +235,12 @@ class StreamEncoder:
 
     def feed(self, event: ev.AnyEvent) -> list[types.Chunk]:
         """The lines that this event makes."""
+        if isinstance(event, ev.ResponseFailed):
+            return self._failed(event.response)
         if self._over:
             return []
         match event:
-            case ev.ResponseCompleted() | ev.ResponseIncomplete() | ev.ResponseFailed():
+            case ev.ResponseCompleted() | ev.ResponseIncomplete():
                 return self._end(event.response)
             case ev.OfResponse():
                 self._begin(event.response)
@@ -262,8 +264,6 @@ class StreamEncoder:
             self._stamp = absent(spelling["created_at"])
 
     def _end(self, response: Response) -> list[types.Chunk]:
-        if response.status == "failed":
-            return self._fail(response.error.message if given(response.error) else None)
         self._over = True
         self._begin(response)
         answer, lost = encode_response(response, dialect=self._dialect)
@@ -275,6 +275,11 @@ class StreamEncoder:
         said.tool_calls = (said.tool_calls or [])[self._calls :] or UNSET
         answer.model = answer.model or self._model
         return [put_back(types.Chunk(message=said), rest(answer, "message"))]
+
+    def _failed(self, response: Response) -> list[types.Chunk]:
+        if given(response.usage):
+            self.losses.dropped("usage", "the counts of an answer that failed, which this wire tells as an error")
+        return [] if self._over else self._fail(response.error.message if given(response.error) else None)
 
     def _fail(self, message: Any) -> list[types.Chunk]:
         self._over = True

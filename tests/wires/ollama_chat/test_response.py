@@ -170,6 +170,8 @@ def test_space_beside_calls_is_no_message() -> None:
     response, _ = read(answer(" \n", message={"tool_calls": [call(id="a")]}))
     assert [type(item) for item in response.output] == [FunctionCall]
     assert len(read(answer(" \n"))[0].output) == 1
+    body, lost = given(said(OutputText(text=" ")), FunctionCall(call_id="a", name="f", arguments="{}"))
+    assert (body["message"]["content"], lost) == (" ", ["output[0] (changed)"])
 
 
 LOGPROBS = [{"token": "H", "logprob": -0.5, "bytes": [72]}, {"token": "i.", "logprob": -0.25}]
@@ -376,7 +378,7 @@ def test_thoughts_are_shown_and_their_opaque_state_is_not() -> None:
     sealed = Reasoning(summary=[], encrypted_content=seal("anthropic_messages", "anthropic", {"kind": "x"}))
     body, lost = given(sealed, HI)
     assert "thinking" not in body["message"]
-    assert lost == ["output[0].encrypted_content (dropped)"]
+    assert lost == ["output[0] (dropped)"]
     elsewhere, _ = wire.encode_response(
         Response(id="r", status="completed", output=[thought("Hm.", "x")]), dialect=OllamaDialect(issuer="x")
     )

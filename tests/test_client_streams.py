@@ -14,7 +14,7 @@ import httpx
 import pytest
 from pytest_httpx import HTTPXMock, IteratorStream
 
-from benchmarks.documents import stream as streamed
+from benchmarks import documents
 from llm_rest.client import AsyncClient, Client
 from llm_rest.errors import (
     APIError,
@@ -214,7 +214,7 @@ async def test_the_response_holds_what_was_handed_out_so_far(new_client: NewClie
 @pytest.mark.parametrize("name", STREAMING)
 async def test_every_wire_streams(new_client: NewClient, httpx_mock: HTTPXMock, name: str) -> None:
     row = next(row for row in VENDORS.values() if row.wire == name and row.base_url.startswith("http"))
-    mocked(httpx_mock, *streamed(name, 50))
+    mocked(httpx_mock, *documents.stream(name, 50))
     async with new_client(f"{row.name}/some-model") as llm:
         async with llm.stream("Hi", on_loss="ignore", invalid_options="send") as events:
             pieces = [piece async for piece in events.text]
@@ -379,6 +379,19 @@ async def test_a_whole_answer_in_place_of_a_stream_is_handed_out_as_events(
     assert texts(events) == ["Hello"]
     assert stream.response.output_text == "Hello"
     assert json.loads(stream.response.generation.raw) == answer("Hello")
+
+
+@pytest.mark.parametrize(
+    ("model", "document"), [("groq/m", documents.CHAT_TOOLS), ("anthropic/claude-haiku-4-5", documents.ANTHROPIC_TOOLS)]
+)
+async def test_a_whole_answer_of_any_wire_is_handed_out(
+    new_client: NewClient, httpx_mock: HTTPXMock, model: str, document: bytes
+) -> None:
+    httpx_mock.add_response(content=document, headers=TYPE)
+    async with new_client(model) as llm, llm.stream("Hi") as stream:
+        events = [event async for event in stream]
+    assert faults(events) == []
+    assert [call.name for call in stream.response.function_calls] == ["weather", "weather"]
 
 
 @pytest.mark.parametrize(

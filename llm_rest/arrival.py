@@ -63,7 +63,7 @@ class Arrival:
         self.raw = b""
         self._target = target
         self._request = request
-        self._frames = StreamReader(target.wire, dialect=target.dialect, request=request, now=time.time())
+        self._frames = StreamReader(target.wire, dialect=target.dialect, request=request, now=int(time.time()))
         self._document: list[bytes] | None = None
         self._start = b""
         self._any = False

@@ -40,6 +40,10 @@ class Step(Protocol):
     def __call__(self, *, sequence_number: int, item_id: str, output_index: int) -> Any: ...
 
 
+_ENDING = ("completed_at", "error", "incomplete_details")
+"""What only the end of a response tells."""
+
+
 class Emitter:
     """Collects the events of one answer. `take` hands over what has come together since the last time."""
 
@@ -67,7 +71,8 @@ class Emitter:
 
     def start(self, response: Response) -> None:
         """Begin: `response` is what is known before any output."""
-        begun = replace(response, status="in_progress", output=[], usage=None)
+        ending = {name: None for name in _ENDING if given(getattr(response, name))}
+        begun = replace(response, status="in_progress", output=[], usage=None, **ending)
         self.send(ev.ResponseCreated(sequence_number=self.number(), response=begun))
         self.send(ev.ResponseInProgress(sequence_number=self.number(), response=begun))
 

@@ -23,7 +23,7 @@ from ...responses.events import AnyEvent, StreamError
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
 from ...responses.parts import ContentPart, OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.response import Response, ResponseError
-from ...unknown import given
+from ...unknown import Unknown, given
 from .._errors import error_facts
 from . import types
 from .calls import names_sent, undo
@@ -163,8 +163,14 @@ class StreamDecoder:
         code = facts.code or (str(status) if status else None)
         error = StreamError(code=code, message=facts.message, param=facts.param, type=facts.type)
         self._to.error(error)
-        told = ResponseError(code=code or "server_error", message=facts.message, param=facts.param, type=facts.type)
-        self._to.finish(replace(self._whole(), status="failed", error=told, incomplete_details=UNSET))
+        told = ResponseError(
+            code=code or facts.type or "server_error", message=facts.message, param=facts.param, type=facts.type
+        )
+        failed = replace(self._whole(), status="failed", error=told, incomplete_details=UNSET)
+        for item, ended in zip(failed.output, self._output, strict=False):
+            if ended is None and not isinstance(item, Unknown):
+                item.status = "incomplete"
+        self._to.finish(failed)
         self._over = True
 
     # -- what a delta says

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .betas import route
+from .carried import DEFAULT
 from .errors import decode_error, encode_error
 from .request import decode_request, encode_request
 from .response import decode_response, encode_response
-from .stream import decode_stream, encode_stream
 from .types import EVENT, REQUEST, RESPONSE
+
+if TYPE_CHECKING:
+    from ...dialects import MessagesDialect
+    from ...responses.request import Request
+    from .stream import StreamDecoder
+    from .stream_back import StreamEncoder
 
 FRAMING: Literal["sse"] = "sse"
 END: bytes | None = None
 NAMED_EVENTS = True
+
+# Streams are loaded on first use: most of what a converter's import would cost are the structs of their events.
+
+
+def decode_stream(
+    *, request: Request | None = None, dialect: MessagesDialect = DEFAULT, now: float = 0
+) -> StreamDecoder:
+    """A machine from the vendor's events to Responses events. `request` undoes what sending it renamed, and is echoed."""
+    from .stream import StreamDecoder
+
+    return StreamDecoder(request, dialect, now)
+
+
+def encode_stream(*, request: Request | None = None, dialect: MessagesDialect = DEFAULT) -> StreamEncoder:
+    """A machine from Responses events to events of this wire. `request` names the model where the response does not."""
+    from .stream_back import StreamEncoder
+
+    return StreamEncoder(request, dialect)
+
 
 __all__ = [
     "END",

@@ -17,11 +17,10 @@ from ...responses.emit import Emitter
 from ...unknown import Model, Unknown, extras, given
 from . import types
 from .assistant import BlockReader
-from .carried import DEFAULT, kind_of, merged, plain
+from .carried import kind_of, merged, plain
 from .errors import decode_failure
 from .names import renamed
 from .response import begin, end
-from .stream_back import StreamEncoder
 from .stream_blocks import OpenBlock, kind, overwrite
 from .usage import decode_usage
 
@@ -31,18 +30,6 @@ if TYPE_CHECKING:
 
 Delta = types.ContentBlockDelta
 OfBlock = types.ContentBlockStart | types.ContentBlockDelta | types.ContentBlockStop
-
-
-def decode_stream(
-    *, request: Request | None = None, dialect: MessagesDialect = DEFAULT, now: float = 0
-) -> StreamDecoder:
-    """A machine from the vendor's events to Responses events. `request` undoes what sending it renamed, and is echoed."""
-    return StreamDecoder(request, dialect, now)
-
-
-def encode_stream(*, request: Request | None = None, dialect: MessagesDialect = DEFAULT) -> StreamEncoder:
-    """A machine from Responses events to events of this wire. `request` names the model where the response does not."""
-    return StreamEncoder(request, dialect)
 
 
 class StreamDecoder:

@@ -17,7 +17,15 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .dialects import CHAT_HOSTS, COMPATIBLE, NOT_IN_RESPONSES, ChatDialect, MessagesDialect, OllamaDialect, ResponsesDialect
+from .dialects import (
+    CHAT_HOSTS,
+    COMPATIBLE,
+    NOT_IN_RESPONSES,
+    ChatDialect,
+    MessagesDialect,
+    OllamaDialect,
+    ResponsesDialect,
+)
 from .errors import ConfigError, ErrorRules
 
 if TYPE_CHECKING:

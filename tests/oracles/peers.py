@@ -1,5 +1,8 @@
 """The vendors' own clients as data: which of their types describes the documents of which wire."""
 
+# What a client's own model is narrowed to here is meant to differ from it.
+# pyright: reportIncompatibleVariableOverride=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -73,12 +76,12 @@ def _ollama_chat() -> Peer:
         id: str | None = None
 
     class Said(ollama.Message):
-        images: Sequence[str] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+        images: Sequence[str] | None = None
         tool_calls: Sequence[Call] | None = None
         tool_call_id: str | None = None
 
     class Function(ollama.Tool.Function):
-        parameters: Mapping[str, Any] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+        parameters: Mapping[str, Any] | None = None
 
     class Tool(ollama.Tool):
         function: Function | None = None

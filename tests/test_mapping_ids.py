@@ -15,10 +15,7 @@ from llm_rest import wires
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "wires"
-ID = re.compile(
-    r"\b(?:anthropic|chat|responses)\.(?:request|request_back|response|response_back)\.\d+\b"
-    r"|\bollama\.(?:request|request_back|response|response_back|stream|stream_back|hard)\.\d+\b"
-)
+ID = re.compile(r"\b(?:anthropic|chat|gemini|ollama|responses)\.(?!canonical)[a-z_]+\.\d+\b")
 ROW = re.compile(rf"^\|\s*`?({ID.pattern})`?\s*\|", re.MULTILINE)
 
 

@@ -99,7 +99,7 @@ def _schema(schema: Any, path: str) -> Iterator[ErrorFacts]:
     if schema is not None and not isinstance(schema, dict):
         yield _unread(schema, path, "api.ToolFunctionParameters")
     found = table(schema)
-    for name, kinds in (("required", list), ("enum", list), ("properties", dict), ("type", str | list)):
+    for name, kinds in (("required", list), ("enum", list), ("properties", dict), ("type", (str, list))):
         value = found.get(name)
         if value is not None and not isinstance(value, kinds):
             yield _unread(value, f"{path}.{name}", "[]string" if kinds is list else "api.PropertyType")

@@ -16,9 +16,9 @@ from ...responses.items import CustomToolCall, Direct, FunctionCall
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.repair import derived_call_id
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
-from ...unknown import Opt, extras, given
+from ...unknown import Opt, given
 from . import types
-from .left import as_object, known, leftovers, notes, put_back, rest, sent, spell
+from .left import as_object, leftovers, notes, put_back, rest, sent, spell
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -69,8 +69,6 @@ def names_sent(request: Request | None) -> dict[str, Named]:
 
 def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     """The call as this wire spells it."""
-    if extras(item):
-        item = known(item, path, lost)
     if isinstance(item, CustomToolCall):
         lost.emulated(path, "a call with free text, sent as a function with one text")
         arguments = Raw(msgspec.json.encode({"input": item.input}))

@@ -26,8 +26,8 @@ from ...responses.parts import (
     RefusalPart,
     SummaryText,
 )
-from ...unknown import Unknown, extras, given
-from .left import known
+from ...unknown import Unknown, given
+from .left import report_unknown
 from .types import WIRE
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | 
         return None, None
     if part.leftovers:
         report_foreign(part.leftovers, WIRE, path, lost)
-    if extras(part):
-        part = known(part, path, lost)
+    report_unknown(part, path, lost)
     for name in ("prompt_cache_breakpoint", "detail"):
         if given(getattr(part, name, None)):
             lost.dropped(f"{path}.{name}", "an option of a part that this wire has no field for")

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ...responses.leftovers import SPELLING
-from ...unknown import Model, base, extras, with_extras
+from ...unknown import Model, extras, with_extras
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -84,9 +84,8 @@ def spell(model: M, left: Json) -> M:
     return put_back(model, left)
 
 
-def known(value: M, path: str, lost: Losses) -> M:
-    """The item or part without the fields that its struct does not declare, which are reported."""
-    unknown = extras(value)
-    for name in unknown:
-        lost.dropped(f"{path}.{name}", "a field only a Responses host would know")
-    return base(value) if unknown else value
+def report_unknown(value: Struct, path: str, lost: Losses) -> None:
+    """Report the fields of an item or part, or of a whole document, that its struct does not declare."""
+    if hasattr(type(value), "__extras__"):
+        for name in extras(value):
+            lost.dropped(f"{path}.{name}" if path else name, "a field only a Responses host would know")

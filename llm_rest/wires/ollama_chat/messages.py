@@ -24,12 +24,12 @@ from ...responses.items import (
 )
 from ...responses.leftovers import own, report_foreign
 from ...responses.repair import derived_call_id
-from ...unknown import Unknown, extras, given
+from ...unknown import Unknown, given
 from . import types
 from .calls import qualified
 from .content import decode_content, encode_content
-from .left import known, leftovers, rest, sent, spell
-from .spoken import Turn, decode_spoken, known_item, mark, marked, text_of
+from .left import leftovers, report_unknown, rest, sent, spell
+from .spoken import Turn, decode_spoken, mark, marked, text_of
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ class _Writer:
             item = self._items[i]
             if not isinstance(item, Message) or item.role not in SYSTEM or marked(item, APART):
                 break
-            text = self._content(known(item, path, self._lost), path).content
+            report_unknown(item, path, self._lost)
+            text = self._content(item, path).content
             if text:
                 said[path] = text
             i += 1
@@ -109,7 +110,8 @@ class _Writer:
 
     def add(self, i: int, item: AnyItem) -> None:
         path = f"input[{i}]"
-        item = known_item(item, path, self._lost)
+        if not isinstance(item, Unknown):
+            report_unknown(item, path, self._lost)
         match item:
             case Message(role="assistant"):
                 self._say(i, item, path)
@@ -205,7 +207,6 @@ class _Writer:
     def _output(self, i: int, item: Any, name: Any) -> list[str]:
         """Write an output, and give the images that have no place in it."""
         path, lost = f"input[{i}]", self._lost
-        item = known(item, path, lost) if extras(item) else item
         text, images = encode_content(item.output, f"{path}.output", lost)
         if item.is_error or item.status == "incomplete":
             lost.changed(f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, told by the word "Error"')

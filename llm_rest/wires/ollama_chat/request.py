@@ -22,7 +22,7 @@ from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOp
 from ...unknown import Unknown, extras, given, with_extras
 from .. import Route
 from . import types
-from .left import absent, as_object, leftovers, notes, put_back, rest, sent
+from .left import absent, as_object, leftovers, notes, put_back, report_unknown, rest, sent
 from .messages import decode_messages, encode_messages
 from .tools import choose, decode_tools, encode_tools
 from .types import LOADING, WIRE, Json
@@ -209,8 +209,7 @@ def _encode_rest(request: Request, lost: Losses) -> None:
         lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is refused")
     if request.stream_options and request.stream_options.include_obfuscation:
         lost.dropped("stream_options.include_obfuscation", "an option that this wire has no field for")
-    for name in extras(request):
-        lost.dropped(name, "a field only a Responses host would know")
+    report_unknown(request, "", lost)
     report_foreign(request.leftovers, WIRE, "", lost)
 
 

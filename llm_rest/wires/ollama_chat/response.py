@@ -33,9 +33,9 @@ from .ending import (
     seconds_of,
     stamp_of,
 )
-from .left import absent, as_object, leftovers, notes, put_back, sent
+from .left import absent, as_object, leftovers, notes, put_back, report_unknown, sent
 from .request import OLLAMA
-from .spoken import Turn, decode_spoken, known_item, mark, text_of
+from .spoken import Turn, decode_spoken, mark, text_of
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -206,7 +206,8 @@ def encode_response(
 
 
 def _encode_item(item: AnyItem, turn: Turn, path: str, dialect: OllamaDialect, lost: Losses) -> None:
-    item = known_item(item, path, lost)
+    if not isinstance(item, Unknown):
+        report_unknown(item, path, lost)
     match item:
         case Message():
             turn.keep(item, path)
@@ -269,6 +270,5 @@ def _report(response: Response, lost: Losses) -> None:
         lost.refused("status", "a failed answer, which this wire tells as an error")
     elif response.status not in ("completed", "incomplete", "failed"):
         lost.refused("status", f"an answer that is {response.status}, which this wire cannot tell")
-    for name in extras(response):
-        lost.dropped(name, "a field only a Responses host would know")
+    report_unknown(response, "", lost)
     report_foreign(response.leftovers, WIRE, "", lost)

@@ -17,11 +17,11 @@ from ...responses.carriers import seal
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
 from ...responses.leftovers import own, report_foreign
 from ...responses.parts import OutputText, ReasoningText
-from ...unknown import Unknown, extras, given
+from ...unknown import given
 from . import types
 from .calls import CALL, decode_call, encode_call
 from .content import encode_content
-from .left import known, notes, rest, sent, spell
+from .left import notes, rest, sent, spell
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -139,11 +139,6 @@ class Turn:
     def is_noted(self) -> bool:
         """Whether the message comes from a document of this wire that said more of it than its items do."""
         return bool(self._left)
-
-
-def known_item(item: AnyItem, path: str, lost: Losses) -> AnyItem:
-    """The item without the fields that its struct does not declare, which are reported."""
-    return item if isinstance(item, Unknown) or not extras(item) else known(item, path, lost)
 
 
 # --- Ollama -> Responses --------------------------------------------------------------------------------------------

@@ -168,6 +168,15 @@ def test_the_vendors_own_client_finds_models_formats_and_errors(server: ollama.C
     assert caught.value.status_code == 404
 
 
+def test_the_vendors_own_client_reads_a_stream_of_the_simulator(server: ollama.Client) -> None:
+    said: list[Any] = [{"role": "user", "content": "reason Hm.\npieces 3\nsay Hello."}]
+    parts = list(server.chat("m", messages=said, stream=True))
+    assert [part.message.thinking for part in parts if part.message.thinking] == ["Hm."]
+    assert [part.message.content for part in parts if part.message.content] == ["Hel", "lo."]
+    assert [part.done for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert parts[-1].eval_count
+
+
 def context() -> Context:
     return Context(wire="ollama_chat", dialect=OllamaDialect(), vendor=None, headers={}, body=b"")
 

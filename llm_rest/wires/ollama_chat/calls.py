@@ -89,7 +89,7 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
 
 
 def _encode_arguments(text: str, path: str, lost: Losses) -> Raw:
-    if not text or text.isspace():
+    if text.strip() in ("", "null"):
         return NOTHING
     try:
         _objects.decode(text)
@@ -173,5 +173,11 @@ def undo(item: FunctionCall, meant: dict[str, Named], path: str, lost: Losses) -
         lost.changed(path, "arguments without the text that was asked for, taken as the text")
         text = item.arguments
     return CustomToolCall(
-        id=item.id, status=item.status, call_id=item.call_id, name=item.name, namespace=item.namespace, input=text
+        id=item.id,
+        status=item.status,
+        call_id=item.call_id,
+        name=item.name,
+        namespace=item.namespace,
+        input=text,
+        leftovers=item.leftovers,
     )

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llm_rest.responses import (
     CustomTool,
@@ -41,12 +43,15 @@ from llm_rest.responses.assemble import Assembler, disassemble
 from llm_rest.unknown import Unknown
 from llm_rest.wires import ollama_chat as wire
 from llm_rest.wires.ollama_chat.spoken import thought
+from tests.support.documents import differences
 from tests.support.facts import plain
 from tests.support.legal import faults
 
+META = ("done_reason", "logprobs", "eval_count", "prompt_eval_count", "new")
+
 
 def line(content: str = "", *, done: bool = False, **more: Any) -> dict[str, Any]:
-    fields = {name: more.pop(name) for name in list(more) if name in ("done_reason", "logprobs", "eval_count", "new")}
+    fields = {name: more.pop(name) for name in list(more) if name in META}
     said = {"role": "assistant", "content": content, **more}
     return {"model": "m", "created_at": "2026-09-21T14:13:20Z", "message": said, "done": done, **fields}
 
@@ -261,6 +266,30 @@ def test_a_long_answer_takes_the_memory_of_its_text() -> None:
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert used < 400_000, "the pieces are kept as they came, and nothing else"
+
+
+PIECES = st.lists(st.sampled_from(["", " ", "\n", "a", "b c", "\U0001f30a"]), max_size=4)
+REASONS = st.sampled_from(["stop", "length", "load", "bored", "", None])
+
+
+@given(PIECES, PIECES, st.lists(st.sampled_from(["f", "g"]), max_size=3), st.booleans(), REASONS)
+def test_an_answer_cut_into_lines_anywhere_is_the_whole_answer(
+    thoughts: list[str], texts: list[str], names: list[str], last: bool, reason: str | None
+) -> None:
+    """ollama.stream.8. BUGS 79: the counts are those of the whole answer too."""
+    calls = [{"function": {"name": name, "arguments": {"i": i}}} for i, name in enumerate(names)]
+    end = {"done_reason": reason, "eval_count": 3, "prompt_eval_count": 4}
+    lines = [line(thinking=piece) for piece in thoughts] + [line(piece) for piece in texts]
+    lines += [line(tool_calls=[call]) for call in calls if not last]
+    late: dict[str, Any] = {"tool_calls": calls} if last and calls else {}
+    lines.append(line(done=True, **end, **late))
+    said: dict[str, Any] = {"thinking": "".join(thoughts)} if any(thoughts) else {}
+    said |= {"tool_calls": calls} if calls else {}
+    events = read(*lines)
+    document = line("".join(texts), done=True, **end, **said)
+    response, _ = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)))
+    assert faults(events) == []
+    assert list(differences(plain(response), plain(assembled(events)))) == []
 
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------

@@ -5,17 +5,38 @@ Follows Ollama's API reference (read 2026-11-20). How a host departs from it is 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .errors import decode_error, encode_error
-from .request import decode_request, encode_request, route
+from .request import OLLAMA, decode_request, encode_request, route
 from .response import decode_response, encode_response
-from .stream import decode_stream, encode_stream
 from .types import EVENT, REQUEST, RESPONSE
+
+if TYPE_CHECKING:
+    from ...dialects import OllamaDialect
+    from ...responses.request import Request
+    from .stream import StreamDecoder, StreamEncoder
 
 FRAMING: Literal["sse", "ndjson"] = "ndjson"
 END: bytes | None = None
 NAMED_EVENTS = False
+
+# Streams are loaded on first use: most of what a converter's import would cost are the structs of their events.
+
+
+def decode_stream(*, request: Request | None = None, dialect: OllamaDialect = OLLAMA, now: float = 0) -> StreamDecoder:
+    """A machine from the server's lines to Responses events. `request` undoes what encoding emulated, and is echoed."""
+    from .stream import StreamDecoder
+
+    return StreamDecoder(request, dialect, now)
+
+
+def encode_stream(*, request: Request | None = None, dialect: OllamaDialect = OLLAMA) -> StreamEncoder:
+    """A machine from Responses events to lines of this wire. `request` names the model where the response does not."""
+    from .stream import StreamEncoder
+
+    return StreamEncoder(request, dialect)
+
 
 __all__ = [
     "END",

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...responses.events import StreamError
 from .._errors import error_facts
 from .types import WIRE, Json
 
@@ -64,8 +63,9 @@ def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
     return status, {"error": {**inner, "message": facts.message} if inner else facts.message, **left}
 
 
-def stream_error(told: Any) -> StreamError:
-    """What the line of a stream says that ended it."""
+def line_error(told: Any) -> ErrorFacts:
+    """What the line of a stream says that ended it; message and code are always there."""
     facts = error_facts(WIRE, 200, {}, msgspec.json.encode({"error": told}))
-    message = facts.message or "the server ended the stream with an error"
-    return StreamError(code=code_of(message) or facts.code or "server_error", message=message, type=facts.type)
+    facts.message = facts.message or "the server ended the stream with an error"
+    facts.code = code_of(facts.message) or facts.code or "server_error"
+    return facts

@@ -23,9 +23,8 @@ from ...unknown import Unknown, extras, given
 from . import types
 from .calls import decode_call, encode_call, names_sent
 from .ending import origin_of, stamp_of
-from .errors import stream_error
+from .errors import line_error
 from .left import absent, notes, put_back, rest
-from .request import OLLAMA
 from .response import begun, encode_response, left_of, placed, settle, spoken_text
 from .spoken import beyond, thought
 from .types import Json
@@ -35,16 +34,6 @@ if TYPE_CHECKING:
     from ...responses.emit import OpenItem
     from ...responses.parts import ContentPart, Logprob
     from ...responses.request import Request
-
-
-def decode_stream(*, request: Request | None = None, dialect: OllamaDialect = OLLAMA, now: float = 0) -> StreamDecoder:
-    """A machine from the server's lines to Responses events. `request` undoes what encoding emulated, and is echoed."""
-    return StreamDecoder(request, dialect, now)
-
-
-def encode_stream(*, request: Request | None = None, dialect: OllamaDialect = OLLAMA) -> StreamEncoder:
-    """A machine from Responses events to lines of this wire. `request` names the model where the response does not."""
-    return StreamEncoder(request, dialect)
 
 
 class StreamDecoder:
@@ -133,7 +122,7 @@ class StreamDecoder:
     def _fail(self, line: types.Chunk) -> None:
         """End with the server's error. What was open is cut, what was done stays."""
         self._over = True
-        told = stream_error(line.error)
+        told = line_error(line.error)
         if not self._origin:
             self._response = begun(line, origin_of(line), self._request, self._now)
         if self._kind is not None:
@@ -141,7 +130,7 @@ class StreamDecoder:
             self._response.output.append(replace(item, status="incomplete"))
         self._response.status = "failed"
         self._response.error = ResponseError(code=told.code, message=told.message)
-        self._to.error(told)
+        self._to.error(ev.StreamError(code=told.code, message=told.message, type=told.type))
         self._to.finish(self._response)
 
     # -- items

@@ -151,7 +151,12 @@ async def poll(
 
 # --- is the key good? -----------------------------------------------------------------------------------------------
 
-_ANSWERS_AT = {"openai_responses": "/responses", "openai_chat": "/chat/completions", "anthropic_messages": "/messages"}
+_ANSWERS_AT = {
+    "openai_responses": "/responses",
+    "openai_chat": "/chat/completions",
+    "anthropic_messages": "/messages",
+    "gemini_generate_content": "/models/{model}",
+}
 """How the path of a wire ends; the list of models stands beside it."""
 
 

@@ -331,7 +331,12 @@ def _rows(at: tuple[str, ...] | None, prefixes: str, facts: Capabilities, **chan
     return [Row(prefix, at, facts) for prefix in prefixes.split()]
 
 
-_AT_OPENAI, _AT_ANTHROPIC, _AT_GOOGLE, _AT_XAI = ("openai", ""), ("anthropic", ""), ("google", ""), ("xai", "")
+_AT_OPENAI, _AT_ANTHROPIC, _AT_GOOGLE, _AT_XAI = (
+    ("openai", ""),
+    ("anthropic", ""),
+    ("google", "vertex", ""),
+    ("xai", ""),
+)
 
 _K, _M = 1_000, 1_000_000
 

@@ -21,7 +21,9 @@ from .dialects import (
     CHAT_HOSTS,
     COMPATIBLE,
     NOT_IN_RESPONSES,
+    VERTEX,
     ChatDialect,
+    GeminiDialect,
     MessagesDialect,
     OllamaDialect,
     ResponsesDialect,
@@ -31,13 +33,14 @@ from .errors import ConfigError, ErrorRules
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Dialect = ResponsesDialect | ChatDialect | MessagesDialect | OllamaDialect
+Dialect = ResponsesDialect | ChatDialect | MessagesDialect | OllamaDialect | GeminiDialect
 
 DIALECTS: dict[str, type[Dialect]] = {
     "openai_responses": ResponsesDialect,
     "openai_chat": ChatDialect,
     "anthropic_messages": MessagesDialect,
     "ollama_chat": OllamaDialect,
+    "gemini_generate_content": GeminiDialect,
 }
 """The kind of facts that each wire takes."""
 
@@ -164,6 +167,7 @@ def _check_surface(wire: str, dialect: Dialect | None) -> None:
 
 
 RESPONSES, CHAT, MESSAGES, OLLAMA = "openai_responses", "openai_chat", "anthropic_messages", "ollama_chat"
+GEMINI = "gemini_generate_content"
 _STATELESS = ResponsesDialect(stateless=True)
 _OPENROUTER_RESPONSES = ResponsesDialect(
     stateless=True, only={"store": False}, lacks=("stop", "seed", "presence_penalty", "frequency_penalty")
@@ -201,12 +205,33 @@ _ROWS = (
     ),
     Vendor(
         name="google",
-        wire=CHAT,
+        wire=GEMINI,
         base_url="https://generativelanguage.googleapis.com",
-        dialect=CHAT_HOSTS["google"],
-        auth=Bearer(env=("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+        auth=Header(name="x-goog-api-key", env=("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+        also=(Surface(CHAT, CHAT_HOSTS["google"], auth=Bearer(env=("GOOGLE_API_KEY", "GEMINI_API_KEY"))),),
+        first_byte=600,
         errors=ErrorRules(quota_words=("PerDay",)),
-        docs_url="https://ai.google.dev/gemini-api/docs/openai",
+        docs_url="https://ai.google.dev/api/generate-content",
+    ),
+    Vendor(
+        name="vertex",
+        wire=GEMINI,
+        # Express mode, with a key. A project is asked below .../v1beta1/projects/{project}/locations/{location}, with a token.
+        base_url="https://aiplatform.googleapis.com/v1beta1",
+        dialect=VERTEX,
+        auth=(
+            Header(name="x-goog-api-key", env="GOOGLE_VERTEX_API_KEY"),
+            Bearer(env="GOOGLE_OAUTH_ACCESS_TOKEN"),
+        ),
+        base_url_env=(
+            UrlEnv(
+                "GOOGLE_CLOUD_PROJECT",
+                within="https://aiplatform.googleapis.com/v1beta1/projects/{}/locations/global",
+            ),
+        ),
+        first_byte=600,
+        errors=ErrorRules(quota_words=("PerDay",)),
+        docs_url="https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference",
     ),
     Vendor(
         name="xai",
@@ -398,7 +423,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="inproc:llm_rest.server.simulator",
         auth=NoAuth(),
-        also=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA)),
+        also=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA), Surface(GEMINI)),
     ),
     # --- more hosts in the manner of OpenAI ---
     Vendor(
@@ -515,7 +540,7 @@ _ROWS = (
         wire=CHAT,
         dialect=CHAT_HOSTS["compatible"],
         auth=Bearer(optional=True),
-        also=(Surface(RESPONSES), Surface(MESSAGES)),
+        also=(Surface(RESPONSES), Surface(MESSAGES), Surface(GEMINI)),
     ),
 )
 

@@ -97,12 +97,12 @@ def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("blank", ["", " ", "\t\n"])
 def test_a_blank_variable_is_as_good_as_none(blank: str) -> None:
     headers = credentials(endpoint("google/gemini-2.5-pro"), environ={"GOOGLE_API_KEY": blank, "GEMINI_API_KEY": "g"})
-    assert shown(headers.headers()) == {"Authorization": "Bearer g"}
+    assert shown(headers.headers()) == {"x-goog-api-key": "g"}
 
 
 def test_the_first_variable_that_is_set_wins() -> None:
     found = credentials(endpoint("google/gemini-2.5-pro"), environ={"GEMINI_API_KEY": "b", "GOOGLE_API_KEY": "a"})
-    assert shown(found.headers()) == {"Authorization": "Bearer a"}
+    assert shown(found.headers()) == {"x-goog-api-key": "a"}
 
 
 def test_a_provider_given_in_code_is_asked_before_the_environment() -> None:

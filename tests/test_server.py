@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import threading
 from collections.abc import Generator, Mapping
 from typing import Any
@@ -32,13 +33,16 @@ BODIES: dict[str, Plain] = {
     "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
     "anthropic_messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
     "ollama_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": False},
+    "gemini_generate_content": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
 }
 PATHS = {
     "openai_responses": "/v1/responses",
     "openai_chat": "/v1/chat/completions",
     "anthropic_messages": "/v1/messages",
     "ollama_chat": "/api/chat",
+    "gemini_generate_content": "/v1beta/models/m:generateContent",
 }
+STREAMED = {**PATHS, "gemini_generate_content": "/v1beta/models/m:streamGenerateContent?alt=sse"}
 VERSION = {"anthropic-version": "2026-10-21"}
 
 
@@ -101,7 +105,7 @@ def message_of(body: Plain) -> str:
 @pytest.mark.parametrize("wire", PATHS)
 @pytest.mark.parametrize("form", ["{}", "{}/", "{}?beta=true"])
 def test_a_path_leads_to_its_wire_with_and_without_the_version(wire: str, form: str) -> None:
-    for path in (PATHS[wire], PATHS[wire].removeprefix("/v1")):
+    for path in (PATHS[wire], re.sub("^/v1(beta)?", "", PATHS[wire])):
         handler = Scripted()
         answer, body = ask(form.format(path), BODIES[wire], handler)
         assert answer.status == 200
@@ -200,11 +204,29 @@ def test_a_wire_with_a_list_of_models_of_its_own_is_asked_there() -> None:
     assert ask("/api/tags", b"", headers={})[0].status == 405
 
 
+COUNTED = {
+    "anthropic_messages": "/v1/messages/count_tokens",
+    "gemini_generate_content": "/v1beta/models/m:countTokens",
+}
+
+
+def test_models_are_listed_for_gemini_with_their_collection() -> None:
+    headers = {"x-goog-api-key": "x"}
+    _, body = ask("/v1beta/models", b"", method="GET", headers=headers)
+    assert [model["name"] for model in body["models"]] == ["models/one", "models/two"]
+    assert ask("/v1beta/models/one", b"", method="GET", headers=headers)[1]["name"] == "models/one"
+    answer, body = ask("/v1beta/models/three", b"", method="GET", headers=headers)
+    assert (answer.status, body["error"]["status"]) == (404, "NOT_FOUND")
+
+
 def test_tokens_are_counted_where_a_wire_has_a_path_for_it() -> None:
     document = {name: value for name, value in BODIES["anthropic_messages"].items() if name != "max_tokens"}
     assert ask("/v1/messages/count_tokens", document)[1] == {"input_tokens": 42}
     counted = ask("/v1/responses/input_tokens", BODIES["openai_responses"])[1]
     assert counted == {"object": "response.input_tokens", "input_tokens": 42}
+    alone = BODIES["gemini_generate_content"]
+    for asked in (alone, {"generateContentRequest": {"model": "models/m", **alone}}):
+        assert ask(COUNTED["gemini_generate_content"], asked)[1] == {"totalTokens": 42}
 
 
 # --- what goes wrong ------------------------------------------------------------------------------------------------
@@ -217,9 +239,12 @@ def test_a_body_that_is_no_request_is_a_bad_request(wire: str, body: bytes) -> N
     assert answer.status == 400
     assert message_of(document)
     if wire != "ollama_chat":  # whose errors have no type
-        assert document["error"]["type"] == "invalid_request_error"
-    if wire == "anthropic_messages":
-        assert ask("/v1/messages/count_tokens", body)[0].status == 400
+        assert document["error"].get("type", document["error"].get("status")) in (
+            "invalid_request_error",
+            "INVALID_ARGUMENT",
+        )
+    if wire in COUNTED:
+        assert ask(COUNTED[wire], body)[0].status == 400
 
 
 @pytest.mark.parametrize("wire", PATHS)
@@ -257,10 +282,15 @@ def test_an_answer_that_a_wire_cannot_tell_is_an_error() -> None:
 # --- streams --------------------------------------------------------------------------------------------------------
 
 
+def streaming(wire: str) -> Plain:
+    """A request for a stream; on one wire only its path says so."""
+    return BODIES[wire] if STREAMED[wire] != PATHS[wire] else {**BODIES[wire], "stream": True}
+
+
 def stream(wire: str, handler: Scripted | None = None) -> tuple[Streamed, list[Any]]:
     """The head of a streamed answer, and the events it tells."""
-    body = json.dumps({**BODIES[wire], "stream": True}).encode()
-    answer = exchange("POST", PATHS[wire], VERSION, body, handler or Scripted())
+    body = json.dumps(streaming(wire)).encode()
+    answer = exchange("POST", STREAMED[wire], VERSION, body, handler or Scripted())
     assert isinstance(answer, Streamed)
     return answer, read(wire, [piece for piece in answer.body if isinstance(piece, bytes)])
 
@@ -282,7 +312,7 @@ def test_a_stream_tells_what_the_handler_tells(wire: str) -> None:
     ids=["refused", "an error of ours"],
 )
 def test_an_error_before_the_first_event_is_no_stream_and_later_one_inside_it(wire: str, error: Exception) -> None:
-    answer, body = ask(PATHS[wire], {**BODIES[wire], "stream": True}, Scripted(error))
+    answer, body = ask(STREAMED[wire], streaming(wire), Scripted(error))
     assert (answer.status, message_of(body)) == (429, "Slow down.")
     _, events = stream(wire, Scripted(cut_at=5, then=error))
     assert faults(events) == []
@@ -362,8 +392,7 @@ def test_a_client_that_goes_away_ends_the_work_for_it(wire: str, pause: float) -
     """BUGS 74"""
     handler = Endless(pause)
     with running(handler) as url:
-        body = {**BODIES[wire], "stream": True}
-        with httpx.stream("POST", f"{url}{PATHS[wire]}", json=body, headers=VERSION) as answer:
+        with httpx.stream("POST", f"{url}{STREAMED[wire]}", json=streaming(wire), headers=VERSION) as answer:
             pieces = answer.iter_text()
             while '"ho"' not in next(pieces):
                 pass
@@ -374,7 +403,7 @@ def test_a_client_that_goes_away_ends_the_work_for_it(wire: str, pause: float) -
 @pytest.mark.parametrize("wire", PATHS)
 def test_a_fault_in_the_middle_of_a_stream_cuts_it(wire: str, caplog: pytest.LogCaptureFixture) -> None:
     with running(Scripted(cut_at=5, then=RuntimeError("a secret"))) as url:
-        answer = httpx.post(f"{url}{PATHS[wire]}", json={**BODIES[wire], "stream": True}, headers=VERSION)
+        answer = httpx.post(f"{url}{STREAMED[wire]}", json=streaming(wire), headers=VERSION)
     assert "ho" in answer.text
     assert "secret" not in answer.text
     assert "a secret" in caplog.text

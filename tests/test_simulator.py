@@ -285,6 +285,119 @@ def test_a_host_with_short_call_ids_makes_and_takes_them() -> None:
     accepted("/mistral/chat/completions", follow_up)
 
 
+# --- Gemini ---------------------------------------------------------------------------------------------------------
+
+
+def contents(*said: str | list[Plain], **fields: Any) -> Plain:
+    """A request of the user and the model in turn: texts, or parts."""
+    roles = ("user", "model")
+    parts: list[list[Plain]] = [[{"text": one}] if isinstance(one, str) else one for one in said]
+    return {"contents": [{"role": roles[i % 2], "parts": one} for i, one in enumerate(parts)], **fields}
+
+
+def result_of(call: Plain, **fields: Any) -> Plain:
+    """What a call gave."""
+    return {"functionResponse": {"id": call["id"], "name": call["name"], "response": {"output": "4"}, **fields}}
+
+
+GEMINI = "/v1beta/models/gemini-3-flash:generateContent"
+SHOWN: Any = {"generationConfig": {"thinkingConfig": {"includeThoughts": True}}}
+
+
+def said_by_gemini(script: str = SCRIPT, path: str = GEMINI, **fields: Any) -> tuple[list[Plain], Plain]:
+    """The parts of an answer that calls functions, and the request that sends back what they gave."""
+    (candidate,) = accepted(path, contents(script, **fields))["candidates"]
+    parts = candidate["content"]["parts"]
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    return parts, contents(script, deepcopy(parts), [result_of(call) for call in calls], **fields)
+
+
+def test_gemini_signs_a_call_and_shows_its_thoughts_where_they_are_asked_for() -> None:
+    parts, follow_up = said_by_gemini()
+    assert [part.get("thought") for part in parts] == [None]
+    assert parts[0]["thoughtSignature"]
+    parts, follow_up = said_by_gemini(**SHOWN)
+    assert parts[0] == {"text": "The user asks for the weather.", "thought": True}
+    final = accepted(GEMINI, follow_up)
+    thought, text, tail = final["candidates"][0]["content"]["parts"]
+    assert (thought["thought"], text["text"], tail["text"]) == (True, "Four degrees.", "")
+    said = [*follow_up["contents"], final["candidates"][0]["content"], *contents("Thanks")["contents"]]
+    accepted(GEMINI, {"contents": said})
+
+
+def test_gemini_signs_only_the_first_of_parallel_calls() -> None:
+    parts, follow_up = said_by_gemini("call f\ncall g\nsay A.")
+    assert ["thoughtSignature" in part for part in parts] == [True, False]
+    accepted(GEMINI, follow_up)
+
+
+def test_gemini_does_not_ask_where_the_thoughts_of_a_finished_turn_are() -> None:
+    _, follow_up = said_by_gemini()
+    del follow_up["contents"][1]["parts"][0]["thoughtSignature"]
+    assert "missing a `thought_signature`" in refused(GEMINI, follow_up)
+    follow_up["contents"] += contents([], "Four.", "Thanks")["contents"][1:]
+    accepted(GEMINI, {"contents": follow_up["contents"]})
+
+
+@pytest.mark.parametrize("dummy", ["skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="])
+def test_gemini_takes_a_call_of_another_vendor_with_the_word_for_it(dummy: str) -> None:
+    _, follow_up = said_by_gemini()
+    follow_up["contents"][1]["parts"][0]["thoughtSignature"] = dummy
+    accepted(GEMINI, follow_up)
+
+
+def test_gemini_notices_what_became_of_a_signature() -> None:
+    """BUGS 15"""
+    script = 'call f {"n": 1}\ncall g\nsay A.'
+    _, follow_up = said_by_gemini(script)
+
+    def changed(change: Callable[[list[Plain]], Any]) -> Plain:
+        other = deepcopy(follow_up)
+        change(other["contents"][1]["parts"])
+        return other
+
+    def swap(parts: list[Plain]) -> None:
+        parts[1]["thoughtSignature"] = parts[0].pop("thoughtSignature")
+
+    assert "missing a `thought_signature`" in refused(GEMINI, changed(swap))
+    edited = changed(lambda parts: parts[0]["functionCall"]["args"].update(n=2))
+    assert "Corrupted thought signature" in refused(GEMINI, edited)
+    forged = changed(lambda parts: parts[0].update(thoughtSignature="c2lt"))
+    assert "Corrupted thought signature" in refused(GEMINI, forged)
+    moved = {"contents": [*contents("hi")["contents"], *follow_up["contents"][1:]]}
+    assert "not valid in this turn" in refused(GEMINI, moved)
+
+
+def test_gemini_notices_a_text_that_is_not_the_one_it_signed() -> None:
+    answer = accepted(GEMINI, contents("say One.\nsay Two."))["candidates"][0]["content"]["parts"]
+    accepted(GEMINI, contents("say One.\nsay Two.", answer, "Thanks"))
+    answer[0]["text"] = "Three."
+    assert "Corrupted thought signature" in refused(GEMINI, contents("say One.\nsay Two.", answer, "Thanks"))
+
+
+def test_older_models_of_gemini_sign_nothing_and_give_calls_no_ids() -> None:
+    path = "/v1beta/models/gemini-2.0-flash:generateContent"
+    (candidate,) = accepted(path, contents("call f\nsay A."))["candidates"]
+    assert candidate["content"]["parts"] == [{"functionCall": {"name": "f", "args": {}}}]
+    gave = [{"functionResponse": {"name": "f", "response": {"output": "4"}}}]
+    final = accepted(path, contents("call f\nsay A.", candidate["content"]["parts"], gave))
+    assert final["candidates"][0]["content"]["parts"] == [{"text": "A."}]
+
+
+def test_what_gemini_has_and_the_simulator_has_not_is_said() -> None:
+    assert "one candidate" in refused(GEMINI, contents("hi", generationConfig={"candidateCount": 2}))
+    assert "does not speak" in refused(GEMINI, contents("hi", generationConfig={"responseModalities": ["AUDIO"]}))
+    assert "CachedContent not found" in refused(GEMINI, contents("hi", cachedContent="cachedContents/x"), 403)
+
+
+def test_gemini_counts_what_stands_inside_and_what_stands_alone() -> None:
+    path = GEMINI.replace("generateContent", "countTokens")
+    assert accepted(path, contents("12345678")) == {"totalTokens": 2}
+    asked = {"model": "models/gemini-3-flash", **contents("12345678")}
+    assert accepted(path, {"generateContentRequest": asked}) == {"totalTokens": 2}
+    assert "contents is not specified" in refused(path, contents())
+
+
 # --- what all have in common ----------------------------------------------------------------------------------------
 
 PATHS = {
@@ -292,10 +405,13 @@ PATHS = {
     "openai_chat": "/v1/chat/completions",
     "anthropic_messages": "/v1/messages",
     "ollama_chat": "/api/chat",
+    "gemini_generate_content": "/v1beta/models/m:generateContent",
 }
 
 
 def plainly(wire: str, text: str, **fields: Any) -> Plain:
+    if wire == "gemini_generate_content":
+        return {**contents(text), **fields}
     said = {"input": text} if wire == "openai_responses" else {"messages": [{"role": "user", "content": text}]}
     needed: Plain = {"anthropic_messages": {"max_tokens": 999}, "ollama_chat": {"stream": False}}.get(wire, {})
     return {"model": "m", **said, **needed, **fields}
@@ -323,10 +439,12 @@ def test_what_is_not_simulated_is_said() -> None:
 
 @pytest.mark.parametrize("wire", PATHS)
 def test_reserved_words_stand_for_a_wrong_key_and_an_unknown_model(wire: str) -> None:
-    assert post(PATHS[wire], plainly(wire, "hi"), authorization="Bearer invalid")[0] == 401
-    assert post(PATHS[wire], plainly(wire, "hi"), x_api_key="invalid")[0] == 401
+    wrong = 400 if wire == "gemini_generate_content" else 401
+    assert post(PATHS[wire], plainly(wire, "hi"), authorization="Bearer invalid")[0] == wrong
+    assert post(PATHS[wire], plainly(wire, "hi"), x_api_key="invalid")[0] == wrong
     assert post(PATHS[wire], plainly(wire, "hi"), x_api_key="anything")[0] == 200
-    status, body = post(PATHS[wire], plainly(wire, "hi", model="missing"))
+    named = {} if "/m:" in PATHS[wire] else {"model": "missing"}
+    status, body = post(PATHS[wire].replace("/m:", "/missing:"), plainly(wire, "hi", **named))
     assert status in (400, 404)
     assert "missing" in message_of(body)
 

@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from llm_rest import wires
-from llm_rest.dialects import CHAT_HOSTS, ChatDialect, MessagesDialect, ResponsesDialect
+from llm_rest.dialects import CHAT_HOSTS, ResponsesDialect
 from llm_rest.errors import ErrorFacts
 from llm_rest.server import peers
 from llm_rest.server.handler import Context
-from llm_rest.server.peers import anthropic_messages, openai_chat, openai_responses
+from llm_rest.server.peers import anthropic_messages, gemini_generate_content, openai_chat, openai_responses
+from llm_rest.vendors import DIALECTS
 from tests.corpus import exchanges
 
 VERSION = {"anthropic-version": "2026-10-21"}
@@ -24,9 +25,9 @@ THOUGHT = {"type": "thinking", "thinking": "x", "signature": "c2ln"}
 RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "1"}
 
 
-def context(wire: str, dialect: Any = None, headers: dict[str, str] | None = None) -> Context:
-    default = {"openai_chat": ChatDialect, "openai_responses": ResponsesDialect, "anthropic_messages": MessagesDialect}
-    return Context(wire=wire, dialect=dialect or default[wire](), vendor=None, headers=headers or {}, body=b"")
+def context(wire: str, dialect: Any = None, headers: dict[str, str] | None = None, model: str | None = None) -> Context:
+    spoken = dialect or DIALECTS[wire]()
+    return Context(wire=wire, dialect=spoken, vendor=None, model=model, headers=headers or {}, body=b"")
 
 
 def says(facts: ErrorFacts | None) -> str:
@@ -51,7 +52,7 @@ def complaints(wire: str) -> dict[str, list[str]]:
     for one in accepted:
         # As a client resolves it: opaque state belongs to the host itself.
         dialect = msgspec.structs.replace(one.dialect, issuer=one.vendor)
-        problems = peer.problems(json.loads(one.question or b""), context(wire, dialect, headers))
+        problems = peer.problems(json.loads(one.question or b""), context(wire, dialect, headers, one.model))
         found[one.id] = [problem.message for problem in problems]
     return {name: wrong for name, wrong in found.items() if wrong}
 
@@ -68,6 +69,10 @@ def test_every_recorded_messages_request_is_accepted() -> None:
     found = complaints("anthropic_messages")
     # The reference wants the user to begin; one model was seen not to mind.
     assert list(found.values()) == [['messages: first message must use the "user" role']]
+
+
+def test_every_recorded_gemini_request_is_accepted() -> None:
+    assert complaints("gemini_generate_content") == {}
 
 
 # --- Messages -------------------------------------------------------------------------------------------------------
@@ -366,6 +371,109 @@ def test_hosts_of_chat_refuse(host: str, document: dict[str, Any], message: str)
     assert message in says(openai_chat.refusal(document, context("openai_chat", CHAT_HOSTS[host])))
 
 
+# --- Gemini ---------------------------------------------------------------------------------------------------------
+
+FUNCTION = {"functionDeclarations": [{"name": "f"}]}
+ASKS = {"functionCall": {"id": "a", "name": "f", "args": {}}, "thoughtSignature": "skip_thought_signature_validator"}
+GAVE = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "1"}}}
+
+
+def gemini(*said: Any, **fields: Any) -> dict[str, Any]:
+    roles = ("user", "model")
+    parts = [[{"text": one}] if isinstance(one, str) else one for one in said]
+    return {"contents": [{"role": roles[i % 2], "parts": one} for i, one in enumerate(parts)], **fields}
+
+
+def configured(**config: Any) -> dict[str, Any]:
+    return gemini("hi", generationConfig=config)
+
+
+def calling(**config: Any) -> dict[str, Any]:
+    return gemini("hi", tools=[FUNCTION], toolConfig={"functionCallingConfig": config})
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (gemini(), "contents is not specified"),
+        (gemini("hi", nonsense=1), 'Unknown name "nonsense": Cannot find field.'),
+        (gemini("hi", labels={"a": "b"}), 'Unknown name "labels"'),
+        (configured(nonsense=1), "Unknown name \"nonsense\" at 'generation_config'"),
+        (gemini([{"text": "hi", "nonsense": 1}]), "Unknown name \"nonsense\" at 'contents[0].parts[0]'"),
+        (gemini([]), "contents[0].parts must not be empty"),
+        (gemini([{}]), "must have one initialized field"),
+        (gemini([{"text": "hi", "inlineData": {"mimeType": "image/png", "data": ""}}]), "is already set"),
+        (gemini([{"inlineData": {"data": ""}}]), "mime_type: must be set"),
+        ({"contents": [{"role": "system", "parts": [{"text": "hi"}]}]}, "Please use a valid role: user, model."),
+        (gemini([ASKS]), "functionCall stands in a content of the role 'model'"),
+        (gemini("hi", [GAVE]), "functionResponse stands in a content of the role 'user'"),
+        (gemini("hi", [{**ASKS, "functionCall": {"name": "f", "args": [1]}}], [GAVE]), "protobuf.Struct"),
+        (gemini("hi", [ASKS], [{"functionResponse": {"id": "a", "name": "f", "response": "1"}}]), "protobuf.Struct"),
+        (gemini("hi", [ASKS], [{"functionResponse": {"id": "a", "response": {}}}]), "Name cannot be empty"),
+        (gemini("hi", [ASKS], [{"functionResponse": {"name": "f", "response": {}}}]), "the name and the id"),
+        (gemini("hi", [ASKS], "ho"), "number of function response parts is equal"),
+        (gemini("hi", [ASKS, ASKS], [GAVE]), "number of function response parts is equal"),
+        (gemini([GAVE]), "number of function response parts is equal"),
+        ({"contents": gemini("hi", [ASKS])["contents"][1:]}, "immediately after a user turn"),
+        (gemini("hi", [{"functionCall": {"id": "a", "name": "f"}}], [GAVE]), "`f` in the 2. content block is missing"),
+        (gemini("hi", "ho"), "ends with a content of the role 'model'"),
+        (configured(thinkingConfig={"thinkingBudget": 1, "thinkingLevel": "LOW"}), "only one of thinking budget"),
+        (configured(logprobs=2), "only be set when response_logprobs is true"),
+        (configured(stopSequences=list("abcdef")), "at most 5"),
+        (configured(responseSchema={}, responseJsonSchema={}, responseMimeType="application/json"), "Only one of"),
+        (configured(responseJsonSchema={}), "only with the response mime type 'application/json'"),
+        (gemini("hi", tools=[FUNCTION, FUNCTION]), "Duplicate function declaration found: f"),
+        (gemini("hi", tools=[{"functionDeclarations": [{"name": "1f"}]}]), "Invalid function name '1f'"),
+        (
+            gemini("hi", tools=[{"functionDeclarations": [{"name": "f", "parameters": {}, "parametersJsonSchema": {}}]}]),
+            "only one of parameters and parameters_json_schema",
+        ),
+        (
+            gemini("hi", tools=[{"functionDeclarations": [{"name": "f", "parametersJsonSchema": {"type": "array"}}]}]),
+            "should be of type OBJECT",
+        ),
+        (gemini("hi", tools=[FUNCTION], cachedContent="c"), "CachedContent can not be used"),
+        (gemini("hi", toolConfig={"functionCallingConfig": {"mode": "ANY"}}), "set without function_declarations"),
+        (calling(mode="SOMETIMES"), "'SOMETIMES'"),
+        (calling(mode="AUTO", allowedFunctionNames=["f"]), "may only be set when the mode is ANY or VALIDATED"),
+        (calling(mode="ANY", allowedFunctionNames=["g"]), "no tool named so is declared"),
+    ],
+)  # fmt: skip
+def test_gemini_refuses(document: dict[str, Any], message: str) -> None:
+    """BUGS 47, 51"""
+    assert message in says(gemini_generate_content.refusal(document, context("gemini_generate_content")))
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (
+            gemini("hi", tools=[FUNCTION, {"googleSearch": {}}]),
+            "(googleSearch) and Function Calling cannot be combined",
+        ),
+        (
+            gemini("hi", tools=[FUNCTION], generationConfig={"responseMimeType": "application/json"}),
+            "Function calling with a response mime type",
+        ),
+    ],
+)
+def test_older_models_of_gemini_refuse_what_newer_ones_take(document: dict[str, Any], message: str) -> None:
+    wire = "gemini_generate_content"
+    assert message in says(gemini_generate_content.refusal(document, context(wire, model="gemini-2.5-flash")))
+    assert gemini_generate_content.refusal(document, context(wire, model="gemini-3-flash")) is None
+
+
+def test_gemini_accepts_a_conversation_in_either_spelling() -> None:
+    said = gemini("hi", [ASKS], [GAVE, {"text": "Hurry"}], generationConfig={"topP": 0.5})
+    assert gemini_generate_content.refusal(said, context("gemini_generate_content")) is None
+    snake = {
+        "contents": [{"role": "user", "parts": {"inline_data": {"mime_type": "image/png", "data": ""}}}],
+        "generation_config": {"top_p": 0.5},
+        "system_instruction": {"parts": [{"text": "be"}]},
+    }
+    assert gemini_generate_content.refusal(snake, context("gemini_generate_content")) is None
+
+
 # --- all of them ----------------------------------------------------------------------------------------------------
 
 
@@ -373,7 +481,7 @@ def test_hosts_of_chat_refuse(host: str, document: dict[str, Any], message: str)
 def test_every_wire_has_a_peer_with_the_same_functions(wire: str) -> None:
     peer = peers.of(wire)
     assert peer
-    assert peer.wrong_key("invalid").status == 401
+    assert peer.wrong_key("invalid").status == (400 if wire == "gemini_generate_content" else 401)
     assert "missing" in peer.unknown_model("missing").message
 
 

@@ -37,7 +37,7 @@ NAMED = """
     openai anthropic google xai groq deepseek sambanova together fireworks cerebras openrouter mistral meta huggingface
     azure_openai ollama vllm llamacpp lmstudio simulator compatible
     alibaba moonshot zai minimax perplexity nebius deepinfra vercel_gateway github_copilot crusoe heroku snowflake
-    bedrock_mantle
+    bedrock_mantle vertex
 """.split()
 
 SURFACES = [(row, surface) for row in VENDORS.values() for surface in row.surfaces]
@@ -124,6 +124,8 @@ URLS = {
     ("anthropic", "anthropic_messages"): "https://api.anthropic.com/v1/messages",
     ("anthropic", "openai_chat"): "https://api.anthropic.com/v1/chat/completions",
     ("google", "openai_chat"): "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+    ("google", "gemini_generate_content"): "https://generativelanguage.googleapis.com/v1beta/models/{model}",
+    ("vertex", "gemini_generate_content"): "https://aiplatform.googleapis.com/v1beta1/publishers/google/models/{model}",
     ("xai", "openai_responses"): "https://api.x.ai/v1/responses",
     ("xai", "anthropic_messages"): "https://api.x.ai/v1/messages",
     ("groq", "openai_chat"): "https://api.groq.com/openai/v1/chat/completions",
@@ -152,7 +154,7 @@ def test_base_url_and_path_make_the_vendors_url(vendor: str, wire: str) -> None:
 
 RECORDED_AS = {"azure": "azure_openai", "bedrock-mantle": "bedrock_mantle"}
 OTHER_SURFACES = re.compile(
-    r"localhost:8787|ollama\.com|/deployments/|router\.huggingface\.co/\w+/v\d|bedrock-mantle.*aws/v1/responses"
+    r"localhost:8787|europe-west4|ollama\.com|/deployments/|router\.huggingface\.co/\w+/v\d|bedrock-mantle.*aws/v1/responses"
 )
 """Recorded URLs that no row means: a proxy, a cloud, an older surface, a provider behind a router."""
 
@@ -173,8 +175,11 @@ def test_recorded_traffic_went_where_the_rows_say(wire: str) -> None:
             base_url = row.base_url
             for place, value in {"{resource}": "resource", "{region}": "us-east-1", "{account}": "account"}.items():
                 base_url = base_url.replace(place, value)
+            if "/projects/PROJECT/" in url:
+                base_url += "/projects/PROJECT/locations/global"
             found = at(f"{row.name}/m", wire=wire, base_url=base_url)
-            assert found.base_url + found.dialect.path == url
+            start, in_url, _ = (found.base_url + found.dialect.path).partition("{model}")
+            assert url.startswith(start) if in_url else url == start
             seen.add(row.name)
     assert seen
 
@@ -369,7 +374,7 @@ def test_a_surface_may_have_its_own_way_in() -> None:
         ("anthropic/m", "https://proxy.example/v1", "https://proxy.example"),
         ("anthropic/m", "https://proxy.example/v1/messages/", "https://proxy.example"),
         ("anthropic/m", "https://proxy.example/anthropic", "https://proxy.example/anthropic"),
-        ("google/m", "https://proxy.example/v1beta/openai", "https://proxy.example"),
+        ("google/m", "https://proxy.example/v1beta/models", "https://proxy.example"),
         ("ollama/m", "https://ollama.com/api", "https://ollama.com"),
         ("ollama/m", "http://nas.example:11434", "http://nas.example:11434"),
         # A word that only looks alike stays.

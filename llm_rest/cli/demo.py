@@ -34,7 +34,7 @@ WEATHER = FunctionTool(
     description="The weather in a city.",
     parameters={
         "type": "object",
-        "properties": {"city": {"type": "string", "examples": ["Oslo"]}},
+        "properties": {"city": {"type": "string", "enum": ["Oslo", "Bergen", "Tromsø"]}},
         "required": ["city"],
         "additionalProperties": False,
     },

@@ -12,6 +12,7 @@ import json
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
@@ -75,15 +76,17 @@ def exchange(method: str, path: str, headers: Mapping[str, str], body: bytes, ha
     try:
         place = _find(method.upper(), path.partition("?")[0], named)
         wire = place.wire
-        context = Context(wire=wire, dialect=place.dialect, vendor=place.vendor, headers=named, body=body)
+        context = Context(
+            wire=wire, dialect=place.dialect, vendor=place.vendor, model=place.model, headers=named, body=body
+        )
         match place.purpose:
             case "answer":
-                request, lost = _read(place, context, {})
+                request, lost = _read(place, body)
                 if place.streams or request.stream is True:
                     return _streamed(place, context, handler, request, lost)
                 document, lost = _answered(place, context, handler, request, lost)
             case "count":
-                request, lost = _read(place, context, listings.COUNTED[wire].missing)
+                request, lost = _read(place, listings.COUNTED[wire].request(body))
                 document = listings.COUNTED[wire].answer(handler.count(request, context))
             case "models":
                 document, lost = listings.models(wire, handler.models()), []
@@ -156,18 +159,18 @@ def _places(vendor: str | None) -> tuple[tuple[str, Purpose, _Place], ...]:
         if streaming != path:
             found.append((streaming, "answer", replace(place, streams=True)))
         if wire in listings.COUNTED:
-            found.append((path + listings.COUNTED[wire].path, "count", place))
+            found.append((listings.COUNTED[wire].beside(path), "count", place))
     return tuple(found)
 
 
 @lru_cache(maxsize=256)
 def _pattern(path: str) -> re.Pattern[str]:
     """A path with or without the version that base URLs may hold, the model in it as a group."""
-    plain = re.escape(re.sub("^/v1(beta)?/", "/", path))
+    plain = re.escape(re.sub("^/v1(beta1?)?/", "/", path))
     return re.compile(_VERSION + plain.replace(_MODEL, "(?P<model>[^?]+?)"))
 
 
-_VERSION = "(?:/v1(?:beta)?)?"
+_VERSION = "(?:/v1(?:beta1?)?)?"
 _MODELS = re.compile(_VERSION + "/models(?:/(?P<model>.+))?")
 
 
@@ -181,7 +184,8 @@ def _find(method: str, path: str, headers: Mapping[str, str]) -> _Place:
     for served, purpose, place in _places(vendor):
         found = _pattern(served).fullmatch(below)
         if found and method == "POST":
-            return replace(place, purpose=purpose, model=found.groupdict().get("model"))
+            model = found.groupdict().get("model")
+            return replace(place, purpose=purpose, model=unquote(model) if model else None)
         allowed += ["POST"] if found else []
     listed, own = _MODELS.fullmatch(below), listings.LISTED.get(below)
     if listed and method == "GET":
@@ -257,15 +261,9 @@ def _again(first: AnyEvent | Pause | None, events: Generator[AnyEvent | Pause]) 
         events.close()
 
 
-def _read(place: _Place, context: Context, missing: dict[str, Any]) -> tuple[Request, list[Loss]]:
-    """The request in the body; `missing` are fields that this path does not ask for and the wire's own document does."""
+def _read(place: _Place, body: bytes) -> tuple[Request, list[Loss]]:
+    """The request in the body."""
     wire = wires.load(place.wire)
-    body = context.body
-    if missing and body.lstrip()[:1] == b"{":
-        try:
-            body = msgspec.json.encode({**missing, **msgspec.json.decode(body)})
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            body = context.body  # the decoder below says what is wrong with it
     request, lost = wire.decode_request(wire.REQUEST.decode(body), dialect=place.dialect, model=place.model)
     _stop_at_refusal(lost, 400)
     return request, lost

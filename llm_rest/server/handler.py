@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 class Context(Struct, frozen=True, kw_only=True):
     """How a request came: over which wire, in whose dialect, and the very bytes.
 
-    `vendor` is the vendor the path names (`/groq/chat/completions`), if any. Names in `headers` are lower case.
+    `vendor` and `model` are those the path names (`/groq/chat/completions`, `/v1beta/models/m:generateContent`), if any. Names in
+    `headers` are lower case.
     """
 
     wire: str
     dialect: Any
     vendor: str | None
+    model: str | None = None
     headers: Mapping[str, str]
     body: bytes
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..responses.response import Response
     from ..unknown import Decoder
 
-NAMES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat")
+NAMES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat", "gemini_generate_content")
 """The wires there are, by the names of their packages."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -55,6 +56,12 @@ class Exchange(Struct):
     def dialect(self) -> Any:
         """What our table knows about this vendor on this wire."""
         return facts(RENAMED.get(self.vendor, self.vendor), self.wire)
+
+    @property
+    def model(self) -> str | None:
+        """The model, where the URL names it and not the body."""
+        named = re.search(r"/models/([^/:?]+):", self.request.url) if self.request is not None else None
+        return named[1] if named else None
 
     @property
     def question(self) -> bytes | None:

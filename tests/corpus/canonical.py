@@ -6,6 +6,7 @@ A line is about a shape, never about one recording.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,34 @@ def _code_text(document: Plain) -> None:
             value["code"] = str(value["code"])
 
 
+# --- gemini_generate_content ----------------------------------------------------------------------------------------
+
+CHOSEN = frozenset(
+    """
+    args response parameters parametersJsonSchema responseSchema responseJsonSchema labels safetySettings
+    """.split()
+)
+"""Fields whose values are the caller's own JSON, or plain objects we only pass on."""
+
+
+def _camel_case(value: Any) -> None:
+    if isinstance(value, list):
+        for inner in value:
+            _camel_case(inner)
+    elif isinstance(value, dict):
+        for name in list(value):
+            inner = value.pop(name)
+            name = re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
+            value[name] = inner
+            if name not in CHOSEN:
+                _camel_case(inner)
+
+
+def _one_for_a_list(request: Plain) -> None:
+    if isinstance(request.get("tools"), dict):
+        request["tools"] = [request["tools"]]
+
+
 TABLE: dict[str, tuple[Canonical, ...]] = {
     "openai_responses": (
         Canonical(
@@ -66,6 +95,12 @@ TABLE: dict[str, tuple[Canonical, ...]] = {
     ),
     "anthropic_messages": (),
     "ollama_chat": (),
+    "gemini_generate_content": (
+        Canonical("gemini.canonical.1", "names are written in camelCase", _camel_case, ("request",), struct=True),
+        Canonical(
+            "gemini.canonical.2", "a list of one is written as a list", _one_for_a_list, ("request",), struct=True
+        ),
+    ),
 }
 
 

@@ -92,7 +92,9 @@ def test_a_recorded_request_reaches_every_wire(name: str, vendor: str, other: st
     def check(exchange: Exchange) -> Iterator[str]:
         if exchange.question is None:
             return
-        request, _ = here.decode_request(here.REQUEST.decode(exchange.question), dialect=exchange.dialect)
+        request, _ = here.decode_request(
+            here.REQUEST.decode(exchange.question), dialect=exchange.dialect, model=exchange.model
+        )
         body, lost = there.encode_request(request)
         there.decode_request(there.REQUEST.decode(msgspec.json.encode(body)))
         calls = sum(isinstance(item, FunctionCall) for item in request.input) if isinstance(request.input, list) else 0

@@ -86,7 +86,7 @@ def test_a_recorded_request_is_the_same_after_a_walk_through_responses(name: str
     def check(exchange: Exchange) -> Iterator[str]:
         if exchange.question is not None:
             body = wire.REQUEST.decode(exchange.question)
-            request, lost = wire.decode_request(body, dialect=exchange.dialect)
+            request, lost = wire.decode_request(body, dialect=exchange.dialect, model=exchange.model)
             again, lost_again = wire.encode_request(request, dialect=exchange.dialect)
             yield from accounted(exchange.question, again, name, "request", [*lost, *lost_again])
 

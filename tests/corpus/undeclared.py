@@ -14,6 +14,11 @@ UNDECLARED: dict[str, frozenset[str]] = {
         }
     ),
     "openai_chat": frozenset(),
+    "gemini_generate_content": frozenset(
+        {
+            "UsageMetadata.pydantic_ai_gateway",  # what a gateway charged
+        }
+    ),
     "anthropic_messages": frozenset(
         {
             "Usage.pydantic_ai_gateway",  # what a gateway charged

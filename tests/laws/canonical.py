@@ -6,6 +6,7 @@ must be a loss.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -176,6 +177,23 @@ def _thoughts(document: Plain, wire: str) -> None:
             said = [*(item.get("summary") or ()), *(item.get("content") or ())]
             item["summary"] = []
             item["content"] = [{"type": "reasoning_text", "text": "\n\n".join(part["text"] for part in said)}]
+
+
+def _derived_ids(document: Plain, wire: str) -> None:
+    named: dict[str, str] = {}
+    for item in items(document):
+        found = item.get("call_id")
+        if isinstance(found, str) and re.fullmatch(r"call_.+_\d+", found):
+            item["call_id"] = named.setdefault(found, f"derived_{len(named)}")
+
+
+def _tier(document: Plain, wire: str) -> None:
+    if document.get("service_tier") == "auto":
+        del document["service_tier"]
+
+
+def _url(document: Plain, wire: str) -> None:
+    document.pop("stream", None)
 
 
 def _format(document: Plain, wire: str) -> None:
@@ -359,9 +377,24 @@ CANONICAL: dict[str, Equivalence] = {
         OTHERS,
         _stop,
     ),
+    "derived ids": Equivalence(
+        "a call that came without an id is named by its place, and goes without an id again",
+        ("gemini_generate_content",),
+        _derived_ids,
+    ),
+    "tier": Equivalence(
+        "without a word the vendor chooses the tier, as with `auto`",
+        ("gemini_generate_content",),
+        _tier,
+    ),
+    "url": Equivalence(
+        "streaming is asked for in the URL",
+        ("gemini_generate_content",),
+        _url,
+    ),
     "format": Equivalence(
         "text is the format there is anyway; a JSON schema is always strict on this wire, and its name is a label",
-        ("anthropic_messages", "ollama_chat"),
+        ("anthropic_messages", "gemini_generate_content", "ollama_chat"),
         _format,
     ),
 }

@@ -25,7 +25,7 @@ class Trip(NamedTuple):
     lost_back: list[Loss]
 
 
-def untouched(function: Any, model: Any, **options: Any) -> Any:
+def untouched(function: Any, model: Any, /, **options: Any) -> Any:
     """What a converter gives; fails if it changed what it was given."""
     before, twin = msgspec.json.encode(model), copy.deepcopy(model)
     result = function(model, **options)
@@ -39,7 +39,12 @@ def request_trip(name: str, request: Request, dialect: Any) -> Trip:
     wire = wires.load(name)
     body, lost = untouched(wire.encode_request, request, dialect=dialect)
     document = msgspec.json.encode(body)
-    back, lost_back = untouched(wire.decode_request, wire.REQUEST.decode(document), dialect=dialect)
+    back, lost_back = untouched(
+        wire.decode_request,
+        wire.REQUEST.decode(document),
+        dialect=dialect,
+        model=request.model or None,  # which stands in the URL on some wires
+    )
     return Trip(document, back, lost, lost_back)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from llm_rest import wires
-from llm_rest.dialects import MessagesDialect, OllamaDialect, ResponsesDialect
+from llm_rest.dialects import GeminiDialect, MessagesDialect, OllamaDialect, ResponsesDialect
 from llm_rest.responses import AnyItem
 from llm_rest.vendors import DIALECTS, VENDORS
 from tests.support.hosts import facts
@@ -56,6 +56,12 @@ def said(**message: Any) -> Plain:
 def call(name: str) -> Plain:
     """A call of the Chat wire."""
     return {"id": name, "type": "function", "function": {"name": "search", "arguments": "{}"}}
+
+
+def answered_by_gemini(*parts: Plain) -> Plain:
+    """An answer of the Gemini wire."""
+    candidate = {"content": {"role": "model", "parts": [*parts]}, "finishReason": "STOP", "index": 0}
+    return {"candidates": [candidate], "modelVersion": "m", "responseId": "r1"}
 
 
 FUNCTION = {"name": "get_weather", "description": "d", "parameters": {"type": "object", "properties": {}}}
@@ -643,6 +649,159 @@ ROWS: dict[str, Row] = {
                     "done_reason": "stop",
                 },
                 ("only-mine-1",),
+            ),
+        ),
+    ),
+    "gemini_generate_content": Row(
+        models=("gemini-2.5-flash", "gemini-3-flash-preview", "gemini-3.8-flash", "gemini-2.0-flash"),
+        history="contents",
+        replay=lambda answer: [answer["candidates"][0]["content"]],
+        requests=(
+            {
+                "systemInstruction": {"parts": [{"text": "Be brief."}]},
+                "contents": [
+                    {
+                        "role": "user",
+                        "parts": [
+                            {"text": "Weather?"},
+                            {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
+                            {"fileData": {"fileUri": "gs://b/a.pdf", "mimeType": "application/pdf"}},
+                        ],
+                    },
+                    {
+                        "role": "model",
+                        "parts": [
+                            {"text": "Hm.", "thought": True},
+                            {
+                                "functionCall": {"id": "c1", "name": "get_weather", "args": {"a": 1}},
+                                "thoughtSignature": "c2ln",
+                            },
+                            {"functionCall": {"id": "c2", "name": "get_weather", "args": {}}},
+                        ],
+                    },
+                    {
+                        "role": "user",
+                        "parts": [
+                            {"functionResponse": {"id": "c1", "name": "get_weather", "response": {"output": "4"}}},
+                            {"functionResponse": {"id": "c2", "name": "get_weather", "response": {"error": "no"}}},
+                            {"text": "go on"},
+                        ],
+                    },
+                ],
+                "tools": [
+                    {
+                        "functionDeclarations": [
+                            {
+                                "name": "get_weather",
+                                "description": "d",
+                                "parametersJsonSchema": {"type": "object", "properties": {}},
+                            }
+                        ]
+                    },
+                    {"googleSearch": {}},
+                ],
+                "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["get_weather"]}},
+                "generationConfig": {
+                    "maxOutputTokens": 100,
+                    "stopSequences": ["END"],
+                    "responseMimeType": "application/json",
+                    "responseJsonSchema": {"type": "object"},
+                    "thinkingConfig": {"thinkingLevel": "LOW", "includeThoughts": True},
+                },
+                "safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}],
+            },
+            {"contents": [{"parts": [{"text": "Hi"}]}], "generationConfig": {"temperature": 0.5}},
+        ),
+        answers=(
+            {
+                "candidates": [
+                    {
+                        "content": {
+                            "role": "model",
+                            "parts": [
+                                {"text": "Let me see, 雪."},
+                                {"functionCall": {"id": "c1", "name": "f", "args": {"a": 1}}},
+                            ],
+                        },
+                        "finishReason": "STOP",
+                        "index": 0,
+                        "groundingMetadata": {
+                            "groundingChunks": [{"web": {"uri": "https://a.b", "title": "t"}}],
+                            "groundingSupports": [
+                                {
+                                    "segment": {"startIndex": 12, "endIndex": 15, "text": "雪"},
+                                    "groundingChunkIndices": [0],
+                                }
+                            ],
+                        },
+                    }
+                ],
+                "usageMetadata": {
+                    "promptTokenCount": 3,
+                    "cachedContentTokenCount": 1,
+                    "candidatesTokenCount": 4,
+                    "thoughtsTokenCount": 2,
+                    "totalTokenCount": 9,
+                    "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 3}],
+                },
+                "modelVersion": "gemini-3-flash-preview",
+                "responseId": "r1",
+            },
+            {
+                "promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": "no"},
+                "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 1},
+                "modelVersion": "m",
+                "responseId": "r2",
+            },
+        ),
+        events=(
+            {
+                "candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}, "index": 0}],
+                "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 1},
+                "modelVersion": "m",
+                "responseId": "r1",
+            },
+            {
+                "candidates": [
+                    {
+                        "content": {"role": "model", "parts": [{"text": "", "thoughtSignature": "c2ln"}]},
+                        "finishReason": "STOP",
+                    }
+                ],
+                "modelVersion": "m",
+                "responseId": "r1",
+            },
+            {"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}},
+        ),
+        thinking=(
+            Thinking(
+                GeminiDialect(),
+                answered_by_gemini(
+                    {"text": "Hm.", "thought": True},
+                    {"functionCall": {"name": "search", "args": {}}, "thoughtSignature": "b3BhcXVlLTg="},
+                    {"functionCall": {"name": "search", "args": {"n": 2}}},
+                ),
+                ("b3BhcXVlLTg=",),
+            ),
+            Thinking(
+                GeminiDialect(),
+                answered_by_gemini(
+                    {
+                        "toolCall": {"id": "t1", "toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["q"]}},
+                        "thoughtSignature": "b3BhcXVlLTk=",
+                    },
+                    {
+                        "toolResponse": {"id": "t1", "toolType": "GOOGLE_SEARCH_WEB", "response": {}},
+                        "thoughtSignature": "b3BhcXVlLTEw",
+                    },
+                    {"text": "Let me see."},
+                    {"text": "", "thoughtSignature": "b3BhcXVlLTEx"},
+                    {
+                        "functionCall": {"id": "call_t9", "name": "search", "args": {}},
+                        "thoughtSignature": "b3BhcXVlLTEz",
+                    },
+                ),
+                ("b3BhcXVlLTk=", "b3BhcXVlLTEw", "b3BhcXVlLTEx", "b3BhcXVlLTEz"),
             ),
         ),
     ),

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import ChatDialect, MessagesDialect, OllamaDialect, ResponsesDialect
+from llm_rest.dialects import ChatDialect, GeminiDialect, MessagesDialect, OllamaDialect, ResponsesDialect
+from tests.oracles.typed import problems
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,14 @@ class Peer:
     """Arguments of the library's call that travel in headers."""
     optional: frozenset[str] = frozenset()
     """Keys that the types ask for and the vendor does not."""
+    check: Callable[[Any], list[str]] | None = None
+    """What the library says against a request, where it describes requests by models and not by types of dicts."""
+
+    def complaints(self, document: Any) -> list[str]:
+        """What the library's types say against a request."""
+        if self.check is not None:
+            return self.check(document)
+        return problems(document, self.forms[document.get("stream") is True], optional=self.optional)
 
     @property
     def version(self) -> str:
@@ -98,9 +107,32 @@ def _ollama_chat() -> Peer:
     return Peer("ollama", OllamaDialect(), (Asked, Asked), Answer)
 
 
+def _gemini_generate_content() -> Peer:
+    pytest.importorskip("google.genai", reason="the Google client is a development-only peer")
+    from google.genai import types
+    from pydantic import ValidationError
+
+    def check(document: Any) -> list[str]:
+        # The client takes the contents and one flat configuration, and spreads the latter over the body.
+        config = {name: value for name, value in document.items() if name not in ("contents", "generationConfig")}
+        found: list[str] = []
+        for model, value in (
+            *((types.Content, content) for content in document["contents"]),
+            (types.GenerateContentConfig, config | document.get("generationConfig", {})),
+        ):
+            try:
+                model.model_validate(value)
+            except ValidationError as problem:
+                found += [f"{error['loc']}: {error['msg']}" for error in problem.errors()]
+        return found
+
+    return Peer("google-genai", GeminiDialect(), ((), ()), types.GenerateContentResponse, check=check)
+
+
 PEERS: dict[str, Callable[[], Peer]] = {
     "openai_responses": _openai_responses,
     "openai_chat": _openai_chat,
     "anthropic_messages": _anthropic_messages,
     "ollama_chat": _ollama_chat,
+    "gemini_generate_content": _gemini_generate_content,
 }

@@ -20,7 +20,6 @@ from tests.laws.harness import every_wire
 from tests.laws.rows import ROWS, dialects, thoughts
 from tests.laws.strategies import requests, responses
 from tests.oracles.peers import PEERS, Peer
-from tests.oracles.typed import problems
 from tests.support import WIRES
 from tests.support.documents import differences
 from tests.support.facts import plain
@@ -62,7 +61,7 @@ def complaints(name: str, peer: Peer, request: Request) -> list[str]:
     if any(loss.kind == "refused" for loss in lost):
         return []
     document = plain(body)
-    found = problems(document, peer.forms[document.get("stream") is True], optional=peer.optional)
+    found = peer.complaints(document)
     older = wire.route(request, dialect=peer.dialect).headers.get("anthropic-version") == "2023-06-01"
     forgiven = {f"$.{option}" for option in OLDER_ANTHROPIC} if older else set()
     found = [p for p in found if p.partition(":")[0] not in forgiven]
@@ -93,7 +92,9 @@ def test_a_recorded_request_of_another_wire_fits_the_types_of_the_vendors_client
         if exchange.question is None:
             continue
         wire = wires.load(source)
-        request, _ = wire.decode_request(wire.REQUEST.decode(exchange.question), dialect=exchange.dialect)
+        request, _ = wire.decode_request(
+            wire.REQUEST.decode(exchange.question), dialect=exchange.dialect, model=exchange.model
+        )
         request.model = ROWS[target].models[0]
         found += [f"{exchange.id}: {problem}" for problem in complaints(target, peer, known(request))]
     assert found == []

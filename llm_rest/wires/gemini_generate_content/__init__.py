@@ -1,18 +1,44 @@
-"""The Gemini API: `:generateContent` and `:streamGenerateContent` of a model, v1beta, and the same on Vertex."""
+"""The Gemini API: `:generateContent` and `:streamGenerateContent` of a model, v1beta, and the same on Vertex.
+
+Follows the Gemini API reference v1beta and the Vertex AI reference v1beta1 (read 2026-11-20). How a host departs from it is a
+`GeminiDialect`, and what a family of models takes a `GeminiModel`, both in `dialects.py`.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .errors import decode_error, encode_error
-from .request import decode_request, encode_request, route
+from .request import DEFAULT, decode_request, encode_request, route
 from .response import decode_response, encode_response
-from .stream import decode_stream, encode_stream
 from .types import EVENT, REQUEST, RESPONSE
+
+if TYPE_CHECKING:
+    from ...dialects import GeminiDialect
+    from ...responses.request import Request
+    from .stream import StreamDecoder
+    from .stream_back import StreamEncoder
 
 FRAMING: Literal["sse"] = "sse"
 END: bytes | None = None
 NAMED_EVENTS = False
+
+# Streams are loaded on first use: most of what a converter's import would cost are the structs of their events.
+
+
+def decode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT, now: float = 0) -> StreamDecoder:
+    """A machine from chunks to events; `request` undoes what sending it renamed, and is echoed."""
+    from .stream import StreamDecoder
+
+    return StreamDecoder(request, dialect, now)
+
+
+def encode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT) -> StreamEncoder:
+    """A machine from events to chunks; `request` names the model where the response does not."""
+    from .stream_back import StreamEncoder
+
+    return StreamEncoder(request, dialect)
+
 
 __all__ = [
     "END",

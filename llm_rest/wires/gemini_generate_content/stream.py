@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...dialects import GeminiDialect
 from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.emit import Emitter
@@ -29,26 +28,15 @@ from .errors import decode_failure
 from .partial import PartialCall
 from .pieces import Pieces
 from .reader import Reader, says_more
-from .request import DEFAULT
 from .response import begin, reader_of, settle
-from .stream_back import StreamEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...dialects import GeminiDialect
     from ...responses.emit import OpenItem
     from ...responses.items import AnyItem
     from ...responses.request import Request
-
-
-def decode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT, now: float = 0) -> StreamDecoder:
-    """A machine from chunks to Responses events. `request` undoes what sending it renamed, and is echoed."""
-    return StreamDecoder(request, dialect, now)
-
-
-def encode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT) -> StreamEncoder:
-    """A machine from Responses events to chunks. `request` names the model where the response does not."""
-    return StreamEncoder(request, dialect)
 
 
 class StreamDecoder:

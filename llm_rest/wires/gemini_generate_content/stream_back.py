@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from ...dialects import GeminiDialect, gemini_model
+from ...dialects import gemini_model
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.items import Message
@@ -27,6 +27,7 @@ from .response import encode_response
 from .writer import Writer
 
 if TYPE_CHECKING:
+    from ...dialects import GeminiDialect
     from ...responses.items import AnyItem
     from ...responses.request import Request
     from ...unknown import Opt

@@ -1,0 +1,164 @@
+"""Opaque state for clients whose format has no place for it: kept when an answer goes out, put back when its turn returns.
+
+A vendor wants its signatures and encrypted reasoning back with the calls they belong to, and a client of Chat Completions or
+Ollama never sees them. What such a client does return, the text and the calls of a turn, names the turn. Before changing this
+file, know that a turn that was edited is not this turn any more, and stays as the client sent it: the converters then do
+without the state, as documented for each wire.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from ..errors import DecodeError
+from ..responses.carriers import digest
+from ..responses.items import (
+    AnyItem,
+    Compaction,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FunctionCall,
+    FunctionCallOutput,
+    Message,
+    Reasoning,
+)
+from ..responses.parts import OutputText, RefusalPart
+from ..unknown import Decoder, Unknown, given
+
+if TYPE_CHECKING:
+    from ..responses import Request, Response
+    from .store import Store
+
+_ITEMS: Decoder[list[AnyItem]] = Decoder(list[AnyItem])
+
+_Call = FunctionCall | CustomToolCall
+_Output = FunctionCallOutput | CustomToolCallOutput
+
+
+class Restored:
+    """The turns whose opaque state is kept in a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def remember(self, response: Response, scope: str) -> None:
+        """Keep the output, if there is more in it than every client returns."""
+        if not any(_opaque(item) for item in response.output):
+            return
+        value = msgspec.json.encode(response.output)
+        place = "state:" + digest(value.decode())
+        await self._store.put(scope, place, value)
+        for name in _shown(response.output).names():
+            await self._store.put(scope, name, place.encode())
+
+    async def restored(self, request: Request, scope: str) -> Request:
+        """The request with what belongs to its turns put back, and calls named as the vendor named them."""
+        if not isinstance(request.input, list):
+            return request
+        items: list[AnyItem] = []
+        named: dict[str, str] = {}
+        changed = False
+        for said, turn in _turns(request.input):
+            found = None if not said or any(_opaque(item) for item in turn) else await self._found(turn, scope)
+            if found is None:
+                items += [_renamed(item, named) for item in turn] if named else turn
+                continue
+            named |= zip(_shown(turn).ids, _shown(found).ids, strict=True)
+            items += found
+            changed = True
+        return replace(request, input=items) if changed else request
+
+    async def _found(self, turn: list[AnyItem], scope: str) -> list[AnyItem] | None:
+        """What was answered when this turn was, if it still says the same."""
+        shown = _shown(turn)
+        for name in shown.names():
+            place = await self._store.get(scope, name)
+            value = place and await self._store.get(scope, place.decode())
+            try:
+                items = _ITEMS.decode(value) if value else None
+            except DecodeError:
+                continue
+            if items is not None and _shown(items).said == shown.said:
+                return items
+        return None
+
+
+class _Shown(NamedTuple):
+    """What every client sees of a turn: its text, its calls without their ids, and those ids."""
+
+    text: str
+    calls: tuple[tuple[str, str], ...]
+    ids: tuple[str, ...]
+
+    @property
+    def said(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """What makes it the same turn; ids are made up anew where a wire has none."""
+        return self.text, self.calls
+
+    def names(self) -> list[str]:
+        """What it is found by: each of its calls, and what it says."""
+        if not self.text and not self.calls:
+            return []
+        return [
+            *(f"call:{name}" for name in self.ids),
+            "turn:" + digest("\0".join((self.text, *map("\0".join, self.calls)))),
+        ]
+
+
+def _shown(turn: list[AnyItem]) -> _Shown:
+    calls = [item for item in turn if isinstance(item, _Call)]
+    return _Shown(
+        "".join(_text(item) for item in turn if isinstance(item, Message)).strip(),
+        tuple((call.name, _plain(call)) for call in calls),
+        tuple(call.call_id for call in calls),
+    )
+
+
+def _text(message: Message) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    said = (
+        part.text if isinstance(part, OutputText) else part.refusal if isinstance(part, RefusalPart) else ""
+        for part in message.content
+    )
+    return "".join(said)
+
+
+def _plain(call: FunctionCall | CustomToolCall) -> str:
+    """What is asked of the tool, however it is spelled: clients parse arguments and write them again."""
+    if isinstance(call, CustomToolCall):
+        return call.input
+    try:
+        value: Any = msgspec.json.decode(call.arguments)
+        return msgspec.json.encode(value, order="deterministic").decode()
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return call.arguments
+
+
+def _opaque(item: AnyItem) -> bool:
+    """Whether an item holds what a client without a place for it would lose."""
+    if isinstance(item, Reasoning):
+        return given(item.encrypted_content)
+    return isinstance(item, Compaction) or not isinstance(item, Message | FunctionCall | CustomToolCall | Unknown)
+
+
+def _turns(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:
+    """The input cut where somebody else begins to speak; whether each piece is the model's."""
+    pieces: list[tuple[bool, list[AnyItem]]] = []
+    for item in items:
+        said = isinstance(item, FunctionCall | CustomToolCall | Reasoning) or (
+            isinstance(item, Message) and item.role == "assistant"
+        )
+        if not pieces or pieces[-1][0] != said:
+            pieces.append((said, []))
+        pieces[-1][1].append(item)
+    return pieces
+
+
+def _renamed(item: AnyItem, named: dict[str, str]) -> AnyItem:
+    if isinstance(item, _Output) and item.call_id in named:
+        return replace(item, call_id=named[item.call_id])
+    return item

@@ -1,0 +1,193 @@
+"""Where a server keeps what a later request needs: bytes by scope and key, in memory or in an SQLite file.
+
+A scope is one caller's alone; nothing of another scope can be named. Both stores are bounded by bytes, and what was used
+longest ago goes first. Before changing this file, know that every method is a coroutine so that a store may wait, and that the
+one in memory never does: the simulator is driven without an event loop.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+T = TypeVar("T")
+
+MAX_BYTES = 256 * 1024 * 1024
+"""How much a store holds unless told otherwise."""
+
+
+class Store(Protocol):
+    """Bytes by scope and key, as long as there is room."""
+
+    async def get(self, scope: str, key: str) -> bytes | None:
+        """What was put there, unless it had to go. Counts as use."""
+        ...
+
+    async def put(self, scope: str, key: str, value: bytes) -> None:
+        """Keep `value` instead of what was there. What is larger than the whole store is not kept."""
+        ...
+
+    async def delete(self, scope: str, key: str) -> bool:
+        """Forget what is there; whether there was anything."""
+        ...
+
+
+class MemoryStore:
+    """A store that ends with the process."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max = _limit(max_bytes)
+        self._size = 0
+        self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+
+    async def get(self, scope: str, key: str) -> bytes | None:
+        """What was put there, unless it had to go."""
+        value = self._kept.get((scope, key))
+        if value is not None:
+            self._kept.move_to_end((scope, key))
+        return value
+
+    async def put(self, scope: str, key: str, value: bytes) -> None:
+        """Keep `value`, and drop what was used longest ago for it."""
+        await self.delete(scope, key)
+        size = _size(scope, key, value)
+        if size > self._max:
+            return
+        while self._size + size > self._max:
+            (old_scope, old_key), old = self._kept.popitem(last=False)
+            self._size -= _size(old_scope, old_key, old)
+        self._kept[scope, key] = value
+        self._size += size
+
+    async def delete(self, scope: str, key: str) -> bool:
+        """Forget what is there."""
+        value = self._kept.pop((scope, key), None)
+        if value is None:
+            return False
+        self._size -= _size(scope, key, value)
+        return True
+
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS kept (
+    scope TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS kept_used ON kept (used);
+"""
+
+
+class SQLiteStore:
+    """A store in a file of its own, which outlives the process; one server uses it at a time. Works in a worker thread.
+
+    Raises `ConfigError` where the file cannot be opened or is no database. It holds conversations: it is made readable by
+    its owner alone.
+    """
+
+    def __init__(self, path: str | Path, max_bytes: int = MAX_BYTES) -> None:
+        self._max = _limit(max_bytes)
+        self._lock = Lock()
+        try:
+            _made_private(str(path))
+            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.executescript(_TABLES)
+            self._look()
+        except (sqlite3.Error, OSError) as problem:
+            raise ConfigError(f"cannot keep conversations in {path}: {problem}") from None
+
+    def _look(self) -> None:
+        """Read how much there is, and the number of the last use."""
+        found = self._db.execute("SELECT coalesce(max(used), 0), coalesce(sum(size), 0) FROM kept").fetchone()
+        self._used: int = found[0]
+        self._size: int = found[1]
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    async def get(self, scope: str, key: str) -> bytes | None:
+        """What was put there, unless it had to go."""
+        return await _in_thread(partial(self._get, scope, key))
+
+    async def put(self, scope: str, key: str, value: bytes) -> None:
+        """Keep `value`, and drop what was used longest ago for it."""
+        await _in_thread(partial(self._put, scope, key, value))
+
+    async def delete(self, scope: str, key: str) -> bool:
+        """Forget what is there."""
+        return await _in_thread(partial(self._delete, scope, key))
+
+    def _get(self, scope: str, key: str) -> bytes | None:
+        with self._lock:
+            row = self._db.execute("SELECT value FROM kept WHERE scope = ? AND key = ?", (scope, key)).fetchone()
+            if row is None:
+                return None
+            self._used += 1
+            self._db.execute("UPDATE kept SET used = ? WHERE scope = ? AND key = ?", (self._used, scope, key))
+            found: bytes = row[0]
+            return found
+
+    def _put(self, scope: str, key: str, value: bytes) -> None:
+        size = _size(scope, key, value)
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._forget(scope, key)
+                while self._size + size > self._max >= size:
+                    self._forget(*self._db.execute("SELECT scope, key FROM kept ORDER BY used LIMIT 1").fetchone())
+                if size <= self._max:
+                    self._used += 1
+                    self._db.execute("INSERT INTO kept VALUES (?, ?, ?, ?, ?)", (scope, key, value, size, self._used))
+                    self._size += size
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                self._look()
+                raise
+
+    def _delete(self, scope: str, key: str) -> bool:
+        with self._lock:
+            return self._forget(scope, key)
+
+    def _forget(self, scope: str, key: str) -> bool:
+        rows = self._db.execute("DELETE FROM kept WHERE scope = ? AND key = ? RETURNING size", (scope, key)).fetchall()
+        self._size -= sum(size for (size,) in rows)
+        return bool(rows)
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    from anyio import to_thread  # the store in memory needs no event loop
+
+    return await to_thread.run_sync(work)
+
+
+def _made_private(path: str) -> None:
+    import os
+
+    if path != ":memory:":
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _size(scope: str, key: str, value: bytes) -> int:
+    return len(scope) + len(key) + len(value) + _BESIDE
+
+
+_BESIDE = 256
+"""What keeping something costs beside its bytes: the entry, its key, two integers."""
+
+
+def _limit(max_bytes: object) -> int:
+    if not isinstance(max_bytes, int) or max_bytes < 1:
+        raise ConfigError(f"a store holds a number of bytes from 1, not {max_bytes!r}")
+    return max_bytes

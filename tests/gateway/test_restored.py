@@ -1,0 +1,92 @@
+"""Opaque state comes back to the turn it belongs to, when a client returns that turn without it."""
+
+from __future__ import annotations
+
+import pytest
+
+from llm_rest.responses import Request, Response
+from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
+from llm_rest.server.restored import Restored
+from llm_rest.server.store import MemoryStore
+from llm_rest.transport import drive
+
+THOUGHT = Reasoning(summary=[], encrypted_content="llm_rest.1.anthropic_messages.anthropic.e30")
+USER = Message(role="user", content="Weather?")
+
+
+def call(name: str, call_id: str = "c1", arguments: str = '{"city":"Oslo"}') -> FunctionCall:
+    return FunctionCall(call_id=call_id, name=name, arguments=arguments)
+
+
+def output(call_id: str = "c1") -> FunctionCallOutput:
+    return FunctionCallOutput(call_id=call_id, output="sunny")
+
+
+def kept(*items: AnyItem, scope: str = "s") -> Restored:
+    restored = Restored(MemoryStore())
+    drive(restored.remember(Response(id="r", status="completed", output=list(items)), scope))
+    return restored
+
+
+def returned(restored: Restored, *items: AnyItem, scope: str = "s") -> list[AnyItem]:
+    request = drive(restored.restored(Request(model="m", input=list(items)), scope))
+    assert isinstance(request.input, list)
+    return request.input
+
+
+def test_a_thought_stands_before_its_call_again() -> None:
+    restored = kept(THOUGHT, call("weather"))
+    assert returned(restored, USER, call("weather"), output()) == [USER, THOUGHT, call("weather"), output()]
+
+
+def test_arguments_may_be_spelled_otherwise_when_they_return() -> None:
+    restored = kept(THOUGHT, call("weather", arguments='{"city":"Oslo","n":1}'))
+    again = call("weather", arguments='{ "n": 1, "city": "Oslo" }')
+    assert returned(restored, USER, again, output())[1] == THOUGHT
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [call("weather", arguments='{"city":"Rome"}'), call("time")],
+)
+def test_an_edited_turn_stays_as_the_client_sent_it(edited: FunctionCall) -> None:
+    restored = kept(THOUGHT, call("weather"))
+    assert returned(restored, USER, edited, output()) == [USER, edited, output()]
+
+
+def test_a_client_without_ids_of_calls_is_understood_by_what_it_says() -> None:
+    restored = kept(THOUGHT, call("weather", "toolu_1"))
+    sent = (USER, call("weather", "call_made_up"), output("call_made_up"))
+    assert returned(restored, *sent) == [USER, THOUGHT, call("weather", "toolu_1"), output("toolu_1")]
+
+
+def test_the_text_of_a_turn_names_it_where_it_calls_nothing() -> None:
+    said = Message(role="assistant", content="Sunny.")
+    assert returned(kept(THOUGHT, said), USER, said, USER) == [USER, THOUGHT, said, USER]
+
+
+def test_a_turn_that_brings_its_state_is_left_alone() -> None:
+    other = Reasoning(summary=[], encrypted_content="another")
+    restored = kept(THOUGHT, call("weather"))
+    assert returned(restored, USER, other, call("weather"), output())[1] == other
+
+
+def test_nobody_gets_the_state_of_another_scope() -> None:
+    restored = kept(THOUGHT, call("weather"))
+    assert returned(restored, USER, call("weather"), output(), scope="mallory") == [USER, call("weather"), output()]
+
+
+def test_each_turn_of_a_conversation_gets_its_own_state() -> None:
+    restored = Restored(MemoryStore())
+    thoughts = [Reasoning(summary=[], encrypted_content=name) for name in "ab"]
+    for thought, name in zip(thoughts, ("c1", "c2"), strict=True):
+        answered = Response(id="r", status="completed", output=[thought, call("weather", name)])
+        drive(restored.remember(answered, "s"))
+    found = returned(restored, USER, call("weather", "c1"), output("c1"), call("weather", "c2"), output("c2"))
+    assert [item for item in found if isinstance(item, Reasoning)] == thoughts
+
+
+def test_a_turn_that_every_client_returns_whole_is_not_kept() -> None:
+    store = MemoryStore()
+    drive(Restored(store).remember(Response(id="r", status="completed", output=[call("weather")]), "s"))
+    assert drive(store.get("s", "call:c1")) is None

@@ -1,0 +1,76 @@
+"""Compaction where the vendor has none: the model is asked for a summary, which stands for the conversation from then on.
+
+The summary travels as Open Responses has it, sealed in a `compaction` item that clients return unread, and is opened here
+before the next request goes out. Before changing this file, know that a client may forge one: what is in it is what the
+client says, and reaches the model as such.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ..responses.carriers import digest, seal, unseal
+from ..responses.items import AnyItem, Compaction, Message
+from ..responses.parts import OutputText
+from ..responses.response import CompactedResponse
+from ..unknown import Model
+from .kept import items_of
+
+if TYPE_CHECKING:
+    from ..responses import Request, Response
+
+_BY = ("server", "llm_rest")
+
+_ASKED = (
+    "Summarise the conversation above so that it can go on from the summary alone: what is wanted, what was decided, "
+    "names and numbers, what tools gave, what is still open. Answer with the summary and nothing else."
+)
+_TOLD = "The conversation so far, in a summary:\n\n"
+
+
+class Summary(Model, tag="summary"):
+    """What a conversation was about."""
+
+    text: str
+
+
+def asking(request: Request) -> Request:
+    """The request for a summary of the conversation in `request`."""
+    said = [*items_of(request), Message(role="user", content=_ASKED)]
+    # Vendors want the tools of earlier calls described, and none called now.
+    choice = "none" if request.tools else UNSET
+    return replace(request, input=said, tool_choice=choice, text=UNSET, stream=UNSET, store=False)
+
+
+def compacted(request: Request, response: Response) -> CompactedResponse:
+    """What stands for the conversation: what the user said in it, and the summary that is the `response`."""
+    text = "".join(_text(item) for item in response.output if isinstance(item, Message))
+    users = [item for item in items_of(request) if isinstance(item, Message) and item.role == "user"]
+    sealed = Compaction(id=f"cmp_{digest(text)}", encrypted_content=seal(*_BY, Summary(text=text)))
+    return CompactedResponse(
+        id=f"resp_{digest(response.id)}",
+        created_at=response.created_at,
+        output=[*users, sealed],
+        usage=response.usage,
+    )
+
+
+def opened(request: Request) -> Request:
+    """The request with its summaries told, where it has any of ours."""
+    if not isinstance(request.input, list) or not any(isinstance(item, Compaction) for item in request.input):
+        return request
+    return replace(request, input=[_opened(item) for item in request.input])
+
+
+def _opened(item: AnyItem) -> AnyItem:
+    found = unseal(item.encrypted_content, *_BY, Summary) if isinstance(item, Compaction) else None
+    return Message(role="user", content=_TOLD + found.text) if found else item
+
+
+def _text(message: Message) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    return "".join(part.text for part in message.content if isinstance(part, OutputText))

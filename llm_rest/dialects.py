@@ -527,7 +527,7 @@ class GeminiDialect(Struct, frozen=True, kw_only=True):
 VERTEX = GeminiDialect(
     root="",
     collection="publishers/google/models",
-    lacks=("store", "partMetadata", "fileSearch", "mcpServers", "toolCall", "generateContentRequest"),
+    lacks=("store", "serviceTier", "partMetadata", "fileSearch", "mcpServers", "toolCall", "generateContentRequest"),
     fetches_urls=True,
 )
 """Gemini models on Vertex. The version and the project stand in the base URL."""

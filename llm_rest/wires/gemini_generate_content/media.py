@@ -159,7 +159,7 @@ def _file(part: InputFile, own: types.Json, path: str, context: Context) -> type
     if given(part.file_data):
         media = parse_data_url(part.file_data)
         if media is None and part.file_data.startswith("data:"):
-            context.lost.dropped(f"{path}.file_data", "a data URL that is not base64")
+            context.lost.refused(f"{path}.file_data", "a data URL that is not base64")
             return None
         if media is None:
             media = Media(kind or "application/pdf", part.file_data)
@@ -197,7 +197,7 @@ def _by_url(url: str, named: str | None, guess: str, own: types.Json, path: str,
     if media is not None:
         return types.Part(inline_data=types.Blob(mime_type=media.type, data=media.data))
     if not url.startswith(("https://", "http://", "gs://")):
-        context.lost.dropped(path, f"a URL this vendor cannot fetch: {url[:12]!r}")
+        context.lost.refused(path, f"a URL this vendor cannot fetch: {url[:12]!r}")
         return None
     if not (context.model.external_urls or context.dialect.fetches_urls or _of_the_vendor(url)):
         context.lost.refused(path, "this model fetches nothing itself; send the bytes, `fetch_image(url)` gets them")

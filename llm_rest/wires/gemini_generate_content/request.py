@@ -117,9 +117,11 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     if "systemInstruction" in spelled and given(body.system_instruction):
         fields["systemInstruction"] = spelled["systemInstruction"]
     body = merged(body, fields, f"leftovers.{WIRE}", lost)
-    _check_cache(body, lost)
     extra = request.extra.get(WIRE) if request.extra else None
-    return merged(body, extra, f"extra.{WIRE}", lost) if extra else body, lost
+    if extra:
+        body = merged(body, extra, f"extra.{WIRE}", lost)
+    _check_cache(body, lost)
+    return body, lost
 
 
 def _offer(request: Request, items: Sequence[AnyItem], kept: types.Json, context: Context) -> Offer:
@@ -191,10 +193,10 @@ def _encode_rest(request: Request, body: types.Request, dialect: GeminiDialect, 
     if given(request.metadata):
         _encode_labels(request.metadata, body, dialect, lost)
     tier = request.service_tier
-    if given(tier) and tier in TIERS:
+    if given(tier) and tier in TIERS and "serviceTier" not in dialect.lacks:
         body.service_tier = TIERS[tier]
     elif given(tier) and tier != "auto":
-        lost.dropped("service_tier", f"this wire has no {tier!r}")
+        lost.dropped("service_tier", f"this host takes no {tier!r} here")
 
 
 def _encode_labels(metadata: dict[str, str], body: types.Request, dialect: GeminiDialect, lost: Losses) -> None:
@@ -218,7 +220,8 @@ _label = re.compile(r"[a-z0-9_-]{0,63}").fullmatch
 def _check_cache(body: types.Request, lost: Losses) -> None:
     """What is cached with a conversation cannot be said again."""
     if given(body.cached_content):
-        for name, value in (("instructions", body.system_instruction), ("tools", body.tools)):
+        said = {"instructions": body.system_instruction, "tools": body.tools, "tool_choice": body.tool_config}
+        for name, value in said.items():
             if given(value):
                 lost.refused(name, "already part of the cached content, and refused beside it")
 

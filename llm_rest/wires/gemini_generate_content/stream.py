@@ -17,7 +17,7 @@ from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.emit import Emitter
 from ...responses.events import AnyEvent, StreamError
-from ...responses.items import Message, Reasoning
+from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText
 from ...responses.response import Response
 from ...unknown import given
@@ -99,8 +99,8 @@ class StreamDecoder:
         self._to.start(self._response)
 
     def _finish(self, begun: Response) -> Response:
-        """The complete response; what is still open ends with what it says."""
-        self._end_call()
+        """The complete response; what is still open ends with what it says, and a call that was cut is incomplete."""
+        self._end_call(cut=True)
         self._end_text()
         self._reader.close()
         body, candidate = self._pieces.body, self._pieces.candidate
@@ -223,7 +223,10 @@ class StreamDecoder:
         if self._call.feed(call):
             self._end_call()
 
-    def _end_call(self) -> None:
+    def _end_call(self, *, cut: bool = False) -> None:
         if self._call is not None:
             part, self._call = self._call.part(), None
-            self._put(part)
+            self._reader.add(part)
+            if cut and isinstance(call := self._reader.items[-1], FunctionCall | CustomToolCall):
+                call.status = "incomplete"
+            self._tell(self._reader.items)

@@ -78,6 +78,8 @@ class StreamEncoder:
         self._streamed: dict[int, set[int]] = {}  # the texts of open items that left, by item and place
         self._joined = False  # whether texts that were apart have left side by side
         self._spoken = False
+        self._at = 0  # the item that is told now
+        self._later: dict[int, list[ev.AnyEvent]] = {}  # events of items after it
         self._error: ev.StreamError | None = None
         self._over = False
 
@@ -86,15 +88,8 @@ class StreamEncoder:
         if self._over:
             return []
         match event:
-            case ev.OutputTextDelta(delta=delta):
-                self._leave(event.output_index, event.content_index)
-                return self._chunks([types.Part(text=delta)])
-            case ev.ReasoningSummaryTextDelta(delta=delta):
-                self._leave(event.output_index, event.summary_index)
-                return self._chunks([types.Part(text=delta, thought=True)])
-            case ev.OutputItemDone(item=item) if item is not None:
-                parts = self._writer.done(item, self._streamed.pop(event.output_index, set()))
-                return self._chunks(parts)
+            case ev.OutputTextDelta() | ev.ReasoningSummaryTextDelta() | ev.OutputItemDone():
+                return self._in_turn(event, event.output_index)
             case ev.ResponseCreated() | ev.ResponseInProgress() | ev.ResponseQueued():
                 self._begin(event.response)
             case ev.ResponseCompleted() | ev.ResponseIncomplete() | ev.ResponseFailed():
@@ -117,6 +112,31 @@ class StreamEncoder:
         self._id = response.id
         self._model = named if given(named) else UNSET
         self._created = encode_time(response.created_at) or UNSET
+
+    def _in_turn(self, event: ev.AnyEvent, index: int) -> list[types.Response]:
+        """The chunks of an event; what comes before its turn waits, since parts have no numbers."""
+        if index > self._at:
+            self._later.setdefault(index, []).append(event)
+            return []
+        chunks = self._told(event)
+        while isinstance(event, ev.OutputItemDone) and event.output_index == self._at:
+            self._at += 1
+            for event in self._later.pop(self._at, ()):
+                chunks += self._told(event)
+        return chunks
+
+    def _told(self, event: ev.AnyEvent) -> list[types.Response]:
+        match event:
+            case ev.OutputTextDelta(delta=delta):
+                self._leave(event.output_index, event.content_index)
+                return self._chunks([types.Part(text=delta)])
+            case ev.ReasoningSummaryTextDelta(delta=delta):
+                self._leave(event.output_index, event.summary_index)
+                return self._chunks([types.Part(text=delta, thought=True)])
+            case ev.OutputItemDone(item=item) if item is not None:
+                return self._chunks(self._writer.done(item, self._streamed.pop(event.output_index, set())))
+            case _:
+                return []
 
     def _leave(self, item: int, place: int) -> None:
         streamed = self._streamed.setdefault(item, set())
@@ -153,7 +173,10 @@ class StreamEncoder:
             self.losses.changed("output", "signatures that came after their texts stand behind them")
         if self._joined:
             self.losses.changed("output", "texts side by side arrive as one in a stream of this wire")
-        before = [] if is_blocked(response) else self._chunks(self._refusals())
+        waiting = [event for index in sorted(self._later) for event in self._later[index]]
+        before = [chunk for event in waiting for chunk in self._told(event)]
+        if not is_blocked(response):
+            before += self._chunks(self._refusals())
         if body.candidates and self._spoken:
             body.candidates[0].content = UNSET
         return [*before, body]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         LLMError,
         LossError,
         MalformedResponse,
+        MaxRoundsReached,
         NotFound,
         OutputError,
         OverloadedError,
@@ -48,6 +49,11 @@ if TYPE_CHECKING:
         StreamInterrupted,
         TimeoutError_,
         TLSError,
+        ToolArgumentsInvalid,
+        ToolError,
+        ToolFailed,
+        ToolNotFound,
+        ToolTimeout,
         TransportError,
         Truncated,
     )
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
     from .responses.tools import FunctionTool
     from .retry import RetryPolicy
     from .streaming import AsyncStream, Stream
+    from .tools import Tool, ToolContext, ToolExecutor, ToolRegistry, tool
     from .transport import Timeouts
     from .unknown import Unknown
     from .vendors import Bearer, Header, NoAuth, Vendor
@@ -80,7 +87,8 @@ _HOME = {
             "ContentFiltered ContextTooLong DecodeError InvalidReasoningState InvalidRequest LLMError "
             "LossError MalformedResponse NotFound OutputError OverloadedError PermissionDenied ProtocolError "
             "ProxyError QuotaError RateLimitError Refusal RequestTooLarge ResponseTooLarge SchemaMismatch "
-            "ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated"
+            "ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated "
+            "MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout"
         ),
         ".losses": "Loss LossWarning",
         ".mcp": "Mcp",
@@ -93,6 +101,7 @@ _HOME = {
         ".responses.tools": "FunctionTool",
         ".retry": "RetryPolicy",
         ".streaming": "AsyncStream Stream",
+        ".tools": "Tool ToolContext ToolExecutor ToolRegistry tool",
         ".transport": "Timeouts",
         ".unknown": "Unknown",
         ".vendors": "Bearer Header NoAuth Vendor",
@@ -129,6 +138,7 @@ __all__ = [
     "LossError",
     "LossWarning",
     "MalformedResponse",
+    "MaxRoundsReached",
     "Mcp",
     "Message",
     "MessagesDialect",
@@ -160,6 +170,15 @@ __all__ = [
     "TLSError",
     "TimeoutError_",
     "Timeouts",
+    "Tool",
+    "ToolArgumentsInvalid",
+    "ToolContext",
+    "ToolError",
+    "ToolExecutor",
+    "ToolFailed",
+    "ToolNotFound",
+    "ToolRegistry",
+    "ToolTimeout",
     "TransportError",
     "Truncated",
     "Unknown",
@@ -170,6 +189,7 @@ __all__ = [
     "fetch_image",
     "file",
     "image",
+    "tool",
     "user",
 ]
 

@@ -38,7 +38,7 @@ CLIENT = (
     "reply",
     "content",
 )
-TOOLS = ("tools", "structured", "turns", "loop", "conversation")
+TOOLS = ("json_schema", "forms", "tools", "structured", "turns", "loop", "conversation")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ PROMISED = set(
     DecodeError InvalidReasoningState InvalidRequest LLMError LossError MalformedResponse NotFound OutputError
     OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTooLarge
     ResponseTooLarge SchemaMismatch ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated
+    MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout
+    Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
     AsyncClient AsyncStream Client Reply Stream Timeouts Capabilities RequestEnd RequestRetry RequestStart
     RetryPolicy

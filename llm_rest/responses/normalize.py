@@ -26,9 +26,9 @@ def normalize(document: Any) -> Any:
     if isinstance(request.get("input"), list):
         request["input"] = lenient_items(normalize_items(cast("list[Any]", request["input"])), "input")
     if isinstance(request.get("tools"), list):
-        request["tools"] = [_flat_function(tool) for tool in cast("list[Any]", request["tools"])]
+        request["tools"] = [flat_function(tool) for tool in cast("list[Any]", request["tools"])]
     if isinstance(request.get("tool_choice"), dict):
-        request["tool_choice"] = _flat_function(request["tool_choice"])
+        request["tool_choice"] = flat_function(request["tool_choice"])
     _text_format(request)
     return request
 
@@ -145,7 +145,7 @@ def _output(part: Plain) -> Plain:
     return output
 
 
-def _flat_function(tool: Any) -> Any:
+def flat_function(tool: Any) -> Any:
     """`{"type": "function", "function": {...}}` without its nesting."""
     if not isinstance(tool, dict):
         return tool

@@ -1,0 +1,33 @@
+"""What a tool may know about the call it serves, and what a run knows about a tool."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+OnResume = Literal["lost", "rerun"]
+Timeout = float | None | UnsetType
+
+
+class ToolContext(Struct, frozen=True, kw_only=True):
+    """What a parameter annotated with this type is given; the model does not see that parameter."""
+
+    execution_id: str = ""
+    call_id: str = ""
+    run: Any = None
+
+
+class ToolFacts(Struct, frozen=True, kw_only=True):
+    """How a run treats the calls of one tool."""
+
+    name: str
+    blocking: bool = True
+    """Whether the model waits for the result; else it is told that the result will follow."""
+    timeout: Timeout = UNSET
+    """Seconds; `None` for no limit, `UNSET` for the run's own."""
+    needs_approval: bool = False
+    on_resume: OnResume = "lost"
+    """What becomes of a call that was running when the state of its run was saved."""
+    runs: bool = False
+    """Whether there is something here that runs it; else the vendor or the caller does."""

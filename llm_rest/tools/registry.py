@@ -1,0 +1,91 @@
+"""Running tools by name: what an executor is, and the one that keeps Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, runtime_checkable
+
+from ..errors import ConfigError, ToolArgumentsInvalid, ToolNotFound
+from ..forms import DoesNotFit
+from ..responses.tools import FunctionTool
+from .context import ToolContext
+from .function import Tool
+
+
+@runtime_checkable
+class ToolExecutor(Protocol):
+    """Anything that runs tools by name. `execute` may be a coroutine function; what it raises is told to the model."""
+
+    def execute(self, name: str, arguments: dict[str, Any], /) -> Any | Awaitable[Any]: ...
+
+    def has_tool(self, name: str, /) -> bool: ...
+
+    def definition(self, name: str, /) -> FunctionTool: ...
+
+
+class ToolRegistry:
+    """Tools by name: `registry.register(function)`, or `@registry.register`."""
+
+    def __init__(self, *tools: Tool[..., Any] | Callable[..., Any]) -> None:
+        self._tools: dict[str, Tool[..., Any]] = {}
+        for one in tools:
+            self.register(one)
+
+    def register(self, function: Tool[..., Any] | Callable[..., Any], /, **options: Any) -> Tool[..., Any]:
+        """Add a tool, or a function with the options of `tool`. Raises `ConfigError` for a name that is taken."""
+        added = as_tool(function, **options)
+        if added.name in self._tools:
+            raise ConfigError(f"there is a tool called {added.name!r} already", hint="give name= to one of them")
+        self._tools[added.name] = added
+        return added
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools, in the order they came."""
+        return tuple(self._tools)
+
+    @property
+    def tools(self) -> tuple[Tool[..., Any], ...]:
+        """The tools, in the order they came."""
+        return tuple(self._tools.values())
+
+    def has_tool(self, name: str) -> bool:
+        return name in self._tools
+
+    def tool(self, name: str) -> Tool[..., Any]:
+        """The tool of that name. Raises `ToolNotFound`."""
+        if name not in self._tools:
+            raise ToolNotFound(
+                f"there is no tool called {name!r}", hint=f"there are {', '.join(self._tools) or 'none'}"
+            )
+        return self._tools[name]
+
+    def definition(self, name: str) -> FunctionTool:
+        return self.tool(name).definition
+
+    def execute(self, name: str, arguments: dict[str, Any]) -> Any | Awaitable[Any]:
+        """What the tool returns for these plain arguments; an awaitable where it is a coroutine function.
+
+        Raises `ToolNotFound`, `ToolArgumentsInvalid`, and what the tool raises.
+        """
+        found = self.tool(name)
+        try:
+            values = found.typed(arguments)
+        except DoesNotFit as mismatch:
+            raise ToolArgumentsInvalid(f"{name}: {mismatch}") from None
+        return found.function(**values, **({found.context: ToolContext()} if found.context else {}))
+
+
+def as_tool(function: Any, **options: Any) -> Tool[..., Any]:
+    """The tool of a function; a `Tool` as it is."""
+    inner = getattr(function, "__func__", None)
+    if isinstance(inner, Tool):  # `@classmethod` over `@tool` binds the tool as if it were a function
+        function = inner.__get__(function.__self__)
+    if not isinstance(function, Tool):
+        return Tool(function, **options)
+    found: Tool[..., Any] = function
+    if options:
+        raise ConfigError(f"{found.name!r} is a tool already", hint="give the options to @tool")
+    if found.unbound:
+        raise ConfigError(f"{found.name!r} is a method of a class", hint="take it from an object: thing.method")
+    return found

@@ -1,0 +1,10 @@
+"""The table: every case, by the letter of what goes wrong."""
+
+from __future__ import annotations
+
+from tests.hostile.cases_errors import E
+from tests.hostile.cases_http import P, T
+from tests.hostile.cases_json import J
+from tests.hostile.table import Case
+
+CASES: list[Case] = [*T, *P, *E, *J]

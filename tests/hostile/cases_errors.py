@@ -1,0 +1,279 @@
+"""`E`: what a vendor's refusal is, how often it is asked again, and how long is waited."""
+
+# ruff: noqa: E501 - a case is a line
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+from llm_rest.transport import Timeouts
+from tests.hostile.documents import Documents
+from tests.hostile.server import END, Act, chunks, fin, flood, head, http, rst, say, stall
+from tests.hostile.table import KEY, Bad, Case, Seen, World, bad, either, good
+
+NAMED = "x-request-id: req_head"
+OLLAMA_HAS_NO_CODES = {"ollama_chat": "its errors are a text without a code"}
+MALFORMED = "malformed_response"
+
+STATUS = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    402: "Payment Required",
+    403: "Forbidden",
+    404: "Not Found",
+    408: "Request Timeout",
+    409: "Conflict",
+    413: "Content Too Large",
+    422: "Unprocessable Content",
+    425: "Too Early",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+    524: "A Timeout Occurred",
+    529: "Overloaded",
+}
+
+
+def refuse(status: int, *headers: str, body: bytes | None = None, word: str = "", message: str = "no") -> Any:
+    """An error answer of this status in the vendor's spelling."""
+
+    def of(d: Documents) -> bytes:
+        said = d.error(status, message, word) if body is None else body
+        return http(said, f"{status} {STATUS.get(status, 'What')}", NAMED, *headers)
+
+    return of
+
+
+def once(answer: Any) -> Any:
+    return lambda d: [say(answer(d)), say(http(d.good()))]
+
+
+def always(answer: Any) -> Any:
+    return lambda d: [say(answer(d))]
+
+
+def status_case(name: str, status: int, kinds: tuple[str, ...], code: str, attempts: int) -> Case:
+    what = "not asked again" if attempts == 1 else "asked again, three times in all"
+    expected = bad(*kinds, attempts=attempts, status=status, request_id="req_head", code=code, retryable=attempts > 1)
+    return Case(name, f"status {status}, every time: {what}", always(refuse(status)), expected)
+
+
+def waits(*least: float, most: float | None = None) -> Any:
+    """Whether each wait is as long as the server asked, and hardly longer."""
+
+    def check(seen: Seen) -> bool:
+        return len(seen.waits) == len(least) and all(
+            asked <= wait <= (asked * 1.1 if most is None else most)
+            for asked, wait in zip(least, seen.waits, strict=True)
+        )
+
+    return check
+
+
+def backs_off(seen: Seen) -> bool:
+    """Whether only waits of the normal back-off were made."""
+    return len(seen.waits) == 1 and seen.waits[0] <= 1
+
+
+def told_long(seen: Seen) -> bool:
+    error: Any = seen.error
+    return not seen.waits and error.retry_after is not None and error.retry_after > 60 and error.hint is not None
+
+
+def asked(*headers: str) -> Any:
+    return once(refuse(429, *headers))
+
+
+def shaped(status: int, body: bytes, kinds: tuple[str, ...], attempts: int = 1, **facts: Any) -> dict[str, Any]:
+    return {
+        "does": always(refuse(status, body=body)),
+        "expected": bad(*kinds, attempts=attempts, status=status, **facts),
+    }
+
+
+def in_good(body: bytes) -> Any:
+    return lambda d: [say(http(body))]
+
+
+def secret(d: Documents) -> bytes:
+    return http(d.error(401, f"Incorrect API key provided: {KEY}, try another"), "401 Unauthorized", NAMED)
+
+
+def retry_info(d: Documents) -> list[Act]:
+    detail = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}
+    import json
+
+    body = json.dumps({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "no", "details": [detail]}})
+    return [say(http(body.encode(), "429 Too Many Requests")), say(http(d.good()))]
+
+
+def filtered(d: Documents) -> bytes:
+    results = b'{"filtered": true, "severity": "high"}'
+    inner = b'{"code": "ResponsibleAIPolicyViolation", "content_filter_result": {"hate": ' + results + b"}}"
+    body = (
+        b'{"error": {"message": "filtered by the content management policy", "code": "content_filter", "innererror": '
+    )
+    return http(body + inner + b', "status": 400}}', "400 Bad Request", NAMED)
+
+
+async def budgeted(world: World) -> Any:
+    llm = world.client()
+    for _ in range(10):
+        assert isinstance(await llm.try_generate("Hi"), dict)
+    return await llm.generate("Hi")
+
+
+async def plain_value(world: World) -> Any:
+    found = await world.client().try_generate("Hi")
+    assert found["error"] is True, found
+    assert found["description"] == "no", found
+    assert isinstance(found["suggestions"], list), found
+
+
+BUSY = ("overloaded_error", "server_error")
+GOOGLE = dict.fromkeys(
+    ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat"), "only Google says it in the body"
+)
+OTHERS_WORD = {
+    "anthropic_messages": "another vendor's word",
+    "gemini_generate_content": "another vendor's word",
+    "ollama_chat": "another vendor's word",
+}
+ERROR_IN_200 = b'{"error": {"type": "server_error", "code": 502, "message": "upstream"}}'
+
+
+def quota(d: Documents) -> bytes:
+    match d.wire:
+        case "anthropic_messages":
+            return http(d.error(400, "Your credit balance is too low to access the API"), "400 Bad Request", NAMED)
+        case "gemini_generate_content":
+            violation = (
+                b'{"@type": "x/google.rpc.QuotaFailure", "violations": [{"quotaId": "RequestsPerDayPerProject"}]}'
+            )
+            body = b'{"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": [' + violation
+            return http(body + b"]}}", "429 Too Many Requests", NAMED)
+        case _:
+            return http(d.error(429, "You exceeded your current quota", "insufficient_quota"), "429 No", NAMED)
+
+
+def too_long(d: Documents) -> bytes:
+    said = {
+        "anthropic_messages": "prompt is too long: 200001 tokens > 200000 maximum",
+        "gemini_generate_content": "The input token count (200001) exceeds the maximum number of tokens allowed (200000).",
+        "ollama_chat": "input length exceeds the context length",
+    }
+    message = said.get(d.wire, "This model's maximum context length is 200000 tokens, however you requested 200001")
+    word = "context_length_exceeded" if d.wire.startswith("openai") else ""
+    return http(d.error(400, message, word), "400 Bad Request", NAMED)
+
+
+def reasoning_state(d: Documents) -> bytes:
+    said = {
+        "openai_responses": "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+        "openai_chat": "The encrypted content for item rs_1 could not be verified.",
+        "anthropic_messages": "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "gemini_generate_content": "Function call `f` is missing a `thought_signature`",
+    }
+    return http(d.error(400, said[d.wire]), "400 Bad Request", NAMED)
+
+
+def reasoning_missing(d: Documents) -> bytes:
+    said = {
+        "openai_responses": "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+        "openai_chat": "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "anthropic_messages": "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+        "gemini_generate_content": "Invalid thought_signature",
+    }
+    return http(d.error(400, said[d.wire]), "400 Bad Request", NAMED)
+
+
+def redacted_data(d: Documents) -> bytes:
+    said = {
+        "openai_responses": "The encrypted content gAAA... could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+        "openai_chat": "Invalid encrypted_content in reasoning_details",
+        "anthropic_messages": "messages.1.content.0: Invalid `data` in `redacted_thinking` block",
+        "gemini_generate_content": "Thought signature is not valid.",
+    }
+    return http(d.error(400, said[d.wire]), "400 Bad Request", NAMED)
+
+
+NO_REASONING = {"ollama_chat": "it issues nothing that must come back"}
+
+E = [
+    status_case("E01", 400, ("invalid_request",), "invalid_request", 1),
+    status_case("E02", 401, ("auth_error",), "auth_error", 1),
+    status_case("E03", 403, ("permission_denied",), "auth_error", 1),
+    status_case("E04", 404, ("not_found",), "invalid_request", 1),
+    status_case("E05", 408, ("server_error", "timeout_error"), "network_error", 3),
+    status_case("E06", 409, ("conflict",), "invalid_request", 1),
+    status_case("E07", 413, ("request_too_large",), "invalid_request", 1),
+    status_case("E08", 422, ("invalid_request",), "invalid_request", 1),
+    status_case("E09", 429, ("rate_limit_error",), "rate_limit", 3),
+    status_case("E10", 500, ("server_error",), "network_error", 3),
+    status_case("E11", 502, ("server_error",), "network_error", 3),
+    Case("E12", "status 503, every time: asked again, three times in all", always(refuse(503)), bad(*BUSY, attempts=3, status=503, request_id="req_head", retryable=True)),
+    status_case("E13", 504, ("server_error",), "network_error", 3),
+    status_case("E14", 529, ("overloaded_error",), "rate_limit", 3),
+    Case("E15", "429 once, then good", once(refuse(429)), good(2, then=backs_off)),
+    Case("E16", "500, then 503, then good", lambda d: [say(refuse(500)(d)), say(refuse(503)(d)), say(http(d.good()))], good(3, then=lambda s: len(s.waits) == 2 and s.waits[0] <= 1 and s.waits[1] <= 2)),
+    Case("E17", "429 with Retry-After: 3", asked("retry-after: 3"), good(2, then=waits(3))),
+    Case("E18", "429 with Retry-After as a date", asked("date: Fri, 20 Nov 2026 10:00:00 GMT", "retry-after: Fri, 20 Nov 2026 10:00:07 GMT"), good(2, then=waits(7))),
+    Case("E19", "429 with retry-after-ms: 2500", asked("retry-after-ms: 2500"), good(2, then=waits(2.5))),
+    Case("E20", "retry-after-ms wins over Retry-After, which may be a fraction elsewhere", asked("retry-after-ms: 1500", "retry-after: 9"), good(2, then=waits(1.5))),
+    Case("E21", "Retry-After: 999999", always(refuse(429, "retry-after: 999999")), bad("rate_limit_error", then=told_long)),
+    Case("E22", "Retry-After: 61, just above what is waited for", always(refuse(503, "retry-after: 61")), bad(*BUSY, then=told_long)),
+    Case("E23", "Retry-After: inf", asked("retry-after: inf"), good(2, then=backs_off)),
+    Case("E24", "Retry-After: nan", asked("retry-after: nan"), good(2, then=backs_off)),
+    Case("E25", "Retry-After: a date in the year 99999", asked("date: Fri, 20 Nov 2026 10:00:00 GMT", "retry-after: Fri, 20 Nov 99999 10:00:00 GMT"), good(2, then=backs_off)),
+    Case("E26", "Retry-After: -5, 0, and a date that has passed", lambda d: [say(refuse(429, "retry-after: -5")(d)), say(refuse(429, "date: Fri, 20 Nov 2026 10:00:00 GMT", "retry-after: Fri, 20 Nov 2020 10:00:00 GMT")(d)), say(http(d.good()))], good(3, then=lambda s: s.waits[0] <= 1 and s.waits[1] <= 2)),
+    Case("E27", "Retry-After: 1 kB of nines", asked("retry-after: " + "9" * 1000), either(good(2, then=backs_off), bad("rate_limit_error"))),
+    Case("E28", "Retry-After: soon", asked("retry-after: soon"), good(2, then=backs_off)),
+    Case("E29", "429 with x-should-retry: false", always(refuse(429, "x-should-retry: false")), bad("rate_limit_error", retryable=False)),
+    Case("E30", "409 and 400 with x-should-retry: true", once(refuse(409, "x-should-retry: true")), good(2)),
+    Case("E31", "a quota that is used up", always(quota), bad("quota_error", code="rate_limit", retryable=False), best=True, cannot={"ollama_chat": "it runs where the caller pays for nothing"}),
+    Case("E32", "402, no credit", always(refuse(402)), bad("quota_error", status=402, retryable=False)),
+    Case("E33", "400 content_filter in Azure's spelling", always(filtered), bad("content_filtered", code="invalid_request", categories=("hate",)), best=True, cannot=OTHERS_WORD),
+    Case("E34", "more than the model's context", always(too_long), bad("context_too_long", code="invalid_request", retryable=False)),
+    Case("E35", "500 with an empty body", **shaped(500, b"", ("server_error",), 3)),
+    Case("E36", "502 with a page of HTML", **shaped(502, b"<html><title>Bad Gateway</title><body>nginx</body></html>", ("server_error",), 3)),
+    Case("E37", 'error body {"error": "a string"}', **shaped(400, b'{"error": "a string"}', ("invalid_request",), message="a string")),
+    Case("E38", 'error body {"error": null} and {}', **shaped(404, b'{"error": null}', ("not_found",))),
+    Case("E39", "error body is a JSON list", **shaped(400, b'[{"error": {"code": 400, "message": "listed"}}]', ("invalid_request",), message="listed")),
+    Case("E40", "error body is a number, null, a string", **shaped(403, b"42", ("permission_denied",))),
+    Case("E41", "error body nested 100 000 deep", **shaped(400, b'{"error":' * 100_000 + b"1" + b"}" * 100_000, ("invalid_request",))),
+    Case("E42", "error body of invalid UTF-8", **shaped(422, b'{"error": {"message": "\xff\xfe"}}', ("invalid_request",))),
+    Case("E43", "an error body that stalls", lambda d: [stall(http(d.error(400)[:5], "400 Bad Request", NAMED, length=500))], bad("invalid_request", status=400, request_id="req_head"), slow=True, options={"timeout": Timeouts(silence=0.3, total=5)}),
+    Case("E44", "an error body that stalls until the time of the call is over", lambda d: [stall(http(b"{", "503 No", NAMED, length=500))], bad(*BUSY, status=503), slow=True, options={"timeout": 0.5}),
+    Case("E45", "200 with an error object", always(lambda d: http(d.error(500, "broken"))), bad("server_error", "api_error", "invalid_request", "overloaded_error", attempts=(1, 3))),
+    Case("E46", "200 with an error object of a router, which puts the status inside", in_good(ERROR_IN_200), bad("server_error", attempts=3, retryable=True)),
+    Case("E47", "an error message with ANSI escapes and newlines", always(refuse(400, message="\x1b[31mred\x1b[0m\r\nnext\u2028line\x07")), bad("invalid_request", then=lambda s: s.error is not None and str(s.error).isprintable()), best=True),
+    Case("E48", "an error message that repeats the key", always(secret), bad("auth_error", status=401, then=lambda s: "[redacted]" in str(s.error))),
+    Case("E49", "one attempt allowed, and 500", always(refuse(500)), bad("server_error"), options={"retry": 1}),
+    Case("E50", "two attempts allowed, and 500", always(refuse(500)), bad("server_error", attempts=2), options={"retry": 2}),
+    Case("E51", "a gzip bomb as an error body", always(lambda d: http(gzip.compress(bytes(200_000_000), 1), "400 Bad Request", NAMED, "content-encoding: gzip")), bad("invalid_request", status=400), best=True, slow=False, modes=("sync",)),
+    Case("E52", "an error body without end", lambda d: [flood(head(status="500 No"), chunks(b"x" * 65_536), most=100_000_000)], bad("server_error", attempts=3, then=lambda s: len(str(s.error.body)) < 70_000)),
+    Case("E53", "Gemini 429 with RetryInfo in the body", retry_info, good(2, then=waits(3)), best=True, cannot=GOOGLE),
+    Case("E54", "an error body cut by FIN, and by RST", lambda d: [fin(http(d.error(400), "400 No", NAMED, length=999))], bad("invalid_request", status=400)),
+    Case("E55", "an error body that says gzip and is not", always(lambda d: http(d.error(404), "404 No", NAMED, "content-encoding: gzip")), bad("not_found", status=404)),
+    Case("E56", "an error of a coding nobody knows", always(lambda d: http(d.error(401), "401 No", NAMED, "content-encoding: br")), bad("auth_error", status=401)),
+    Case("E57", "an error in chunks whose framing is broken", lambda d: [fin(head(status="403 No") + b"ZZ\r\n")], bad("permission_denied", status=403)),
+    Case("E58", "a message of 1 MB", always(refuse(400, message="long " * 10_000)), bad("invalid_request")),
+    Case("E59", "501 and 505, which no later attempt changes", always(refuse(501)), bad("server_error", retryable=False)),
+    Case("E60", "425, and 524 of a proxy", lambda d: [say(refuse(425)(d)), say(refuse(524)(d)), say(http(d.good()))], good(3)),
+    Case("E61", "the eleventh call in a row that fails thrice", always(refuse(500)), bad("server_error", attempts=31, hint="retry budget exhausted"), ask=budgeted, counted=False),
+    Case("E62", "a signature or encrypted reasoning is refused", always(reasoning_state), bad("invalid_reasoning_state", code="invalid_request"), cannot=NO_REASONING),
+    Case("E63", "a reasoning item that is required did not come back", always(reasoning_missing), bad("invalid_reasoning_state"), cannot=NO_REASONING),
+    Case("E64", "redacted or encrypted data does not open", always(redacted_data), bad("invalid_reasoning_state"), cannot=NO_REASONING),
+    Case("E65", "400, every time, as a value", always(refuse(400)), good(1, text=None), ask=plain_value),
+    Case("E66", "a status of the vendor's own: 498, 418, 451", always(refuse(418)), bad("invalid_request", status=418)),
+    Case("E67", "two Retry-After headers", asked("retry-after: 3", "retry-after: 5"), either(good(2, then=waits(3)), good(2, then=waits(5)), good(2, then=backs_off))),
+    Case("E68", "Retry-After: 1.5 and blanks", asked("retry-after:   1.5  "), good(2, then=waits(1.5))),
+    Case("E69", "RST after the head of an error", lambda d: [rst(http(b"", "429 No", NAMED, length=100))], bad("rate_limit_error", attempts=3, status=429), slow=True),
+    Case("E70", "a bad status of a stream: as for a whole answer", always(refuse(403)), bad("permission_denied", status=403)),
+]  # fmt: skip
+
+__all__ = ["END", "MALFORMED", "Bad", "E"]

@@ -1,0 +1,378 @@
+"""Faults of the network and of HTTP itself: `T` the way there and back, `P` the protocol."""
+
+# ruff: noqa: E501 - a case is a line
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import Any
+
+from llm_rest.transport import Timeouts
+from tests.hostile.documents import Documents
+from tests.hostile.server import END, Script, chunks, drip, fin, flood, gone, head, http, rst, say, stall
+from tests.hostile.table import Bad, Case, World, bad, either, good, twice
+
+NETWORK = ("connect_error", "protocol_error", "transport_error")
+ANY = ("connect_error", "protocol_error", "transport_error", "malformed_response", "response_too_large")
+
+
+def ok(d: Documents) -> bytes:
+    return http(d.good())
+
+
+def cut(d: Documents) -> bytes:
+    """Half of a good answer."""
+    body = d.good()
+    return http(body[: len(body) // 2], length=len(body))
+
+
+def half_chunked(d: Documents) -> bytes:
+    body = d.good()
+    return head() + chunks(body[: len(body) // 2])
+
+
+def until_closed(body: bytes, version: str = "1.1") -> bytes:
+    return f"HTTP/{version} 200 OK\r\ncontent-type: application/json\r\n\r\n".encode() + body
+
+
+def silent(phase: str, **limits: Any) -> Bad:
+    return bad("timeout_error", attempts=(1, 3), phase=phase, code="network_error")
+
+
+async def big_upload(world: World) -> Any:
+    return await world.client().generate("x" * 12_000_000)
+
+
+async def after_a_pause(world: World) -> Any:
+    """Two calls, and the server breaks the waiting connection off between them."""
+    llm = world.client()
+    await llm.generate("Hi")
+    world.script.go.set()
+    world.script.wait_closed()
+    return await llm.generate("Hi")
+
+
+def then(end: Any) -> Any:
+    """Answer, and end the connection when the test says so."""
+
+    def of(d: Documents) -> list[Any]:
+        def act(connection: Any, script: Script) -> bool:
+            connection.sendall(ok(d))
+            script.go.wait(5)
+            return bool(end()(connection, script))
+
+        return [act, say(ok(d))]
+
+    return of
+
+
+def reader_of_uploads(d: Documents) -> list[Any]:
+    def act(connection: Any, script: Script) -> bool:
+        connection.sendall(http(d.error(413, "too large"), "413 Too Large", "connection: close"))
+        connection.shutdown(1)
+        gone(connection, script, 0.2)
+        return False
+
+    return [act]
+
+
+SHORT = {"timeout": 0.5}
+RETRY_1 = {"retry": 1}
+
+T = [
+    Case(
+        "T01",
+        "connection refused",
+        lambda d: [],
+        bad(
+            "connect_error",
+            attempts=0,
+            retryable=True,
+            code="network_error",
+            then=lambda s: len(s.error.attempts) == 3 and len(s.waits) == 2,
+        ),
+        refused=True,
+        counted=False,
+    ),
+    Case(
+        "T02",
+        "connection refused, one attempt allowed",
+        lambda d: [],
+        bad("connect_error", attempts=0, then=lambda s: len(s.error.attempts) == 1),
+        refused=True,
+        counted=False,
+        options=RETRY_1,
+    ),
+    Case(
+        "T03",
+        "the server accepts and closes at once",
+        lambda d: [],
+        bad(*NETWORK, attempts=3, retryable=True, code="network_error"),
+        before=lambda d: fin(),
+    ),
+    Case(
+        "T04",
+        "the server accepts and resets at once",
+        lambda d: [],
+        bad(*NETWORK, attempts=3, retryable=True),
+        before=lambda d: rst(),
+    ),
+    Case(
+        "T05",
+        "request read, then FIN without a byte, every time",
+        lambda d: [fin()],
+        bad(*NETWORK, attempts=3, retryable=True),
+    ),
+    Case("T06", "FIN without a byte once, then good", lambda d: [fin(), say(ok(d))], good(2)),
+    Case("T07", "RST once, then good", lambda d: [rst(), say(ok(d))], good(2)),
+    Case("T08", "RST every time", lambda d: [rst()], bad(*NETWORK, attempts=3, retryable=True)),
+    Case(
+        "T09",
+        "headers never come, timeout for the call",
+        lambda d: [stall()],
+        bad("timeout_error", attempts=1, retryable=True, code="network_error"),
+        slow=True,
+        options=SHORT,
+    ),
+    Case(
+        "T10",
+        "headers never come once, then good",
+        lambda d: [stall(), say(ok(d))],
+        good(2),
+        slow=True,
+        options={"timeout": Timeouts(first_byte=0.4)},
+    ),
+    Case(
+        "T11",
+        "the body a byte at a time, slower than the deadline",
+        lambda d: [drip(*(bytes([b]) for b in d.good()), pause=0.1, first=http(length=len(d.good())))],
+        bad("timeout_error", attempts=1, phase="total"),
+        slow=True,
+        best=True,
+        options=SHORT,
+    ),
+    Case(
+        "T12",
+        "headers a byte at a time, slower than the deadline",
+        lambda d: [drip(*(bytes([b]) for b in ok(d)), pause=0.1)],
+        bad("timeout_error", attempts=1),
+        slow=True,
+        best=True,
+        options=SHORT,
+    ),
+    Case(
+        "T13",
+        "stall after half the body once, then good",
+        lambda d: [stall(cut(d)), say(ok(d))],
+        good(2),
+        slow=True,
+        options={"timeout": Timeouts(silence=0.4)},
+    ),
+    Case(
+        "T14",
+        "stall after half the body, every time",
+        lambda d: [stall(cut(d))],
+        bad("timeout_error", attempts=3, phase="silence", retryable=True),
+        slow=True,
+        options={"timeout": Timeouts(silence=0.25)},
+    ),
+    Case("T15", "FIN before Content-Length is reached once, then good", lambda d: [fin(cut(d)), say(ok(d))], good(2)),
+    Case("T16", "FIN before Content-Length is reached, every time", lambda d: [fin(cut(d))], bad(*NETWORK, attempts=3)),
+    Case(
+        "T17",
+        "FIN without the last chunk once, then good",
+        lambda d: [fin(head(), chunks(d.good())), say(ok(d))],
+        good(2),
+    ),
+    Case(
+        "T18",
+        "FIN without the last chunk, every time",
+        lambda d: [fin(head(), chunks(d.good()))],
+        bad(*NETWORK, attempts=3),
+    ),
+    Case(
+        "T19",
+        "a body delimited by close is cut, every time",
+        lambda d: [fin(until_closed(d.good()[:-9]))],
+        bad("malformed_response", attempts=2, code="network_error"),
+    ),
+    Case(
+        "T20",
+        "a body delimited by close is cut once, then good",
+        lambda d: [fin(until_closed(d.good()[:-9])), say(ok(d))],
+        good(2),
+    ),
+    Case("T21", "an idle connection is reset between two calls", then(rst), good(2), ask=after_a_pause),
+    Case("T22", "an idle connection is closed between two calls", then(fin), good(2), ask=after_a_pause),
+    Case(
+        "T23",
+        "the second request on a reused connection is met by FIN",
+        lambda d: [say(ok(d)), fin(), say(ok(d))],
+        good(3),
+        ask=twice,
+        counted=False,
+    ),
+    Case(
+        "T24",
+        "the second request on a reused connection is met by RST",
+        lambda d: [say(ok(d)), rst(), say(ok(d))],
+        good(3),
+        ask=twice,
+        counted=False,
+    ),
+    Case(
+        "T25",
+        "413 while 12 MB are still being uploaded, then close",
+        reader_of_uploads,
+        bad("request_too_large", status=413),
+        ask=big_upload,
+        early=True,
+        slow=True,
+        own=True,
+    ),
+    Case(
+        "T26",
+        "RST in the middle of the body, every time",
+        lambda d: [rst(cut(d))],
+        bad(*NETWORK, attempts=3),
+        slow=True,
+    ),
+    Case(
+        "T27",
+        "1xx answers for ever",
+        lambda d: [drip(b"HTTP/1.1 103 Early Hints\r\n\r\n", pause=0.02, again=True)],
+        bad("timeout_error", "protocol_error", attempts=(1, 3)),
+        slow=True,
+        best=True,
+        options=SHORT,
+    ),
+    Case(
+        "T28",
+        "100 Continue and 103 Early Hints before a good answer",
+        lambda d: [say(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", ok(d))],
+        good(),
+    ),
+    Case("T29", "HTTP/1.0, body delimited by close", lambda d: [fin(until_closed(d.good(), "1.0"))], good()),
+    Case(
+        "T30",
+        "Connection: close after every answer",
+        lambda d: [fin(http(d.good(), "200 OK", "connection: close"))],
+        good(2),
+        ask=twice,
+    ),
+    Case(
+        "T36",
+        "another protocol speaks first",
+        lambda d: [],
+        bad(*NETWORK, attempts=3),
+        before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n"),
+    ),
+    Case("T38", "the head arrives a byte at a time, fast", lambda d: [say(*(bytes([b]) for b in ok(d)))], good()),
+    Case(
+        "T40",
+        "an answer before anything was asked",
+        lambda d: [],
+        either(good(), bad(*ANY, attempts=(1, 3))),
+        before=lambda d: fin(ok(d)),
+        counted=False,
+    ),
+    Case(
+        "T42",
+        "stall in the middle of the head",
+        lambda d: [stall(b"HTTP/1.1 200 OK\r\ncontent-le")],
+        bad("timeout_error", attempts=1),
+        slow=True,
+        options=SHORT,
+    ),
+]
+
+
+def status(line: str, d: Documents) -> bytes:
+    return http(d.good(), line)
+
+
+def packed(d: Documents, how: str, body: bytes | None = None) -> bytes:
+    data = gzip.compress(d.good()) if body is None else body
+    return http(data, "200 OK", f"content-encoding: {how}")
+
+
+def redirect(code: str, where: str) -> Any:
+    return lambda d: [say(http(b"", code, f"location: {where}"))]
+
+
+REDIRECTED = bad("protocol_error", retryable=False, then=lambda s: s.requests == 1)
+PROTOCOL = bad("protocol_error", attempts=3, retryable=True)
+NO_JSON = bad("malformed_response", attempts=2)
+ODD = either(good((1, 3)), bad(*ANY, attempts=(1, 3)))
+
+
+async def cookies(world: World) -> Any:
+    found = await twice(world)
+    assert not any(b"cookie" in head.lower() for head in world.script.heads)
+    return found
+
+
+async def told_apart(world: World) -> Any:
+    """A forged second answer behind the first must not become that of the next call."""
+    llm = world.client()
+    first = await llm.generate("Hi")
+    second = await llm.generate("Hi")
+    assert (first.output_text, second.output_text) == ("Hello", "Hello")
+    return second
+
+
+def line(data: bytes) -> Any:
+    return lambda d: [fin(data)]
+
+
+P = [
+    Case("P01", "garbage instead of a status line", line(b"\x16\x03\x01\x02\x00garbage\r\n\r\n"), PROTOCOL),
+    Case("P02", "a status line without a status", line(b"HTTP/1.1 OK\r\n\r\n"), PROTOCOL),
+    Case("P03", "HTTP/0.9: a body without a head", lambda d: [fin(d.good())], PROTOCOL),
+    Case("P04", "HTTP/2.0 in the status line", lambda d: [fin(b"HTTP/2.0 200 OK\r\n\r\n" + d.good())], either(good(), PROTOCOL)),
+    Case("P05", "100 000 headers", lambda d: [fin(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 100_000 + b"\r\n")], PROTOCOL),
+    Case("P06", "one header of 2 MB", lambda d: [fin(b"HTTP/1.1 200 OK\r\nx: " + b"a" * 2_000_000 + b"\r\n\r\n")], PROTOCOL),
+    Case("P07", "two different Content-Length values", lambda d: [fin(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n" + d.good())], PROTOCOL),
+    Case("P08", "the same Content-Length twice", lambda d: [say(http(d.good(), "200 OK", f"content-length: {len(d.good())}"))], ODD),
+    Case("P09", "Content-Length: -1", lambda d: [fin(b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n" + d.good())], PROTOCOL),
+    Case("P10", "Content-Length: +5 and letters", lambda d: [fin(b"HTTP/1.1 200 OK\r\ncontent-length: +5\r\n\r\n" + d.good()), fin(b"HTTP/1.1 200 OK\r\ncontent-length: ten\r\n\r\n" + d.good())], PROTOCOL),
+    Case("P11", "chunk size ZZ", lambda d: [fin(head() + b"ZZ\r\n" + d.good() + b"\r\n0\r\n\r\n")], PROTOCOL),
+    Case("P12", "chunk size -1 and an endless one", lambda d: [fin(head() + b"-1\r\n" + d.good()), fin(head() + b"f" * 40 + b"\r\n" + d.good())], PROTOCOL),
+    Case("P13", "a chunk that is not followed by CRLF", lambda d: [fin(head() + chunks(d.good())[:-2] + b"XX0\r\n\r\n")], PROTOCOL),
+    Case("P14", "Content-Length and Transfer-Encoding together", lambda d: [fin(head("application/json", "content-length: 3") + chunks(d.good()) + END)], ODD),
+    Case("P15", "trailers without end", lambda d: [flood(head() + chunks(d.good()) + b"0\r\n", b"x-t: y\r\n" * 1000, most=4_000_000)], ODD),
+    Case("P16", "a forged answer behind the answer", lambda d: [say(http(d.good()) + http(d.good("forged"))), say(http(d.good()))], good(2), ask=told_apart),
+    Case("P17", "204 No Content", lambda d: [say(b"HTTP/1.1 204 No Content\r\n\r\n")], NO_JSON),
+    Case("P18", "200 with Content-Length: 0", lambda d: [say(http(b""))], NO_JSON),
+    Case("P19", "200 with an HTML page", lambda d: [say(http(b"<html><title>Sign in</title></html>", "200 OK", "content-type: text/html"))], bad("malformed_response", attempts=2, then=lambda s: "text/html" in str(s.error))),
+    Case("P20", "200 with plain words", lambda d: [say(http(b"upstream is warming up", "200 OK", "content-type: text/plain"))], NO_JSON),
+    Case("P21", "good JSON sent as text/plain", lambda d: [say(http(d.good(), "200 OK", "content-type: text/plain"))], good()),
+    Case("P22", "good JSON sent as text/html, and without a type", lambda d: [say(http(d.good(), "200 OK", "content-type: text/html")), say(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(d.good()) + d.good())], good(2), ask=twice),
+    Case("P23", "gzip", lambda d: [say(packed(d, "gzip"))], good()),
+    Case("P24", "deflate, and gzip in chunks of one byte", lambda d: [say(packed(d, "deflate", zlib.compress(d.good()))), say(head("application/json", "content-encoding: gzip") + chunks(*(bytes([b]) for b in gzip.compress(d.good()))) + END)], good(2), ask=twice),
+    Case("P25", "gzip cut short", lambda d: [say(packed(d, "gzip", gzip.compress(d.good())[:-9]))], NO_JSON),
+    Case("P26", "gzip with a wrong checksum", lambda d: [say(packed(d, "gzip", gzip.compress(d.good())[:-8] + b"\0" * 8))], NO_JSON),
+    Case("P27", "says gzip, is not", lambda d: [say(packed(d, "gzip", d.good()))], NO_JSON),
+    Case("P28", "says br, zstd, or something nobody knows", lambda d: [say(packed(d, "br")), say(packed(d, "zstd")), say(packed(d, "wat"))], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+    Case("P29", "Content-Encoding: gzip x 100", lambda d: [say(packed(d, ", ".join(["gzip"] * 100)))], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+    Case("P30", "gzip within gzip, named twice", lambda d: [say(packed(d, "gzip, gzip", gzip.compress(gzip.compress(d.good()))))], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+    Case("P31", "302 to another origin", redirect("302 Found", "http://127.0.0.1:9/steal"), REDIRECTED),
+    Case("P32", "301 and 303 to the same origin", redirect("303 See Other", "/v1/other"), REDIRECTED),
+    Case("P33", "307 to itself, for ever", redirect("307 Temporary Redirect", "/v1/self"), REDIRECTED),
+    Case("P34", "308 without a Location", lambda d: [say(http(b"", "308 Permanent Redirect"))], REDIRECTED),
+    Case("P35", "redirect to file:///etc/passwd", redirect("302 Found", "file:///etc/passwd"), REDIRECTED),
+    Case("P36", "redirect to a Location that is no URL, or holds a password", redirect("302 Found", "http://user:hunter2@[::bad"), bad("protocol_error", retryable=False, then=lambda s: "hunter2" not in str(s.error))),
+    Case("P37", "Set-Cookie", lambda d: [say(http(d.good(), "200 OK", "set-cookie: a=b; Path=/"))], good(2), ask=cookies, best=True),
+    Case("P38", "304 Not Modified without being asked", lambda d: [say(b"HTTP/1.1 304 Not Modified\r\n\r\n")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+    Case("P39", "JSON in UTF-16", lambda d: [say(http(d.good().decode().encode("utf-16")))], NO_JSON),
+    Case("P40", "JSON in Latin-1 with a letter of it", lambda d: [say(http(d.good("Grüße").decode().encode("latin-1"), "200 OK", "content-type: application/json; charset=latin-1"))], NO_JSON),
+    Case("P41", "status 299 with a good body", lambda d: [say(status("299 Odd", d))], good()),
+    Case("P42", "status 600 and 999", lambda d: [say(status("600 What", d))], bad("server_error", "protocol_error", "api_error", "malformed_response", attempts=(1, 3))),
+    Case("P43", "101 Switching Protocols", lambda d: [fin(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n" + d.good())], PROTOCOL),
+    Case("P44", "a header folded over two lines", lambda d: [say(http(d.good(), "200 OK", "x-long: a\r\n  b"))], ODD),
+    Case("P45", "NUL in a header", lambda d: [fin(http(d.good(), "200 OK", "x-nul: a\0b"))], either(good(), PROTOCOL)),
+    Case("P46", "a chunk extension and a trailer", lambda d: [say(head() + b"%x;a=b\r\n%s\r\n0\r\nx-t: y\r\n\r\n" % (len(d.good()), d.good()))], good()),
+    Case("P47", "bytes of gzip behind its end", lambda d: [say(packed(d, "gzip", gzip.compress(d.good()) + b"more"))], NO_JSON),
+    Case("P48", "a byte order mark before the JSON", lambda d: [say(http(b"\xef\xbb\xbf" + d.good()))], good()),
+]  # fmt: skip

@@ -1,0 +1,192 @@
+"""`J`: bodies of good answers that are not what they should be, and those that are odd and still mean something."""
+
+# ruff: noqa: E501 - a case is a line
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.hostile.documents import GONE, Documents, Plain, Raw, put
+from tests.hostile.server import http, say
+from tests.hostile.table import Case, Expected, Seen, bad, either, good
+
+NOT = bad("malformed_response", attempts=2, code="network_error", retryable=True)
+OR_NOT = either(good(), NOT)
+
+
+def body(make: Callable[[Documents], bytes]) -> Any:
+    return lambda d: [say(http(make(d)))]
+
+
+def text(data: bytes) -> Any:
+    return lambda d: [say(http(data))]
+
+
+def at(place: str, value: Any) -> Any:
+    """A good answer with something else at a place."""
+    return lambda d: [say(http(d.but(getattr(d, place), value)))]
+
+
+def tokens(count: int) -> Expected:
+    return good(then=lambda s: s.reply.usage.output_tokens == count)
+
+
+def swapped(old: bytes, new: bytes) -> Any:
+    return body(lambda d: d.good().replace(old, new))
+
+
+def same_text(expected: str) -> Expected:
+    """The text arrives, and can be sent on."""
+    return good(text=expected, then=lambda s: bool(s.reply.output_text.encode()))
+
+
+def saying(escaped: str) -> Any:
+    """A good answer whose text is spelled in JSON like this."""
+    return lambda d: [say(http(d.but(d.text, Raw(f'"{escaped}"'))))]
+
+
+def with_block(d: Documents) -> bytes:
+    """Something nobody knows beside the text."""
+    block = {"type": "hologram", "hologram": {"x": 1}}
+    match d.wire:
+        case "openai_responses" | "anthropic_messages":
+            return d.but(d.items, lambda items: [*items, block])
+        case "gemini_generate_content":
+            return d.but(d.text[:-2], lambda parts: [*parts, {"hologram": {"x": 1}}])
+        case _:
+            return d.but(d.text[:-1], lambda message: {**message, "hologram": {"x": 1}})
+
+
+USAGE = {"openai_responses": "usage", "openai_chat": "usage", "anthropic_messages": "usage", "gemini_generate_content": "usageMetadata"}  # fmt: skip
+FLAT = {"ollama_chat": "its counts stand beside the answer, not in an object"}
+
+
+def usage(value: Any) -> Any:
+    return lambda d: [say(http(d.but((USAGE[d.wire],), value)))]
+
+
+def nulls(counts: Plain) -> Plain:
+    return dict.fromkeys(counts)
+
+
+def null_ids(d: Documents) -> bytes:
+    document = d.whole("Hello")
+    for name in ("id", "model", "created", "created_at", "modelVersion", "responseId"):
+        if name in document:
+            document = put(document, (name,), None)
+    return _json(document)
+
+
+def no_ids(d: Documents) -> bytes:
+    gone = ("id", "model", "created", "created_at", "modelVersion", "responseId", "object")
+    return _json({name: value for name, value in d.whole("Hello").items() if name not in gone})
+
+
+def _json(document: Plain) -> bytes:
+    from tests.hostile.documents import encode
+
+    return encode(document)
+
+
+def deep(levels: int) -> Raw:
+    return Raw("[" * levels + "]" * levels)
+
+
+def extra(value: Any) -> Any:
+    return body(lambda d: _json({**d.whole("Hello"), "unheard_of": value}))
+
+
+def same(seen: Seen) -> bool:
+    return bool(seen.reply.output_text == "Hello")
+
+
+def unknown_finish(d: Documents) -> Expected:
+    # An end nobody knows may be a cut: the reply says so and keeps the text.
+    return good(text=None, then=same)
+
+
+ODD_ITEMS = [1, None, "x"]
+NO_LIST = {"ollama_chat": "its answer is one message, no list"}
+NO_COUNT = {"ollama_chat": "it has no other place for a count"}
+
+J = [
+    Case("J01", "truncated", body(lambda d: d.good()[:-9]), NOT),
+    Case("J02", "a comma behind the last field", body(lambda d: d.good()[:-1] + b",}"), NOT),
+    Case("J03", "single quotes", swapped(b'"', b"'"), NOT),
+    Case("J04", "NaN as a count", at("count", Raw("NaN")), NOT),
+    Case("J05", "-Infinity and Infinity as a count", at("count", Raw("-Infinity")), NOT),
+    Case("J06", "11.0 tokens", at("count", Raw("11.0")), tokens(11)),
+    Case("J07", "1.1e1 tokens", at("count", Raw("1.1e1")), tokens(11)),
+    Case("J08", '"11" tokens', at("count", "11"), tokens(11)),
+    Case("J09", "-1 tokens", at("count", -1), OR_NOT),
+    Case("J10", "11.5 tokens", at("count", Raw("11.5")), OR_NOT),
+    Case("J11", "2^64 tokens", at("count", 2**64), OR_NOT),
+    Case("J12", "a count of 5000 digits", at("count", Raw("9" * 5000)), OR_NOT),
+    Case("J13", "usage null", usage(None), good(), cannot=FLAT),
+    Case("J14", "usage absent, and counts absent", lambda d: [say(http(d.but((USAGE.get(d.wire, "eval_count"),), GONE)))], good()),
+    Case("J15", "an unknown field nested 100 000 deep", extra(deep(100_000)), NOT),
+    Case("J16", "a known field nested 100 000 deep", at("text", deep(100_000)), NOT),
+    Case("J17", "200 000 open brackets", text(b"[" * 200_000), NOT),
+    Case("J18", "an unknown field nested 390 deep", extra(deep(390)), good()),
+    Case("J19", "a lone surrogate in the text", saying(r"Hel\ud83d lo"), same_text("Hel� lo")),
+    Case("J20", "a lone low surrogate, and a reversed pair", saying(r"\ude00\ud83dHi"), same_text("��Hi")),
+    Case("J21", "a raw control character in a string", body(lambda d: d.good("He@lo").replace(b"@", b"\x01")), OR_NOT),
+    Case("J22", "a raw line break in a string", body(lambda d: d.good("He@lo").replace(b"@", b"\n")), OR_NOT),
+    Case("J23", "overlong UTF-8", body(lambda d: d.good("He@lo").replace(b"@", b"\xc0\xaf")), NOT),
+    Case("J24", "invalid UTF-8, and surrogates in UTF-8", body(lambda d: d.good("He@lo").replace(b"@", b"\xed\xa0\xbd")), NOT),
+    Case("J25", "white space around", body(lambda d: b" \r\n\t" + d.good() + b"\n\n "), good()),
+    Case("J26", "a word behind the document", body(lambda d: d.good() + b" trailing"), NOT),
+    Case("J27", "two documents", body(lambda d: d.good() + d.good()), NOT),
+    Case("J28", "the text twice: the last counts", body(lambda d: d.but(d.text[:-1], Raw(_twice(d)))), OR_NOT),
+    Case("J29", "a string", text(b'"Hello"'), NOT),
+    Case("J30", "a number, and true", text(b"42"), NOT),
+    Case("J31", "null", text(b"null"), NOT),
+    Case("J32", "true", text(b"true"), NOT),
+    Case("J33", "{}", text(b"{}"), NOT),
+    Case("J34", "[]", text(b"[]"), NOT),
+    Case("J35", "the list of what was said is null", at("items", None), NOT),
+    Case("J36", "the list of what was said is missing", at("items", GONE), NOT),
+    Case("J37", "it holds 1, null and 'x'", at("items", ODD_ITEMS), NOT, cannot=NO_LIST),
+    Case("J38", "it is a string, or an object", at("items", "Hello"), NOT),
+    Case("J39", "an end nobody knows", at("finish", "tired"), unknown_finish),
+    Case("J40", "an end that is a number", at("finish", 7), either(good(text=None, then=same), NOT)),
+    Case("J41", "a block nobody knows, beside the text", body(with_block), good()),
+    Case("J42", "unknown fields everywhere", body(lambda d: _json(_strewn(d.whole("Hello")))), good()),
+    Case("J43", "20 MB of text", body(lambda d: d.good("x" * 20_000_000)), good(text=None, then=lambda s: len(s.reply.output_text) == 20_000_000), modes=("sync",)),
+    Case("J44", "20 MB of escapes", body(lambda d: d.but(d.text, Raw('"' + r"\u0041" * 3_000_000 + '"'))), good(text=None, then=lambda s: len(s.reply.output_text) == 3_000_000), modes=("sync",)),
+    Case("J45", "id, model and created null", body(null_ids), good()),
+    Case("J46", "id, model and created absent", body(no_ids), good()),
+    Case("J47", "id is a number", at("name", 7), OR_NOT),
+    Case("J48", "id is an object", at("name", {"a": 1}), OR_NOT),
+    Case("J49", "usage with null inside", usage(nulls), good(), cannot=FLAT),
+    Case("J50", "a count that is null", at("count", None), good()),
+    Case("J51", "a count that is a word", at("count", "many"), OR_NOT),
+    Case("J52", "a count that is true", at("count", True), OR_NOT),
+    Case("J53", "the text is null", at("text", None), either(good(text=None), NOT)),
+    Case("J54", "the text is a number", at("text", 7), either(good(text="7"), NOT)),
+    Case("J55", "the text is a list", at("text", ["Hello"]), either(good(text=None), NOT)),
+    Case("J56", "white space and nothing else", text(b" \n "), NOT),
+    Case("J57", "JSON behind a guard against scripts", body(lambda d: b")]}',\n" + d.good()), NOT),
+    Case("J58", "NUL bytes behind the document", body(lambda d: d.good() + b"\0\0"), NOT),
+    Case("J59", "an end that is null", at("finish", None), either(good(text=None, then=same), NOT)),
+    Case("J60", "10 000 unknown fields", body(lambda d: _json({**d.whole("Hello"), **{f"f{i}": i for i in range(10_000)}})), OR_NOT),
+    Case("J61", "an emoji spelled as a pair", saying(r"\ud83d\ude00"), same_text("😀")),
+    Case("J62", "NUL in the text", saying(r"a\u0000b"), same_text("a\0b")),
+    Case("J63", "a document of the framing of streams", body(lambda d: b"data: " + d.good() + b"\n\n"), NOT),
+]  # fmt: skip
+
+
+def _twice(d: Documents) -> str:
+    last = d.text[-1]
+    place: Any = d.whole("Hello")
+    for step in d.text[:-1]:
+        place = place[step]
+    fields = [f'"{name}": {_json(value).decode()}' for name, value in place.items() if name != last]
+    return "{" + ", ".join([*fields, f'"{last}": "no"', f'"{last}": "Hello"']) + "}"
+
+
+def _strewn(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {**{name: _strewn(entry) for name, entry in value.items()}, "x_unheard_of": {"deep": [1, None]}}
+    return [_strewn(entry) for entry in value] if isinstance(value, list) else value

@@ -1,0 +1,36 @@
+"""Every case of the table on every wire, for sync callers, on asyncio and on trio. `python -m tests.hostile` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hostile.cases import CASES
+from tests.hostile.documents import ALL
+from tests.hostile.server import Server
+from tests.hostile.table import Case, run_all
+
+pytestmark = pytest.mark.filterwarnings("ignore::llm_rest.LossWarning")
+
+
+@pytest.fixture(scope="session")
+def hostile() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_a_fault_comes_to_its_good_end(case: Case, hostile: Server) -> None:
+    faults = {key: "; ".join(found) for key, (_, found) in run_all(case, hostile).items() if found}
+    assert not faults, f"{case.given}: {faults}"
+
+
+def test_the_table_names_each_case_once_and_gives_a_reason_for_each_that_cannot_be() -> None:
+    ids = [case.id for case in CASES]
+    assert len(ids) == len(set(ids))
+    wires = {documents.wire for documents in ALL}
+    for case in CASES:
+        assert set(case.cannot) <= wires
+        assert all(len(reason.split()) > 2 for reason in case.cannot.values()), case.id

@@ -197,7 +197,7 @@ def rest(struct: Model, without: Iterable[str] = ()) -> Json:
 def report_extras(struct: Model, path: str, lost: Losses) -> None:
     """Report the fields of an item or part of ours that it does not declare."""
     for name in extras(struct):
-        lost.dropped(f"{path}.{name}", "a field this wire does not know")
+        lost.dropped(f"{path}.{name}" if path else name, "a field this wire does not know")
 
 
 def left(fields: Json, spelled: Json | None = None) -> Leftovers | UnsetType:

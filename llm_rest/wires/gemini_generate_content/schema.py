@@ -209,6 +209,8 @@ def from_openapi(schema: Schema, depth: int = 0) -> Schema:
             value = [_inner(one, depth) for one in cast("Any", value)]
         elif name == "type":
             value = _type(value)
+        elif name == "ref" and isinstance(value, str):
+            value = value.replace("#/defs/", "#/$defs/", 1)
         elif name == "example":
             value = [value]
         elif name in _WHOLE and isinstance(value, str) and value.isdecimal() and len(value) < 20:

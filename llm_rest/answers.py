@@ -28,6 +28,7 @@ from .errors import (
     error_class,
 )
 from .responses.response import ResponseError
+from .streams import Halves
 from .transport import HttpAnswer
 from .unknown import check_depth, given
 
@@ -49,15 +50,18 @@ class Sent(NamedTuple):
     attempts: tuple[Attempt, ...]
 
 
-class _Peek(Struct):
-    """As much of a document as shows whether it is an error."""
+class _Verdict(Struct):
+    """What a vendor says in each of its answers about how the request went."""
 
-    error: Raw = Raw(b"null")
+    status_code: int | str = 0
 
 
-_peek = msgspec.json.Decoder(_Peek)
+_peek = msgspec.json.Decoder(dict[str, Raw])
+_verdict = msgspec.json.Decoder(_Verdict)
 _SHALLOW = 16_384
 """A document up to this size cannot nest so deep that decoding it exhausts a thread's stack."""
+
+_EMPTY = b"{}"
 
 _STATUS = re.compile("[45][0-9]{2}")
 _NO_ERROR = (b"null", b"false", b'""', b"{}", b"[]", b"0")
@@ -88,24 +92,37 @@ def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
     try:
         if len(sent.answer.body) > _SHALLOW:
             check_depth(sent.answer.body)
-        document = decoder.decode(sent.answer.body)
+        document = _decoded(sent.answer.body, decoder)
         if "error" not in getattr(type(document), "__extras__", ()):
             return document
         problem = "it holds an error"
     except DecodeError as fault:
         problem = fault.message
-    error = (
-        refusal(target, sent.answer, sent.secrets) if _is_error(sent.answer.body) else malformed(target, sent, problem)
-    )
+    failed = _is_error(sent.answer.body, target.endpoint.vendor.errors.verdict)
+    error = refusal(target, sent.answer, sent.secrets) if failed else malformed(target, sent, problem)
     raise told(error, target, sent.attempts)
 
 
-def _is_error(raw: bytes) -> bool:
+def _decoded(body: bytes, decoder: Decoder[D]) -> D:
+    if len(body) < len(_EMPTY) + 16 and body.strip() == _EMPTY:
+        raise DecodeError("it is empty")  # which fits a wire where everything may be left out
+    try:
+        return decoder.decode(body)
+    except DecodeError:
+        whole = Halves().joined(body)
+        if whole == body:
+            raise
+    return decoder.decode(whole)
+
+
+def _is_error(raw: bytes, verdict: str) -> bool:
     try:
         check_depth(raw)
-        return bytes(_peek.decode(raw).error) not in _NO_ERROR
+        fields = _peek.decode(raw)
+        said = _verdict.decode(fields[verdict]) if verdict in fields else _Verdict()
     except (msgspec.MsgspecError, DecodeError, UnicodeDecodeError):
         return False
+    return said.status_code != 0 or bytes(fields.get("error", b"null")) not in _NO_ERROR
 
 
 def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponse:
@@ -137,9 +154,10 @@ def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]
         type=error.type or None,
     )
     # Without a telling code it is the vendor's fault.
-    facts = facts if error_class(facts) is not APIError else replace(facts, status=500)
+    rules = target.endpoint.vendor.errors
+    facts = facts if error_class(facts, rules) is not APIError else replace(facts, status=500)
     facts = without_secrets(facts, sent)
-    made = api_error(facts, vendor=target.provider, model=target.model, rules=target.endpoint.vendor.errors)
+    made = api_error(facts, vendor=target.provider, model=target.model, rules=rules)
     made.status = 200
     return made
 

@@ -40,6 +40,8 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     checks_ids: bool = True
     """Refuses an item whose id lacks the prefix of its kind (`msg_`, `rs_`, `fc_`)."""
     longest_call_id: int = 64
+    strict_schemas: bool = True
+    """A strict schema closes every object and requires all its properties."""
     takes_reasoning_text: bool = False
     """Wants its own raw reasoning back (`reasoning_text`), which other hosts refuse."""
     groups_calls: bool = False
@@ -71,6 +73,8 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     """`logprobs` is the number of alternatives, not a switch beside `top_logprobs`."""
     formats: tuple[str, ...] = ("text", "json_object", "json_schema")
     """The kinds of `response_format` the host takes."""
+    strict_schemas: bool = True
+    """A strict schema closes every object and requires all its properties."""
     metadata_needs_store: bool = True
     """Refuses `metadata` on answers that are not stored."""
     search_models: tuple[str, ...] = ("gpt-4o-search-preview", "gpt-4o-mini-search-preview", "gpt-5-search-api")
@@ -239,7 +243,7 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
     "deepseek": replace(
         COMPATIBLE,
         issuer="deepseek",
-        lacks=_lacks("logit_bias"),
+        lacks=_lacks("logit_bias", "seed"),
         formats=("text", "json_object"),
         parts=(),
         tool_choices=("none", "auto"),

@@ -69,6 +69,10 @@ class ErrorRules(Struct, frozen=True, kw_only=True):
     """Not worth another attempt although the class of the error is."""
     quota_words: tuple[str, ...] = ()
     """Words in the body of a rate limit that say it is a quota, which waiting a minute does not fill again."""
+    means: dict[str, str] = {}
+    """Codes and types of the vendor's own, and the well-known code each stands for."""
+    verdict: str = ""
+    """A field of every answer, good ones too: the request failed where its `status_code` is not 0."""
 
 
 class LLMError(Exception):
@@ -336,7 +340,11 @@ class OutputError(LLMError):
 
 
 class SchemaMismatch(OutputError):
-    """The answer is complete and does not fit the schema."""
+    """The answer is complete and does not fit the schema; `problems` says why, each with its place."""
+
+    def __init__(self, message: str, *, problems: list[str] | None = None, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.problems = problems or []
 
 
 class Refusal(OutputError):
@@ -433,12 +441,15 @@ _TOO_LONG = (
     r"|maximum number of tokens allowed|\d tokens > \d+ maximum"
 )
 _BAD_STATE = (
-    r"(?i)invalid `?signature`? in `?thinking`?|thinking.{0,40}blocks?.{0,60}cannot be modified"
-    r"|block is bound to a different conversation|encrypted[_ ]content.{0,80}(invalid|could not)|thought_?signature"
-    r"|of type .reasoning. was provided without its required following item"
+    r"(?i)invalid `?(signature|data)`? in `?(redacted_)?thinking`?|thinking.{0,40}blocks?.{0,60}cannot be modified"
+    r"|block is bound to a different conversation|thought[_ ]?signature|invalid.{0,20}encrypted[_ ]content"
+    r"|encrypted[_ ]content.{0,80}(invalid|could not)|reasoning_content.{0,60}must be passed back"
+    r"|of type .reasoning. was provided without its required following item|without its required .reasoning. item|must start with a thinking block|expected `thinking` or"
 )
 _BAD_KEY = r"(?i)(incorrect|invalid|bad) api key|api key (not valid|is invalid)"
-_NO_CREDIT = r"(?i)credit balance is too low|insufficient (balance|credits?|quota|funds)|out of credits"
+_NO_CREDIT = (
+    r"(?i)credit balance is too low|insufficient (balance|credits?|quota|funds)|(out of|any|all available) credits"
+)
 _FILTERED = r"(?i)responsible ?ai|content (management policy|policy|filter)|flagged"
 
 
@@ -448,7 +459,7 @@ _NO_RULES = ErrorRules()
 def error_class(facts: ErrorFacts, rules: ErrorRules = _NO_RULES) -> type[APIError]:
     """The class of error that a vendor's facts describe: by code, then by type, then by status, refined by the text."""
     status = _status(facts)
-    words = (word.lower() for word in (facts.code, facts.type) if word is not None)
+    words = (rules.means.get(word, word).lower() for word in (facts.code, facts.type) if word is not None)
     found = next((BY_WORD[word] for word in words if word in BY_WORD), None)
     by_status = BY_STATUS.get(status) or (ServerError if status >= 500 else InvalidRequest if status >= 400 else None)
     # `invalid_request_error` and `server_error` are written on anything; the status, where there is one, knows better.
@@ -463,7 +474,7 @@ def error_class(facts: ErrorFacts, rules: ErrorRules = _NO_RULES) -> type[APIErr
         return AuthError
     if found in (InvalidRequest, PermissionDenied) and re.search(_FILTERED, text):
         return ContentFiltered
-    if found in (InvalidRequest, PermissionDenied, RateLimitError) and re.search(_NO_CREDIT, text):
+    if found in (InvalidRequest, PermissionDenied, RateLimitError, ServerError) and re.search(_NO_CREDIT, text):
         return QuotaError
     if found is RateLimitError and rules.quota_words and any(word in str(facts.body) for word in rules.quota_words):
         return QuotaError
@@ -488,7 +499,7 @@ def api_error(
     """
     kind = error_class(facts, rules)
     error = kind(
-        facts.message or f"the vendor answered with status {facts.status}",
+        facts.message if printable(facts.message).strip() else f"the vendor answered with status {facts.status}",
         status=facts.status,
         vendor=vendor,
         model=model,

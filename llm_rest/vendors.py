@@ -174,6 +174,21 @@ _OPENROUTER_RESPONSES = ResponsesDialect(
 )
 _VLLM_RESPONSES = ResponsesDialect(lacks=("stop", "seed"), checks_ids=False, takes_reasoning_text=True)
 
+_GRPC = {
+    "Client specified an invalid argument": "invalid_argument",
+    "Deadline expired before operation could complete": "deadline_exceeded",
+    "Internal error": "internal",
+    "Operation was attempted past the valid range": "out_of_range",
+    "Some requested entity was not found": "not_found",
+    "Some resource has been exhausted": "resource_exhausted",
+    "The caller does not have permission to execute the specified operation": "permission_denied",
+    "The operation was aborted": "aborted",
+    "The request does not have valid authentication credentials": "unauthenticated",
+    "The service is currently unavailable": "unavailable",
+    "The system is not in a state required for the operation's execution": "failed_precondition",
+}
+"""The codes of gRPC, for servers that write out what each says."""
+
 _ROWS = (
     Vendor(
         name="openai",
@@ -239,6 +254,7 @@ _ROWS = (
         base_url="https://api.x.ai/v1",
         auth=Bearer(env="XAI_API_KEY"),
         also=(Surface(CHAT, CHAT_HOSTS["xai"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        errors=ErrorRules(means=_GRPC),
         docs_url="https://docs.x.ai/docs/api-reference",
     ),
     Vendor(
@@ -432,6 +448,14 @@ _ROWS = (
         base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         dialect=CHAT_HOSTS["alibaba"],
         auth=Bearer(env="DASHSCOPE_API_KEY"),
+        errors=ErrorRules(
+            means={
+                "Arrearage": "insufficient_quota",
+                "data_inspection_failed": "content_filter",
+                "limit_requests": "rate_limit_exceeded",
+                "insufficient_quota": "rate_limit_exceeded",  # too many tokens a minute
+            }
+        ),
         docs_url="https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope",
     ),
     Vendor(
@@ -440,6 +464,12 @@ _ROWS = (
         base_url="https://api.moonshot.ai/v1",
         dialect=CHAT_HOSTS["moonshot"],
         auth=Bearer(env=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY")),
+        errors=ErrorRules(
+            means={
+                "exceeded_current_quota_error": "insufficient_quota",
+                "engine_overloaded_error": "server_overloaded",
+            }
+        ),
         docs_url="https://platform.moonshot.ai/docs/api/chat",
     ),
     Vendor(
@@ -448,6 +478,18 @@ _ROWS = (
         base_url="https://api.z.ai/api/paas/v4",
         dialect=CHAT_HOSTS["zai"],
         auth=Bearer(env="ZAI_API_KEY"),
+        errors=ErrorRules(
+            means={
+                **dict.fromkeys(("1000", "1001", "1002", "1003", "1004"), "invalid_api_key"),
+                **dict.fromkeys(("1110", "1111", "1112", "1121", "1220", "1311"), "permission_denied"),
+                **dict.fromkeys(("1113", "1304", "1308", "1309", "1310"), "insufficient_quota"),
+                "1211": "model_not_found",
+                "1261": "context_length_exceeded",
+                "1301": "content_filter",
+                **dict.fromkeys(("1302", "1303", "1313"), "rate_limit_exceeded"),
+                **dict.fromkeys(("1305", "1312"), "server_overloaded"),
+            },
+        ),
         docs_url="https://docs.z.ai/api-reference/llm/chat-completion",
     ),
     Vendor(
@@ -457,6 +499,17 @@ _ROWS = (
         dialect=CHAT_HOSTS["minimax"],
         auth=Bearer(env="MINIMAX_API_KEY"),
         also=(Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages"), "https://api.minimax.io"),),
+        errors=ErrorRules(
+            verdict="base_resp",
+            means={
+                **dict.fromkeys(("1000", "1001", "1024", "1033"), "server_error"),
+                **dict.fromkeys(("1002", "1039", "1041", "2045"), "rate_limit_exceeded"),
+                **dict.fromkeys(("1004", "2049"), "invalid_api_key"),
+                **dict.fromkeys(("1008", "2056"), "insufficient_quota"),
+                **dict.fromkeys(("1026", "1027"), "content_filter"),
+                **dict.fromkeys(("1042", "2013"), "invalid_request_error"),
+            },
+        ),
         docs_url="https://platform.minimax.io/docs/api-reference/text-openai-api",
     ),
     Vendor(
@@ -604,20 +657,21 @@ def resolve(
     """The endpoint that `"vendor/model"` names. Raises `ConfigError` saying what is wrong and what to write instead.
 
     With `vendor`, a row of your own, the model may leave its first segment out. The base URL is the argument, else the
-    first environment variable of the row that is set, else the row's.
+    first environment variable of the row that is set, else the row's. Without `wire`, a base URL that holds the beginning of
+    one wire's path means that wire: `https://host/v1` is not where Ollama's own API is.
     """
     row, name = _split(model, vendor)
-    surface = _surface(row, wire)
     base, source = base_url, "base_url"
     if base is None:
         base, source = _from_environment(row, environ)
+    surface = _surface(row, wire, base)
     if base is None:
         base, source = surface.base_url or row.base_url, f"the base URL of {row.name}"
     if not base:
         raise ConfigError(f"{row.name}/{name} needs to know its host", hint="pass base_url=, such as https://host/v1")
     if "{" in base and base == row.base_url:
         raise ConfigError(f"{row.name} has no host of its own: {base}", hint=_how_to_fill(row))
-    dialect = surface.dialect or (COMPATIBLE if surface.wire == CHAT else DIALECTS[surface.wire]())
+    dialect = _dialect(surface)
     base = _checked(base, source, row, surface.wire, dialect.path)
     return Endpoint(vendor=row, wire=surface.wire, dialect=_issued(dialect, row, base), base_url=base, model=name)
 
@@ -664,13 +718,26 @@ def _near(name: str) -> str:
     return f'there are {", ".join(VENDORS)}; for any other host write "compatible/<model>" and pass base_url='
 
 
-def _surface(row: Vendor, wire: str | None) -> Surface:
+def _dialect(surface: Surface) -> Dialect:
+    return surface.dialect or (COMPATIBLE if surface.wire == CHAT else DIALECTS[surface.wire]())
+
+
+def _surface(row: Vendor, wire: str | None, base: str | None) -> Surface:
     if wire is None:
-        return row.surfaces[0]
+        return next((surface for surface in row.surfaces if base and _is_told(row, surface, base)), row.surfaces[0])
     for surface in row.surfaces:
         if surface.wire == wire:
             return surface
     raise ConfigError(f"{row.name} does not speak the wire {wire!r}", hint=f"it speaks {', '.join(row.wires)}")
+
+
+def _is_told(row: Vendor, surface: Surface, base: str) -> bool:
+    """Whether `base` holds the beginning of the surface's path, or all of it where bases commonly end in a version."""
+    path = _dialect(surface).path
+    home = surface.base_url or row.base_url
+    bare = bool(home) and not urlsplit(home).path
+    found = base.rstrip("/")
+    return found.endswith(path) or (bare and _without_repetition(found, path) != found)
 
 
 def _from_environment(row: Vendor, environ: Mapping[str, str] | None) -> tuple[str | None, str]:
@@ -738,7 +805,7 @@ def is_loopback(host: str) -> bool:
 
 def _without_repetition(base: str, path: str) -> str:
     """`base` without the end that `path` begins with: `https://host/v1` below `/v1/messages` means `https://host`."""
-    origin = len(base) - len(urlsplit(base).path)
+    origin = f"{base}/".find("/", base.find("//") + 2)
     for end in range(len(path), 0, -1):
         if (end == len(path) or path[end] == "/") and base[origin:].endswith(path[:end]):
             return base[:-end]

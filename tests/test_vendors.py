@@ -277,6 +277,36 @@ def test_a_wire_the_vendor_does_not_speak_is_told_those_it_does() -> None:
     assert message == "openai does not speak the wire 'anthropic_messages' (it speaks openai_responses, openai_chat)"
 
 
+@pytest.mark.parametrize(
+    ("model", "base_url", "wire", "used"),
+    [
+        ("ollama/m", "http://nas:11434/v1", "openai_chat", "http://nas:11434"),
+        ("ollama/m", "http://nas:11434/v1/messages", "anthropic_messages", "http://nas:11434"),
+        ("ollama/m", "http://nas:11434/api", "ollama_chat", "http://nas:11434"),
+        ("ollama/m", "http://nas:11434", "ollama_chat", "http://nas:11434"),
+        ("google/m", "https://p.example/v1beta/openai/", "openai_chat", "https://p.example"),
+        ("google/m", "https://p.example/v1beta", "gemini_generate_content", "https://p.example"),
+        ("deepseek/m", "https://p.example/anthropic", "anthropic_messages", "https://p.example"),
+        ("minimax/m", "https://p.example/anthropic", "anthropic_messages", "https://p.example"),
+        ("openai/m", "https://p.example/v1/chat/completions", "openai_chat", "https://p.example/v1"),
+        ("openai/m", "https://p.example/v1", "openai_responses", "https://p.example/v1"),
+        ("compatible/m", "https://p.example/v1", "openai_chat", "https://p.example/v1"),
+        ("compatible/m", "https://p.example/v1/messages", "anthropic_messages", "https://p.example"),
+    ],
+)
+def test_a_base_url_tells_the_wire_where_none_is_picked(model: str, base_url: str, wire: str, used: str) -> None:
+    found = at(model, base_url=base_url)
+    assert (found.wire, found.base_url) == (wire, used)
+
+
+def test_a_wire_that_is_picked_comes_before_what_the_base_url_tells() -> None:
+    assert at("ollama/m", base_url="http://nas:11434/v1", wire="openai_responses").wire == "openai_responses"
+
+
+def test_the_environment_may_tell_the_wire_too() -> None:
+    assert at("ollama/m", environ={"OLLAMA_HOST": "http://nas:11434/v1"}).wire == "openai_chat"
+
+
 def test_any_other_host_is_compatible_with_a_base_url() -> None:
     found = at("compatible/org/m", base_url="https://host.example/v1")
     assert (found.wire, found.base_url, found.model) == ("openai_chat", "https://host.example/v1", "org/m")
@@ -410,6 +440,7 @@ def test_a_base_url_replaces_the_rows_and_the_path_is_added_once(model: str, giv
         ("https://host.example/{s3cr3t}", "characters"),
         ("https://host.example:99999", "is not a URL"),
         ("https://[::1", "is not a URL"),
+        ("https://[::1/v1", "is not a URL"),
         ("http://host.example/v1", "a key never travels over plain http"),
         ("http://localhost.evil.example/v1", "a key never travels over plain http"),
         ("http://127.0.0.1.evil.example/v1", "a key never travels over plain http"),

@@ -146,6 +146,8 @@ def error_facts(wire: str, status: int, headers: Mapping[str, str], body: bytes)
     within = {name: entry for name, entry in inner.items() if name not in _NAMED}
     if within:
         rest["error"] = within
+    headed = header_facts(headers)
+    headed["request_id"] = headed["request_id"] or _word(document.get("request_id"))
     return ErrorFacts(
         status=status,
         message=_text(fields) or (excerpt(body) if value is None else ""),
@@ -154,7 +156,7 @@ def error_facts(wire: str, status: int, headers: Mapping[str, str], body: bytes)
         param=_word(inner.get("param")) or _word(document.get("param")),
         body=excerpt(body) or None if value is None else redacted(value),
         leftovers={wire: rest} if rest else {},
-        **header_facts(headers),
+        **headed,
     )
 
 

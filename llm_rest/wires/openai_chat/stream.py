@@ -24,15 +24,14 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Mess
 from ...responses.parts import ContentPart, OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.response import Response, ResponseError
 from ...unknown import Unknown, given
-from .._errors import error_facts
 from . import types
 from .calls import names_sent, undo
 from .citations import decode_annotations
+from .errors import decode_error
 from .pieces import CallPieces, Pieces
 from .response import decode_response, item_id
 from .spoken import decode_spoken
 from .think import ThinkTags
-from .types import WIRE
 
 if TYPE_CHECKING:
     from ...responses.request import Request
@@ -84,7 +83,7 @@ class StreamDecoder:
         self._counted = self._counted or (not choices and given(chunk.usage))
         if not self._origin or len(choices) != 1 or choices[0].finish_reason or given(chunk.usage):
             self._pieces.document(chunk)
-        if chunk.error:
+        if chunk.error or (chunk.base_resp and chunk.base_resp.get("status_code")):
             self._fail(chunk)
             return self._to.take()
         if not self._origin and (chunk.id or choices):
@@ -158,9 +157,8 @@ class StreamDecoder:
     def _fail(self, chunk: types.Chunk) -> None:
         if not self._origin:
             self._start(chunk)
-        facts = error_facts(WIRE, 200, {}, msgspec.json.encode({"error": chunk.error}))
-        status = chunk.status_code if isinstance(chunk.status_code, int) else None
-        code = facts.code or (str(status) if status else None)
+        facts = decode_error(200, {}, msgspec.json.encode(chunk))
+        code = facts.code or (str(facts.status) if facts.status != 200 else None)
         error = StreamError(code=code, message=facts.message, param=facts.param, type=facts.type)
         self._to.error(error)
         told = ResponseError(

@@ -472,6 +472,7 @@ class _Document(Model):
     prompt_logprobs: Opt[Any] = UNSET
     prompt_text: Opt[Any] = UNSET
     prompt_token_ids: Opt[Any] = UNSET
+    base_resp: Opt[Json] = UNSET  # how the request went: `status_code` is 0 where it went well
 
 
 class Completion(_Document):

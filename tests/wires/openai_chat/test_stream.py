@@ -241,6 +241,7 @@ def test_an_empty_chunk_before_the_first_says_nothing_yet() -> None:
         ({"error": {"message": "no", "type": "t", "code": "overloaded"}, "status_code": 503}, "overloaded"),
         ({"error": {"message": "no"}, "status_code": 400}, "400"),
         ({"error": "plain text"}, "server_error"),
+        ({"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, "1002"),
     ],
 )
 def test_an_error_among_the_chunks_ends_the_answer(chunk: dict[str, Any], code: str) -> None:

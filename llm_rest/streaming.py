@@ -230,6 +230,15 @@ class AsyncStream(_Streaming):
         self._seen.feed(event)
         return event
 
+    async def batch(self) -> list[AnyEvent]:
+        """The events that came together next, for who hands them on together; none after the last."""
+        events = list(self._batch)
+        if not events and await self._more():
+            events = list(self._batch)
+        for event in events:
+            self._seen.feed(event)
+        return events
+
     @property
     def text(self) -> AsyncIterator[str]:
         """The pieces of the answer's text alone, as they come."""

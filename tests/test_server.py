@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,11 +18,11 @@ from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Message, OutputText, Request, Response, ResponseError
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import disassemble
-from llm_rest.responses.events import AnyEvent
-from llm_rest.server import app
+from llm_rest.server.access import Door, Limits
 from llm_rest.server.app import running
 from llm_rest.server.exchange import Answer, Streamed, exchange
-from llm_rest.server.handler import Context, Pause, Refused
+from llm_rest.server.handler import Context, Pause, Refused, Told
+from llm_rest.transport import drive
 from tests.support.legal import faults
 from tests.support.streams import read
 
@@ -57,20 +57,20 @@ class Scripted:
         self.then = then
         self.asked: list[tuple[Request, Context]] = []
 
-    def answer(self, request: Request, context: Context) -> Response:
+    async def answer(self, request: Request, context: Context) -> Response:
         self.asked.append((request, context))
         if isinstance(self.does, Exception):
             raise self.does
         said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])])
         return self.does or Response(id="resp_1", status="completed", model=request.model, output=[said])
 
-    def stream(self, request: Request, context: Context) -> Generator[AnyEvent | Pause]:
-        events = disassemble(self.answer(request, context))
-        yield from events[: self.cut_at]
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+        for event in disassemble(await self.answer(request, context))[: self.cut_at]:
+            yield event
         if self.then is not None:
             raise self.then
 
-    def count(self, request: Request, context: Context) -> int:
+    async def count(self, request: Request, context: Context) -> int:
         return 42
 
     def models(self) -> list[str]:
@@ -89,7 +89,7 @@ def ask(
     headers: Mapping[str, str] = VERSION,
 ) -> tuple[Answer, Plain]:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
-    answer = exchange(method, path, headers, body, handler or Scripted())
+    answer = drive(exchange(method, path, headers, body, handler or Scripted()))
     assert isinstance(answer, Answer)
     return answer, json.loads(answer.body)
 
@@ -175,11 +175,11 @@ def test_an_answer_names_its_request() -> None:
 
 def test_what_could_not_be_carried_stands_in_a_header() -> None:
     answer, _ = ask("/v1/chat/completions", {**BODIES["openai_chat"], "logit_bias": {"1": 5}})
-    assert answer.headers.get("llm-rest-losses") is None, "the wire's own options come back to it"
+    assert answer.headers.get("x-llm-rest-losses") is None, "the wire's own options come back to it"
     said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])], phase="commentary")
     found = Response(id="r", status="completed", output=[said], model="m")
     answer, _ = ask("/v1/messages", BODIES["anthropic_messages"], Scripted(found))
-    losses = json.loads(answer.headers["llm-rest-losses"])
+    losses = json.loads(answer.headers["x-llm-rest-losses"])
     assert any("phase" in loss for loss in losses)
 
 
@@ -287,12 +287,16 @@ def streaming(wire: str) -> Plain:
     return BODIES[wire] if STREAMED[wire] != PATHS[wire] else {**BODIES[wire], "stream": True}
 
 
+async def pieces(body: AsyncGenerator[bytes | Pause]) -> list[bytes]:
+    return [piece async for piece in body if isinstance(piece, bytes)]
+
+
 def stream(wire: str, handler: Scripted | None = None) -> tuple[Streamed, list[Any]]:
     """The head of a streamed answer, and the events it tells."""
     body = json.dumps(streaming(wire)).encode()
-    answer = exchange("POST", STREAMED[wire], VERSION, body, handler or Scripted())
+    answer = drive(exchange("POST", STREAMED[wire], VERSION, body, handler or Scripted()))
     assert isinstance(answer, Streamed)
-    return answer, read(wire, [piece for piece in answer.body if isinstance(piece, bytes)])
+    return answer, read(wire, drive(pieces(answer.body)))
 
 
 @pytest.mark.parametrize("wire", PATHS)
@@ -331,9 +335,9 @@ def test_a_stream_that_the_handler_leaves_has_no_end(wire: str) -> None:
 
 def test_the_head_of_a_stream_lists_what_was_lost_on_the_way_to_the_model() -> None:
     body = {**BODIES["openai_chat"], "stream": True, "functions": [{"name": "f"}]}
-    answer = exchange("POST", PATHS["openai_chat"], VERSION, json.dumps(body).encode(), Scripted())
+    answer = drive(exchange("POST", PATHS["openai_chat"], VERSION, json.dumps(body).encode(), Scripted()))
     assert isinstance(answer, Streamed)
-    assert any("functions" in loss for loss in json.loads(answer.headers["llm-rest-losses"]))
+    assert any("functions" in loss for loss in json.loads(answer.headers["x-llm-rest-losses"]))
 
 
 # --- over a socket --------------------------------------------------------------------------------------------------
@@ -351,9 +355,8 @@ def test_the_application_answers_over_http(wire: str) -> None:
         assert http.delete(PATHS[wire]).status_code == 405
 
 
-def test_a_body_that_is_too_large_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "LARGEST", 1000)
-    with running() as url:
+def test_a_body_that_is_too_large_is_not_read_to_its_end() -> None:
+    with running(door=Door(limits=Limits(body=1000))) as url:
         answer = httpx.post(f"{url}/v1/messages", content=b"x" * 1001, headers=VERSION)
     assert answer.status_code == 413
     assert answer.json()["error"]["type"] == "request_too_large"
@@ -375,10 +378,10 @@ class Endless(Scripted):
         self.pause = pause
         self.left = threading.Event()
 
-    def stream(self, request: Request, context: Context) -> Generator[AnyEvent | Pause]:
-        events = disassemble(self.answer(request, context))
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+        events = disassemble(await self.answer(request, context))
         try:
-            yield from events[:5]
+            yield events[:5]
             while True:
                 yield events[4]
                 yield Pause(self.pause)

@@ -1,7 +1,9 @@
 """The server as an ASGI application, and ways to run it. Needs the extra `server`: Starlette and uvicorn.
 
 One route takes every path: which wire is meant, and everything that may be wrong, is decided by `exchange`. Starlette and
-uvicorn are imported when something is served, so that the in-process simulator needs neither.
+uvicorn are imported when something is served, so that the in-process simulator needs neither. Before changing this file, know
+that a request is one task, which is cancelled when its client goes away, whatever it is doing, and that no piece of an answer
+is made before the one before it was taken.
 """
 
 from __future__ import annotations
@@ -10,95 +12,180 @@ import logging
 import socket
 import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from anyio import sleep
+from anyio import CancelScope, create_task_group, fail_after, sleep
 from anyio.lowlevel import checkpoint
 
 from ..errors import ConfigError, ErrorFacts
-from . import listings
+from .access import Door
 from .exchange import Answer, Streamed, exchange, refused
-from .handler import Pause
+from .handler import Pause, Refused
+from .logs import finished
+from .routes import spoken
 from .simulator import Simulator
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Generator
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, MutableMapping
 
     import uvicorn
     from starlette.applications import Starlette
-    from starlette.requests import Request as HttpRequest
-    from starlette.responses import Response as HttpResponse
 
     from .handler import Handler
 
-LARGEST = 64 * 1024 * 1024
-"""The largest request body that is read."""
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
 
 _log = logging.getLogger(__name__)
 
+GRACE = 1.0
+"""How many seconds the streams that run get to finish when the server is told to stop."""
 
-def create_app(handler: Handler | None = None) -> Starlette:
-    """The ASGI application around `handler`; the simulator without one.
+
+def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:
+    """The ASGI application around `handler`, the simulator without one; `door` says who may ask, everybody without one.
 
     Raises `ConfigError` where the extra `server` is not installed.
     """
     try:
         from starlette.applications import Starlette
-        from starlette.responses import Response as HttpResponse
-        from starlette.responses import StreamingResponse
         from starlette.routing import Route
     except ImportError as missing:
         raise _missing(missing) from None
     answering: Handler = handler or Simulator()
 
-    async def endpoint(request: HttpRequest) -> HttpResponse:
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        body = await _body(request)
-        answer: Answer | Streamed
-        if body is None:
-            facts = ErrorFacts(status=413, message="The request is too large.", type="request_too_large")
-            answer = refused(listings.caller(headers), facts)
-        else:
-            try:
-                answer = exchange(request.method, request.url.path, headers, body, answering)
-            except Exception:
-                _log.exception("a request failed")
-                answer = refused(listings.caller(headers), ErrorFacts(status=500, message="The server failed."), body)
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        yield
+        # A handler that holds connections lets go of them in the loop they belong to.
+        if (close := getattr(answering, "aclose", None)) is not None:
+            await close()
+
+    return Starlette(routes=[Route("/{path:path}", _Endpoint(answering, door or Door()))], lifespan=lifespan)
+
+
+class _Endpoint:
+    """What answers on every path: an ASGI application of its own."""
+
+    def __init__(self, handler: Handler, door: Door) -> None:
+        self._handler = handler
+        self._door = door
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request, or stop where its client goes away first."""
+        facts: dict[str, Any] = {"request_id": f"req_{uuid4().hex}"}
+        path = scope["raw_path"].decode("latin-1")
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        sending = _Sending(send, facts, self._door.limits.stall)
+        begun = time.perf_counter()
+        try:
+            caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
+            if path == HEALTH:
+                await sending.answer(_HEALTHY)
+                return
+            with self._door.admitted(caller):
+                body = await self._door.body(_received(receive), headers)
+                async with create_task_group() as tasks:
+                    tasks.start_soon(_watch, receive, tasks.cancel_scope)
+                    await sending.answer(await self._exchange(scope["method"], path, headers, body, facts))
+                    tasks.cancel_scope.cancel()
+        except Refused as refusal:
+            facts["wire"] = spoken(path, headers)
+            await sending.answer(refused(facts["wire"], refusal.facts, facts["request_id"], close=True))
+        except ConnectionError:
+            pass  # the client went away before it had asked
+        finally:
+            facts["seconds"] = round(time.perf_counter() - begun, 6)
+            if not sending.complete:
+                facts.setdefault("error", "gone")
+            finished(facts)
+
+    async def _exchange(
+        self, method: str, path: str, headers: dict[str, str], body: bytes, facts: dict[str, Any]
+    ) -> Answer | Streamed:
+        name = facts["request_id"]
+        try:
+            return await exchange(
+                method, path, headers, body, self._handler, scope=facts["scope"], request_id=name, facts=facts
+            )
+        except Exception:
+            _log.exception("a request failed", extra={"request_id": name})
+            return refused(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
+
+
+HEALTH = "/healthz"
+"""Where the server says that it runs, to anybody."""
+
+_HEALTHY = Answer(200, {"content-type": "application/json"}, b'{"status":"ok"}')
+
+
+async def _received(receive: Receive) -> AsyncIterator[bytes]:
+    """The pieces of a request's body. Raises `ConnectionError` where the client goes away before its end."""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError
+        yield message.get("body", b"")
+        if not message.get("more_body", False):
+            return
+
+
+async def _watch(receive: Receive, asked: CancelScope) -> None:
+    """Cancel what is done for a client that went away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    asked.cancel()
+
+
+class _Sending:
+    """An answer on its way to the client, piece by piece as the client takes them."""
+
+    def __init__(self, send: Send, facts: dict[str, Any], stall: float) -> None:
+        self._send = send
+        self._facts = facts
+        self._stall = stall
+        self.complete = False
+
+    async def answer(self, answer: Answer | Streamed) -> None:
+        """Send all of it; of a stream that fails, what there is."""
+        self._facts["status"] = answer.status
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
         if isinstance(answer, Streamed):
-            return StreamingResponse(_pieces(answer.body), answer.status, answer.headers)
-        return HttpResponse(answer.body, answer.status, answer.headers)
+            self._facts["streamed"] = True
+            try:
+                await self._start(answer.status, headers)
+                async for piece in answer.body:
+                    if isinstance(piece, Pause):
+                        await sleep(piece.seconds)
+                        continue
+                    # Not reading is as good as going away, and would hold up what waits behind it for ever.
+                    with fail_after(self._stall):
+                        await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+                    # Others get their turn, and the news that nobody listens any more gets through.
+                    await checkpoint()
+            except TimeoutError:
+                self._facts["error"] = "stalled"
+            except Exception:
+                self._facts["error"] = "fault"
+                _log.exception("a stream failed", extra={"request_id": self._facts["request_id"]})
+            finally:
+                with CancelScope(shield=True):
+                    await answer.body.aclose()
+            last = b""
+        else:
+            if answer.status != 204:
+                headers.append((b"content-length", b"%d" % len(answer.body)))
+            await self._start(answer.status, headers)
+            last = answer.body
+        with fail_after(self._stall):
+            await self._send({"type": "http.response.body", "body": last})
+        self.complete = "error" not in self._facts
 
-    methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-    return Starlette(routes=[Route("/{path:path}", endpoint, methods=methods)])
-
-
-async def _pieces(body: Generator[bytes | Pause]) -> AsyncIterator[bytes]:
-    """The pieces of a stream; `body` is closed at its end and where the client goes away."""
-    try:
-        for piece in body:
-            if isinstance(piece, Pause):
-                await sleep(piece.seconds)
-            else:
-                yield piece
-                # Others get their turn, and the news that nobody listens any more gets through.
-                await checkpoint()
-    except Exception:
-        _log.exception("a stream failed")
-    finally:
-        body.close()
-
-
-async def _body(request: HttpRequest) -> bytes | None:
-    """The whole body; `None` as soon as it is larger than `LARGEST`."""
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > LARGEST:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)
+    async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
 
 def serve(
@@ -106,13 +193,16 @@ def serve(
     port: int = 8000,
     *,
     handler: Handler | None = None,
+    door: Door | None = None,
+    grace: float = GRACE,
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve until interrupted; `ready` is told the base URL once the port is ours.
 
-    Raises `ConfigError` where the port is taken or the extra `server` is not installed.
+    Streams that run then get `grace` seconds to finish. Raises `ConfigError` where the port is taken or the extra `server` is
+    not installed.
     """
-    server, bound, url = _server(handler, host, port)
+    server, bound, url = _server(handler, door, host, port, grace)
     ready(url)
     try:
         server.run(sockets=[bound])
@@ -121,9 +211,11 @@ def serve(
 
 
 @contextmanager
-def running(handler: Handler | None = None, host: str = "127.0.0.1") -> Generator[str]:
+def running(
+    handler: Handler | None = None, host: str = "127.0.0.1", *, door: Door | None = None, grace: float = GRACE
+) -> Generator[str]:
     """A server in a thread of its own, on a free port, for as long as the block lasts; gives its base URL."""
-    server, bound, url = _server(handler, host, 0)
+    server, bound, url = _server(handler, door, host, 0, grace)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     try:
@@ -132,19 +224,23 @@ def running(handler: Handler | None = None, host: str = "127.0.0.1") -> Generato
         yield url
     finally:
         server.should_exit = True
-        thread.join(timeout=10)
+        thread.join(timeout=10 + grace)
         bound.close()
 
 
-def _server(handler: Handler | None, host: str, port: int) -> tuple[uvicorn.Server, socket.socket, str]:
+def _server(
+    handler: Handler | None, door: Door | None, host: str, port: int, grace: float
+) -> tuple[uvicorn.Server, socket.socket, str]:
     """A server that is ready to run, the socket it listens on, and its base URL."""
-    app = create_app(handler)
+    app = create_app(handler, door=door or Door.at(host))
     try:
         import uvicorn
     except ImportError as missing:
         raise _missing(missing) from None
     bound = _bind(host, port)
-    config = uvicorn.Config(app, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, log_config=None, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=round(grace)
+    )
     named = f"[{host}]" if ":" in host else host
     return uvicorn.Server(config), bound, f"http://{named}:{bound.getsockname()[1]}"
 

@@ -1,46 +1,51 @@
-"""One HTTP request in, one HTTP answer out, whole or streamed, for every wire: a pure function around a handler.
+"""One HTTP request in, one HTTP answer out, whole or streamed, for every wire: a pure coroutine around a handler.
 
-The path says which wire is spoken, and may begin with the name of a vendor, whose dialect is then spoken:
-`/v1/chat/completions`, `/chat/completions` and `/groq/chat/completions` all reach the Chat wire. Whatever goes wrong is
-answered as that wire spells errors. Before changing this file, know that it listens where our own clients call: the paths
-come from each wire's `route`, so a wire that gets listed is served.
+`routes.py` says which wire is spoken. Whatever goes wrong is answered as that wire spells errors. It waits for nothing but
+the handler, so around one that never waits it can be driven without an event loop.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import wires
-from ..errors import DecodeError, ErrorFacts, LLMError, printable
-from ..responses import Request
+from ..errors import (
+    AuthError,
+    DecodeError,
+    ErrorFacts,
+    InvalidRequest,
+    LLMError,
+    NotFound,
+    OverloadedError,
+    RequestTooLarge,
+    TimeoutError_,
+    printable,
+)
 from ..responses.carriers import digest
 from ..streams import StreamWriter
 from ..unknown import given
-from ..vendors import DIALECTS, VENDORS
-from . import listings
+from . import listings, routes
 from .handler import Context, Refused
+from .logs import counted
+from .public import public
 from .telling import written
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping
 
     from ..losses import Loss
-    from ..responses import Response
-    from ..responses.events import AnyEvent
-    from .handler import Handler, Pause
+    from ..responses import Request, Response
+    from .handler import Handler, Pause, Told
+    from .routes import Place
 
 REQUEST_ID = {"anthropic_messages": "request-id"}
 """The header that names a request, by wire; elsewhere `x-request-id`."""
 
-LOSSES = "llm-rest-losses"
+LOSSES = "x-llm-rest-losses"
 """The header that lists what the server could not carry from the request to the model, or back: a JSON array of strings.
 
 A stream's lists the way to the model alone; it is sent before the way back has begun.
@@ -65,154 +70,127 @@ class Streamed(NamedTuple):
 
     status: int
     headers: dict[str, str]
-    body: Generator[bytes | Pause]
+    body: AsyncGenerator[bytes | Pause]
 
 
-def exchange(method: str, path: str, headers: Mapping[str, str], body: bytes, handler: Handler) -> Answer | Streamed:
-    """The answer of `handler` to an HTTP request, streamed where that asks for it, or the error that the caller's wire spells."""
+async def exchange(
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    handler: Handler,
+    *,
+    scope: str = "",
+    request_id: str | None = None,
+    facts: dict[str, Any] | None = None,
+) -> Answer | Streamed:
+    """The answer of `handler` to an HTTP request, streamed where that asks for it, or the error that the caller's wire spells.
+
+    `scope` says who asks. What the log should say of the request is put into `facts`. A request that is not named is named
+    after its body.
+    """
     named = {name.lower(): value for name, value in headers.items()}
-    # The path is not understood yet: who is calling can be told from the headers alone.
-    wire = listings.caller(named)
+    request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
+    facts = {} if facts is None else facts
+    path = path.partition("?")[0]
+    places = routes.find(path, named)
+    wire = facts["wire"] = places[0].wire if places else listings.caller(named)
     try:
-        place = _find(method.upper(), path.partition("?")[0], named)
-        wire = place.wire
+        place = next((place for place in places if method.upper() in place.methods), None)
+        if place is None:
+            return _misled(method, path, places, wire, request_id)
+        wire = facts["wire"] = place.wire
         context = Context(
-            wire=wire, dialect=place.dialect, vendor=place.vendor, model=place.model, headers=named, body=body
+            wire=wire,
+            dialect=place.dialect,
+            vendor=place.vendor,
+            model=place.model,
+            headers=named,
+            body=body,
+            scope=scope,
+            request_id=request_id,
+            facts=facts,
         )
         match place.purpose:
             case "answer":
-                request, lost = _read(place, body)
+                request = _read(place, context, body)
                 if place.streams or request.stream is True:
-                    return _streamed(place, context, handler, request, lost)
-                document, lost = _answered(place, context, handler, request, lost)
+                    return await _streamed(place, context, handler, request)
+                document = await _answered(place, context, handler, request)
             case "count":
-                request, lost = _read(place, listings.COUNTED[wire].request(body))
-                document = listings.COUNTED[wire].answer(handler.count(request, context))
+                request = _read(place, context, listings.COUNTED[wire].request(body))
+                document = listings.COUNTED[wire].answer(await handler.count(request, context))
             case "models":
-                document, lost = listings.models(wire, handler.models()), []
+                document = listings.models(wire, handler.models())
             case "model":
-                document, lost = listings.model(wire, _known(place.model, handler)), []
+                document = listings.model(wire, _known(place.model, handler))
     except Refused as refusal:
-        return refused(wire, refusal.facts, body)
+        return refused(wire, refusal.facts, request_id)
     except LLMError as error:
-        return refused(wire, facts_of(error), body)
-    return _answer(200, document, wire, body, {LOSSES: _listed(lost)} if lost else {})
+        facts["error"] = error.kind
+        return refused(wire, facts_of(error), request_id)
+    return _answer(200, document, wire, request_id, _losses(context))
 
 
-def refused(wire: str, facts: ErrorFacts, body: bytes = b"") -> Answer:
-    """An error answer as `wire` spells it."""
+def refused(wire: str, facts: ErrorFacts, request_id: str, *, close: bool = False) -> Answer:
+    """An error answer as `wire` spells it; with `close` it is the last on its connection."""
     if facts.request_id is None:
-        facts = replace(facts, request_id=_request_id(body))
+        facts = replace(facts, request_id=request_id)
     status, document = wires.load(wire).encode_error(facts)
-    headers = {} if facts.retry_after is None else {"retry-after": f"{facts.retry_after:g}"}
-    return _answer(status, document, wire, body, headers)
+    headers = {"connection": "close"} if close else {}
+    if facts.retry_after is not None:
+        headers["retry-after"] = f"{facts.retry_after:g}"
+    if facts.should_retry is not None:
+        headers["x-should-retry"] = str(facts.should_retry).lower()
+    return _answer(status, document, wire, request_id, headers)
 
 
 def facts_of(error: LLMError) -> ErrorFacts:
-    """What an error of ours says, as the facts of an error answer: somebody else's status where there is one."""
+    """What an error of ours says, as the facts of an error answer: somebody else's status where there is one.
+
+    A key of ours that was refused is no fault of the caller, whose key is another; nor does it help to ask again.
+    """
     if isinstance(error, DecodeError):
         place = error.path.removeprefix("$").lstrip(".") or None
         return ErrorFacts(status=400, message=error.message, type="invalid_request_error", param=place)
-    status = {"invalid_request": 400, "auth_error": 401, "rate_limit": 429, "network_error": 502}.get(error.code, 500)
+    if isinstance(error, AuthError):
+        message = f"This server's own access to {error.vendor or 'the model'} was refused."
+        return ErrorFacts(status=502, message=message, should_retry=False)
+    known = error.status is not None and error.status >= 400
     return ErrorFacts(
-        status=error.status if error.status is not None and error.status >= 400 else status,
+        status=error.status if known and error.status is not None else _status(error),
         message=error.message,
-        type=error.vendor_type,
         code=error.vendor_code,
         retry_after=error.retry_after,
     )
 
 
-# --- where a request goes -------------------------------------------------------------------------------------------
+STATUSES: tuple[tuple[type[LLMError], int], ...] = (
+    (OverloadedError, 529),
+    (NotFound, 404),
+    (RequestTooLarge, 413),
+    (InvalidRequest, 400),
+    (TimeoutError_, 504),
+)
+"""The status of an error that came without one: by its class, else by its code."""
 
-Purpose = Literal["answer", "count", "models", "model"]
-
-
-class _Place(Struct, frozen=True):
-    """What a path asks for."""
-
-    purpose: Purpose
-    wire: str
-    dialect: Any
-    vendor: str | None = None
-    model: str | None = None
-    streams: bool = False  # whatever the body says
+_BY_CODE = {"invalid_request": 400, "rate_limit": 429, "network_error": 502}
 
 
-_MODEL = "MODEL"
+def _status(error: LLMError) -> int:
+    return next((status for kind, status in STATUSES if isinstance(error, kind)), _BY_CODE.get(error.code, 500))
 
 
-@lru_cache(maxsize=128)
-def _places(vendor: str | None) -> tuple[tuple[str, Purpose, _Place], ...]:
-    """What takes a POST below `/{vendor}`, or below nothing: path, purpose, and where it leads."""
-    surfaces: Sequence[tuple[str, Any]] = [(name, DIALECTS[name]()) for name in wires.NAMES if name in DIALECTS]
-    if vendor is not None:
-        row = VENDORS[vendor]
-        spoken = [(s.wire, s.dialect or DIALECTS[s.wire]()) for s in row.surfaces if s.wire in wires.NAMES]
-        surfaces = [(wire, replace(dialect, issuer=vendor)) for wire, dialect in spoken]
-    found: list[tuple[str, Purpose, _Place]] = []
-    for wire, dialect in surfaces:
-        asked, route = Request(model=_MODEL, input=""), wires.load(wire).route
-        path, streaming = route(asked, dialect=dialect).path, route(asked, dialect=dialect, stream=True).path
-        place = _Place("answer", wire, dialect, vendor)
-        found.append((path, "answer", place))
-        if streaming != path:
-            found.append((streaming, "answer", replace(place, streams=True)))
-        if wire in listings.COUNTED:
-            found.append((listings.COUNTED[wire].beside(path), "count", place))
-    return tuple(found)
-
-
-@lru_cache(maxsize=256)
-def _pattern(path: str) -> re.Pattern[str]:
-    """A path with or without the version that base URLs may hold, the model in it as a group."""
-    plain = re.escape(re.sub("^/v1(beta1?)?/", "/", path))
-    return re.compile(_VERSION + plain.replace(_MODEL, "(?P<model>[^?]+?)"))
-
-
-_VERSION = "(?:/v1(?:beta1?)?)?"
-_MODELS = re.compile(_VERSION + "/models(?:/(?P<model>.+))?")
-
-
-def _find(method: str, path: str, headers: Mapping[str, str]) -> _Place:
-    """The place that `path` names. Raises `Refused` for an unknown path or the wrong method."""
-    path = "/" + path.strip("/")
-    first, _, rest = path[1:].partition("/")
-    vendor = first if first in VENDORS else None
-    below = f"/{rest}" if vendor else path
-    allowed: list[str] = []
-    for served, purpose, place in _places(vendor):
-        found = _pattern(served).fullmatch(below)
-        if found and method == "POST":
-            model = found.groupdict().get("model")
-            return replace(place, purpose=purpose, model=unquote(model) if model else None)
-        allowed += ["POST"] if found else []
-    listed, own = _MODELS.fullmatch(below), listings.LISTED.get(below)
-    if listed and method == "GET":
-        wire = listings.caller(headers)
-        return _Place("model" if listed["model"] else "models", wire, DIALECTS[wire](), vendor, listed["model"])
-    if own and method == "GET":
-        return _Place("models", own, DIALECTS[own](), vendor)
-    if allowed or listed or own:
-        raise Refused(
-            ErrorFacts(
-                status=405,
-                message=f"Not allowed to {method} on {printable(path)}; use {', '.join(allowed) or 'GET'}.",
-                type="invalid_request_error",
-            )
-        )
-    message = f"Invalid URL ({method} {printable(path, 200)}); there is {', '.join(_served(vendor))}."
-    raise Refused(ErrorFacts(status=404, message=message, type=_not_found(headers)))
-
-
-def _not_found(headers: Mapping[str, str]) -> str:
-    return "not_found_error" if listings.caller(headers) == "anthropic_messages" else "invalid_request_error"
-
-
-def _served(vendor: str | None) -> list[str]:
-    prefix = f"/{vendor}" if vendor else ""
-    paths = [path.replace(_MODEL, "{model}") for path, *_ in _places(vendor)]
-    return [prefix + (path if path.startswith(("/v1", "/api")) else f"/v1{path}") for path in (*paths, "/v1/models")]
+def _misled(method: str, path: str, places: list[Place], wire: str, request_id: str) -> Answer:
+    """The answer to a method that is not there: which ones are, where that is what is asked."""
+    if not places:
+        return refused(wire, routes.nowhere(method, path, wire), request_id)
+    allow = {"allow": ", ".join([*(method for place in places for method in place.methods), "OPTIONS"])}
+    if method.upper() == "OPTIONS":
+        return Answer(204, allow, b"")
+    message = f"Not allowed to {printable(method, 20)} on {printable(path, 200)}; use {allow['allow']}."
+    answer = refused(wire, ErrorFacts(status=405, message=message, type="invalid_request_error"), request_id)
+    return answer._replace(headers={**answer.headers, **allow})
 
 
 def _known(model: str | None, handler: Handler) -> str:
@@ -224,49 +202,55 @@ def _known(model: str | None, handler: Handler) -> str:
 # --- one answer -----------------------------------------------------------------------------------------------------
 
 
-def _answered(
-    place: _Place, context: Context, handler: Handler, request: Request, lost: list[Loss]
-) -> tuple[Any, list[Loss]]:
-    response = handler.answer(request, context)
+async def _answered(place: Place, context: Context, handler: Handler, request: Request) -> Any:
+    response = await handler.answer(request, context)
     if response.status == "failed" and place.wire != "openai_responses":
         # Only the Responses wire has words for a failed answer; elsewhere it is an error of the server.
         raise Refused(_failure(response))
+    counted(context.facts, response.usage)
     document, unsaid = wires.load(place.wire).encode_response(response, request=request, dialect=place.dialect)
     _stop_at_refusal(unsaid, 500)
-    return document, [*lost, *unsaid]
+    context.losses.extend(unsaid)
+    return document
 
 
-def _streamed(place: _Place, context: Context, handler: Handler, request: Request, lost: list[Loss]) -> Streamed:
+async def _streamed(place: Place, context: Context, handler: Handler, request: Request) -> Streamed:
     wire = wires.load(place.wire)
     events = handler.stream(request, context)
     # As long as nothing has been sent, an error is an answer of its own.
-    first = next(events, None)
+    first = await anext(events, None)
     writer = StreamWriter(wire, dialect=place.dialect, request=request)
     headers = {
         "content-type": CONTENT_TYPES[wire.FRAMING],
         "cache-control": "no-store",
-        REQUEST_ID.get(place.wire, "x-request-id"): _request_id(context.body),
-        **({LOSSES: _listed(lost)} if lost else {}),
+        REQUEST_ID.get(place.wire, "x-request-id"): context.request_id,
+        **_losses(context),
     }
-    return Streamed(200, headers, written(_again(first, events), writer, place.wire, facts_of))
+    return Streamed(200, headers, written(_again(first, events), writer, context, facts_of))
 
 
-def _again(first: AnyEvent | Pause | None, events: Generator[AnyEvent | Pause]) -> Generator[AnyEvent | Pause]:
+async def _again(first: Told | None, events: AsyncGenerator[Told]) -> AsyncGenerator[Told]:
     """The events with the one that was taken out."""
     try:
         if first is not None:
             yield first
-        yield from events
+        async for told in events:
+            yield told
     finally:
-        events.close()
+        await events.aclose()
 
 
-def _read(place: _Place, body: bytes) -> tuple[Request, list[Loss]]:
-    """The request in the body."""
+def _read(place: Place, context: Context, body: bytes) -> Request:
+    """The request in the body, without anything in it that is not the caller's to say."""
     wire = wires.load(place.wire)
-    request, lost = wire.decode_request(wire.REQUEST.decode(body), dialect=place.dialect, model=place.model)
+    document = wire.REQUEST.decode(body)
+    if place.wire == "openai_responses":
+        document = public(document, body)
+    request, lost = wire.decode_request(document, dialect=place.dialect, model=place.model)
     _stop_at_refusal(lost, 400)
-    return request, lost
+    context.losses.extend(lost)
+    context.facts["model"] = request.model if given(request.model) else None
+    return request
 
 
 def _stop_at_refusal(lost: list[Loss], status: int) -> None:
@@ -284,23 +268,24 @@ def _failure(response: Response) -> ErrorFacts:
     return ErrorFacts(status=500, message=error.message if given(error.message) else "The model failed.", code=code)
 
 
-def _answer(status: int, document: Any, wire: str, body: bytes, headers: dict[str, str]) -> Answer:
+def _answer(status: int, document: Any, wire: str, request_id: str, headers: dict[str, str]) -> Answer:
     name = REQUEST_ID.get(wire, "x-request-id")
-    content = msgspec.json.encode(document)
-    return Answer(status, {"content-type": "application/json", name: _request_id(body), **headers}, content)
+    return Answer(
+        status,
+        {"content-type": "application/json", name: request_id, **headers},
+        msgspec.json.encode(document),
+    )
 
 
-def _request_id(body: bytes) -> str:
-    """A name for the request, the same for the same body."""
-    return f"req_{digest(body.decode('utf-8', 'replace'))}"
-
-
-def _listed(lost: list[Loss]) -> str:
-    """The losses as a JSON array in ASCII, short enough for a header."""
+def _losses(context: Context) -> dict[str, str]:
+    """The header that lists the losses: a JSON array in ASCII, short enough for one."""
     shown: list[str] = []
-    for loss in lost:
+    for loss in context.losses:
         if len(json.dumps([*shown, str(loss)])) > _MOST_LOSSES:
             shown.append("...")
             break
         shown.append(str(loss))
-    return json.dumps(shown)
+    if not shown:
+        return {}
+    context.facts["losses"] = len(context.losses)
+    return {LOSSES: json.dumps(shown)}

@@ -1,24 +1,33 @@
-"""What stands behind the server: something that answers requests, and how it refuses."""
+"""What stands behind the server: something that answers requests, and how it refuses.
+
+A handler is written as coroutines, so that it may wait for somebody else. One that never waits, such as the simulator, is
+also driven to its end in one go, by callers that have no event loop (`transport.drive`).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+from ..losses import Losses
+from ..responses.events import AnyEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from ..errors import ErrorFacts
     from ..responses import Request, Response
-    from ..responses.events import AnyEvent
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """How a request came: over which wire, in whose dialect, and the very bytes.
+    """How a request came: over which wire, in whose dialect, from whom, and the very bytes.
 
     `vendor` and `model` are those the path names (`/groq/chat/completions`, `/v1beta/models/m:generateContent`), if any. Names in
-    `headers` are lower case.
+    `headers` are lower case. `scope` says whose request it is: the name of the access token it came with, empty where nobody
+    needs one; what is kept for one scope is never shown to another.
+
+    A handler adds to the last two: `losses` is what it could not carry (told in a header), `facts` what the log should say.
     """
 
     wire: str
@@ -27,6 +36,10 @@ class Context(Struct, frozen=True, kw_only=True):
     model: str | None = None
     headers: Mapping[str, str]
     body: bytes
+    scope: str = ""
+    request_id: str = ""
+    losses: Losses = field(default_factory=Losses)
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Refused(Exception):
@@ -46,14 +59,18 @@ class Pause(Struct, frozen=True):
     seconds: float
 
 
+Told = AnyEvent | list[AnyEvent] | Pause
+"""What a handler's stream gives: an event, several that came together, or a pause."""
+
+
 class Handler(Protocol):
     """Answers requests. Each method may raise `Refused`, or any `LLMError`."""
 
-    def answer(self, request: Request, context: Context) -> Response:
+    async def answer(self, request: Request, context: Context) -> Response:
         """The response to `request`."""
         ...
 
-    def stream(self, request: Request, context: Context) -> Generator[AnyEvent | Pause]:
+    def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
         """The events that tell the response, in legal order.
 
         What it raises before the first event is an error instead of a stream, later an error in it. Without a last event the
@@ -61,7 +78,7 @@ class Handler(Protocol):
         """
         ...
 
-    def count(self, request: Request, context: Context) -> int:
+    async def count(self, request: Request, context: Context) -> int:
         """How many tokens the input of `request` has."""
         ...
 

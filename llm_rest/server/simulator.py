@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..transport import drive
 from . import model, peers
+from .access import key
 from .exchange import Answer, Streamed, exchange
 from .handler import Pause, Refused
 from .reading import count
@@ -22,11 +23,10 @@ from .script import Fail
 from .telling import told
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
     from ..responses import Request, Response
-    from ..responses.events import AnyEvent
-    from .handler import Context
+    from .handler import Context, Told
 
 MODELS = ("simulator",)
 """The models it lists; it answers to any other name but `MISSING` as well."""
@@ -38,21 +38,22 @@ INVALID_KEY = "invalid"
 class Simulator:
     """The handler that answers with the simulated model, as strictly as the vendor of the wire it is spoken to on."""
 
-    def answer(self, request: Request, context: Context) -> Response:
+    async def answer(self, request: Request, context: Context) -> Response:
         """The model's answer, signed as the wire's vendor signs. Raises `Refused` where that vendor would refuse."""
         document = self._checked(request, context)
         return _signed(model.answer(request), document, context)
 
-    def stream(self, request: Request, context: Context) -> Generator[AnyEvent | Pause]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
         """The same answer in pieces, at the pace that the script asks for, and perhaps not to its end."""
         document = self._checked(request, context)
         tale = model.tale(request)
         response = _signed(tale.response, document, context)
-        yield from told(response, tale.pace, unfinished=tale.end is not None)
+        for event in told(response, tale.pace, unfinished=tale.end is not None):
+            yield event
         if isinstance(tale.end, Fail):
             raise Refused(tale.end.facts)
 
-    def count(self, request: Request, context: Context) -> int:
+    async def count(self, request: Request, context: Context) -> int:
         """How many tokens the input of `request` has."""
         self._checked(request, context)
         return count(request)
@@ -86,35 +87,32 @@ def _signed(response: Response, document: dict[str, Any], context: Context) -> R
     return response if peer is None else peer.finished(response, document, context)
 
 
-def key(headers: Mapping[str, str]) -> str | None:
-    """The key a request carries, in whichever header vendors look for it."""
-    for name in ("x-api-key", "x-goog-api-key", "api-key"):
-        if name in headers:
-            return headers[name]
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else None
-
-
 Headers = Iterable[tuple[str, str]] | Mapping[str, str]
 
 
 def handle(method: str, path: str, headers: Headers, body: bytes) -> Answer:
     """The simulator's answer to an HTTP request: status, headers, body; a stream in one piece."""
-    answer = exchange(method, path, dict(headers), body, Simulator())
+    answer = drive(exchange(method, path, dict(headers), body, Simulator()))
     return Answer(*answer[:2], b"".join(_waited(answer.body))) if isinstance(answer, Streamed) else answer
 
 
 def handle_stream(method: str, path: str, headers: Headers, body: bytes) -> tuple[int, dict[str, str], Iterator[bytes]]:
     """The same with a body in pieces, as they come. A pause in a stream is slept through."""
-    answer = exchange(method, path, dict(headers), body, Simulator())
+    answer = drive(exchange(method, path, dict(headers), body, Simulator()))
     pieces = _waited(answer.body) if isinstance(answer, Streamed) else iter([answer.body])
     return answer.status, answer.headers, pieces
 
 
-def _waited(body: Generator[bytes | Pause]) -> Generator[bytes]:
-    with closing(body):
-        for piece in body:
+def _waited(body: AsyncGenerator[bytes | Pause]) -> Generator[bytes]:
+    try:
+        while (piece := drive(_next(body))) is not None:
             if isinstance(piece, Pause):
                 time.sleep(piece.seconds)
             else:
                 yield piece
+    finally:
+        drive(body.aclose())
+
+
+async def _next(body: AsyncGenerator[bytes | Pause]) -> bytes | Pause | None:
+    return await anext(body, None)

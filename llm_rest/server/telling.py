@@ -1,12 +1,12 @@
 """An answer told piece by piece: its events, and what a stream is when something goes wrong in the middle of it.
 
-Before changing this file, know who waits: nobody here. A `Pause` is handed on, so that a server can sleep without a thread
-for every stream, and whoever calls the simulator in process sleeps by itself.
+Before changing this file, know who waits: the handler alone. A `Pause` is handed on, so that a server can sleep without a
+thread for every stream, and whoever calls the simulator in process sleeps by itself.
 """
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,13 +19,15 @@ from ..responses import Response, ResponseError
 from ..responses import events as ev
 from ..responses.assemble import disassemble
 from .handler import Pause, Refused
+from .logs import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator
 
     from ..errors import ErrorFacts
     from ..responses.events import AnyEvent
     from ..streams import StreamWriter
+    from .handler import Context, Told
 
 TOKEN = 4
 """The characters in a piece where nobody says otherwise."""
@@ -73,36 +75,41 @@ def _cut(event: Any, size: int) -> list[Any]:
     return [replace(event, delta=event.delta[i : i + size]) for i in range(0, len(event.delta), size)]
 
 
-def written(
-    events: Generator[AnyEvent | Pause], writer: StreamWriter, wire: str, facts_of: Callable[[LLMError], ErrorFacts]
-) -> Generator[bytes | Pause]:
+async def written(
+    events: AsyncGenerator[Told], writer: StreamWriter, context: Context, facts_of: Callable[[LLMError], ErrorFacts]
+) -> AsyncGenerator[bytes | Pause]:
     """The bytes of the stream, as they come.
 
     What the handler raises is told as the wire tells errors in a stream. A stream whose events end without the last one ends
     just as abruptly here. Closing this closes `events`.
     """
     begun, number = Response(id="", status="in_progress", output=[]), 0
-    with closing(events):
+    async with aclosing(events):
         try:
-            for event in events:
-                if isinstance(event, Pause):
-                    yield event
+            async for told in events:
+                if isinstance(told, Pause):
+                    yield told
                     continue
-                if isinstance(event, ev.ResponseCreated):
-                    begun = event.response
-                number += 1
-                if piece := writer.feed(event):
-                    yield piece
-                if isinstance(event, ev.TERMINAL):
-                    yield writer.close()
+                batch = told if isinstance(told, list) else [told]
+                first, last = batch[0], batch[-1]
+                if isinstance(first, ev.ResponseCreated):
+                    begun = first.response
+                number += len(batch)
+                piece = b"".join([writer.feed(event) for event in batch])
+                if isinstance(last, ev.TERMINAL):
+                    counted(context.facts, last.response.usage)
+                    yield piece + writer.close()
                     return
+                if piece:
+                    yield piece
         except Refused as refusal:
             facts = refusal.facts
         except LLMError as error:
+            context.facts["error"] = error.kind
             facts = facts_of(error)
         else:
             return
-        yield b"".join([writer.feed(event) for event in _failed(begun, number, _spelled(facts, wire))])
+        yield b"".join([writer.feed(event) for event in _failed(begun, number, _spelled(facts, context.wire))])
 
 
 CODES = {429: "rate_limit_exceeded", 529: "server_overloaded"}

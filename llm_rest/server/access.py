@@ -1,0 +1,145 @@
+"""Who may ask, and how much at once: access tokens, the names a server on this machine answers to, and requests at a time.
+
+Before changing this file, know what each check is against: tokens are compared in a time that says nothing about them;
+`Host` and `Origin` are looked at where no token is needed, because a page in a browser can reach a server on the same
+machine, by a name of its own that it points here or by a form.
+"""
+
+from __future__ import annotations
+
+import hmac
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+
+from anyio import move_on_after
+from msgspec import Struct
+
+from ..errors import ErrorFacts
+from ..vendors import is_loopback
+from .handler import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Generator, Mapping
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+"""The names of this machine."""
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The most that one request, and one caller, may take.
+
+    `body` is bytes of a request, `body_seconds` how long it may take to arrive, `concurrent` the requests of one caller at a
+    time, `stall` the seconds in which a caller must read something of what waits for it. `output_tokens` caps what is asked
+    of a model, `seconds` how long it may take to answer, `upstream` the requests to vendors at a time.
+    """
+
+    body: int = 64 * 1024 * 1024
+    body_seconds: float = 60
+    concurrent: int = 1000
+    stall: float = 120
+    output_tokens: int | None = None
+    seconds: float | None = None
+    upstream: int = 1000
+
+
+class Door:
+    """Lets requests in. Without `tokens` everybody may ask; without `hosts` any name is answered to.
+
+    `tokens` are access tokens by the name of whom they belong to, which is the scope of what they ask.
+    """
+
+    def __init__(
+        self,
+        *,
+        tokens: Mapping[str, str] | None = None,
+        hosts: frozenset[str] = frozenset(),
+        limits: Limits | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._tokens = {name: _digest(token) for name, token in (tokens or {}).items()}
+        self._hosts = hosts
+        self._inside: dict[str, int] = {}
+
+    @classmethod
+    def at(cls, host: str, *, tokens: Mapping[str, str] | None = None, limits: Limits | None = None) -> Self:
+        """The door of a server that listens on `host`: on this machine it needs no tokens, and answers to its own names."""
+        local = is_loopback(host) and not tokens
+        return cls(tokens=tokens, hosts=LOCAL | {host} if local else frozenset(), limits=limits)
+
+    def scope(self, headers: Mapping[str, str], *, public: bool = False) -> str:
+        """Whose request it is. Raises `Refused` where it may not come in; what is `public` needs no token."""
+        if self._hosts:
+            _check(headers.get("host", ""), self._hosts, "host")
+            origin = headers.get("origin")
+            if origin is not None:
+                _check(urlsplit(origin).netloc, self._hosts, "origin")
+        if public or not self._tokens:
+            return ""
+        given = _digest(key(headers) or "")
+        # Every token is compared, whichever fits.
+        fitting = [name for name, known in self._tokens.items() if hmac.compare_digest(known, given)]
+        if not fitting:
+            message = "A valid access token of this server is needed, as an API key."
+            raise Refused(ErrorFacts(status=401, message=message, code="invalid_api_key"))
+        return fitting[0]
+
+    @contextmanager
+    def admitted(self, scope: str) -> Generator[None]:
+        """A place among the requests of this caller. Raises `Refused` where there is none."""
+        inside = self._inside.get(scope, 0)
+        if inside >= self.limits.concurrent:
+            facts = ErrorFacts(
+                status=429, message="Too many requests at a time.", code="rate_limit_exceeded", retry_after=1
+            )
+            raise Refused(facts)
+        self._inside[scope] = inside + 1
+        try:
+            yield
+        finally:
+            self._inside[scope] -= 1
+
+    async def body(self, pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
+        """The whole body of a request. Raises `Refused` for one that is packed, too large or too slow."""
+        packed = headers.get("content-encoding", "identity").strip().lower()
+        if packed not in ("", "identity"):
+            raise Refused(ErrorFacts(status=415, message="Send the body as it is, without a content encoding."))
+        said = headers.get("content-length", "")
+        size = int(said) if said.isdecimal() else 0
+        came: list[bytes] = []
+        with move_on_after(self.limits.body_seconds):
+            if size <= self.limits.body:
+                size = 0
+                async for piece in pieces:
+                    size += len(piece)
+                    if size > self.limits.body:
+                        break
+                    came.append(piece)
+                else:
+                    return b"".join(came)
+            facts = ErrorFacts(status=413, message="The request is too large.", type="request_too_large")
+            raise Refused(facts)
+        raise Refused(ErrorFacts(status=408, message="The request took too long to arrive."))
+
+
+def key(headers: Mapping[str, str]) -> str | None:
+    """The key a request carries, in whichever header vendors look for it."""
+    for name in ("x-api-key", "x-goog-api-key", "api-key"):
+        if name in headers:
+            return headers[name]
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def _check(named: str, hosts: frozenset[str], header: str) -> None:
+    try:
+        host = urlsplit(f"//{named}").hostname
+    except ValueError:
+        host = None
+    if host not in hosts:
+        raise Refused(ErrorFacts(status=403, message=f"This server does not answer to that {header}."))

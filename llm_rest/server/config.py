@@ -1,0 +1,74 @@
+"""How a gateway is set up: which names lead to which models, who may ask, and how much; from a TOML file or from flags.
+
+Secrets are never in the file: it names the environment variables that hold them. Before changing this file, know that nobody
+but the operator says where a request goes: callers give names, and a name leads where this says.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct, field
+
+from ..errors import ConfigError
+from .access import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class Upstream(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model, written `vendor/model`, and where it is reached where that is not the vendor's own address.
+
+    `key_env` names the environment variable that holds the key, where it is not the vendor's own.
+    """
+
+    model: str
+    base_url: str | None = None
+    wire: str | None = None
+    key_env: str | None = None
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a gateway serves, to whom.
+
+    `models` are models by the names that callers use. A caller may also write `vendor/model`, for the vendors of those models
+    and for `vendors`; `"*"` there is every vendor. `default` answers every other name; without it there is no such model.
+    `tokens` gives each caller the environment variable that holds its access token.
+    """
+
+    default: str | Upstream | None = None
+    models: dict[str, str | Upstream] = field(default_factory=dict[str, "str | Upstream"])
+    vendors: tuple[str, ...] = ()
+    tokens: dict[str, str] = field(default_factory=dict[str, str])
+    limits: Limits = Limits()
+
+
+def load(path: Path) -> Config:
+    """The set-up in a TOML file. Raises `ConfigError` saying what is wrong with it."""
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=Config)
+    except OSError as problem:
+        raise ConfigError(f"cannot read {path}: {problem.strerror}") from None
+    except (msgspec.MsgspecError, ValueError) as problem:
+        raise ConfigError(f"{path}: {problem}") from None
+
+
+def tokens(config: Config, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The access tokens by the callers' names. Raises `ConfigError` for a variable without one."""
+    found: dict[str, str] = {}
+    for name, variable in config.tokens.items():
+        token = (os.environ if environ is None else environ).get(variable, "").strip()
+        if len(token) < SHORTEST:
+            raise ConfigError(
+                f"{variable} holds no access token of at least {SHORTEST} characters", hint=f"set {variable}"
+            )
+        found[name] = token
+    return found
+
+
+SHORTEST = 16
+"""The fewest characters of an access token."""

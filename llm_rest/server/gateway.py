@@ -1,0 +1,241 @@
+"""The handler that asks real vendors: a name leads to a model, the request goes there, and the answer comes back under that name.
+
+Before changing this file, know what stays on which side. A caller says what to ask and nothing about how: keys, URLs and what
+a vendor keeps are the operator's, so whatever ties a request to something that a vendor stored is served by the `History`
+here or refused. What is lost on the way is told and not fatal; what went wrong behind the gateway is told by `facts_of`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ..auth import Secret, credentials
+from ..client import AsyncClient
+from ..errors import ConfigError, ErrorFacts, LLMError, NotFound, printable
+from ..responses import Response
+from ..responses import events as ev
+from ..transport import Timeouts
+from ..unknown import given
+from ..vendors import VENDORS, resolve
+from .config import Config, Upstream
+from .handler import Refused
+from .reading import count
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator, Sequence
+
+    from ..reply import Reply
+    from ..responses import Request
+    from .handler import Context, Told
+
+_WHOLE = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, *ev.TERMINAL)
+"""The events that hold a response."""
+
+
+class History(Protocol):
+    """What a gateway remembers from one request to the next. Both may raise `Refused`."""
+
+    async def before(self, request: Request, context: Context) -> Request:
+        """The request with what it goes on from put in front, tied to nothing that somebody kept any more."""
+        ...
+
+    async def after(self, request: Request, response: Response, context: Context) -> None:
+        """Record the answer to `request`, which is as the caller wrote it. The caller has not seen the end of it yet."""
+        ...
+
+
+class NoHistory:
+    """Remembers nothing: every request says all there is."""
+
+    async def before(self, request: Request, context: Context) -> Request:
+        """The request itself, unless it goes on from something."""
+        for name in ("previous_response_id", "conversation"):
+            if given(getattr(request, name)):
+                message = "This server keeps nothing between requests; send the whole conversation as input."
+                raise Refused(ErrorFacts(status=400, message=message, param=name, code="previous_response_not_found"))
+        return request
+
+    async def after(self, request: Request, response: Response, context: Context) -> None:
+        """Nothing."""
+
+
+class _Way(NamedTuple):
+    """Where a name leads: whose connections, the model there, and the name in the answer."""
+
+    client: AsyncClient
+    model: str
+    shown: str
+
+
+class Gateway:
+    """Answers with the models that `config` names. The keys are the vendors' in the environment, or where it says.
+
+    Raises `ConfigError` for a model that cannot be asked: an unknown vendor, a missing key. Close it with `aclose`.
+    """
+
+    def __init__(self, config: Config, *, history: History | None = None) -> None:
+        self._history = history or NoHistory()
+        self._limits = config.limits
+        self._shared = self._client()
+        self._named = {name: self._way(named, name) for name, named in config.models.items()}
+        self._default: _Way | None = None
+        if config.default is not None:
+            default = config.default if isinstance(config.default, Upstream) else Upstream(model=config.default)
+            self._default = self._named[default.model] = self._way(default, default.model)
+        vendors = {way.model.partition("/")[0] for way in self._named.values()}
+        self._vendors = set(VENDORS) if "*" in config.vendors else vendors | {*config.vendors}
+        if unknown := self._vendors - VENDORS.keys():
+            raise ConfigError(f"there is no vendor {min(unknown)!r}", hint=f"there are {', '.join(VENDORS)}")
+
+    def _client(self, **where: Any) -> AsyncClient:
+        seconds = self._limits.seconds
+        return AsyncClient(
+            **where,
+            timeout=None if seconds is None else Timeouts(total=seconds),
+            max_connections=self._limits.upstream,
+            on_loss="ignore",
+            invalid_options="drop",
+        )
+
+    def _way(self, named: str | Upstream, shown: str) -> _Way:
+        upstream = named if isinstance(named, Upstream) else Upstream(model=named)
+        key = None
+        if upstream.key_env is not None:
+            key = Secret(os.environ.get(upstream.key_env, "").strip())
+            if not key:
+                raise ConfigError(f"no key for {shown}", hint=f"set {upstream.key_env}")
+        endpoint = resolve(upstream.model, wire=upstream.wire, base_url=upstream.base_url)
+        credentials(endpoint, api_key=key).headers()
+        if key is None and upstream.wire is None and upstream.base_url is None:
+            return _Way(self._shared, upstream.model, shown)
+        own = self._client(model=upstream.model, api_key=key, wire=upstream.wire, base_url=upstream.base_url)
+        return _Way(own, upstream.model, shown)
+
+    # What a handler does.
+
+    async def answer(self, request: Request, context: Context) -> Response:
+        """What the model answers."""
+        way, asked = await self._prepared(request, context)
+        with _told(context):
+            reply = await way.client.generate(asked)
+        _note(context, reply)
+        _dress(reply, request, way)
+        await self._history.after(request, reply, context)
+        return reply
+
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+        """The same as it comes, from the first event that brings something of it."""
+        way, asked = await self._prepared(request, context)
+        with _told(context):
+            async with way.client.stream(asked) as events:
+                while batch := await events.batch():
+                    for event in batch:
+                        if isinstance(event, _WHOLE):
+                            _dress(event.response, request, way)
+                            if isinstance(event, ev.TERMINAL):
+                                _note(context, events.response)
+                                await self._history.after(request, event.response, context)
+                    yield batch
+
+    async def count(self, request: Request, context: Context) -> int:
+        """How many tokens the vendor counts; an estimate where it has no way of asking."""
+        way, asked = await self._prepared(request, context)
+        try:
+            with _told(context):
+                return await way.client.count_tokens(asked)
+        except (ConfigError, NotFound) as problem:
+            if type(problem) not in (ConfigError, NotFound):
+                raise
+        context.losses.changed("input_tokens", "estimated, since the vendor does not count")
+        return count(asked)
+
+    def models(self) -> Sequence[str]:
+        """The names that lead somewhere."""
+        return [*self._named]
+
+    def has_model(self, name: str) -> bool:
+        """Whether it is one of these, or a model of a vendor that is served."""
+        return name in self._named or name.partition("/")[0] in self._vendors
+
+    async def aclose(self) -> None:
+        """Close the connections to all vendors."""
+        for client in {self._shared, *(way.client for way in self._named.values())}:
+            await client.aclose()
+
+    # How a request is prepared.
+
+    async def _prepared(self, request: Request, context: Context) -> tuple[_Way, Request]:
+        """Where the request goes, and what goes there."""
+        way = self._found(request.model or "")
+        context.facts["vendor"], _, context.facts["upstream_model"] = way.model.partition("/")
+        if request.background is True:
+            message = "This server answers at once; background responses are not kept."
+            raise Refused(ErrorFacts(status=400, message=message, param="background"))
+        asked = await self._history.before(request, context)
+        most, wanted = self._limits.output_tokens, request.max_output_tokens
+        if most is not None and not (given(wanted) and wanted <= most):
+            if given(wanted):
+                context.losses.changed("max_output_tokens", f"the server allows {most}")
+            wanted = most
+        return way, replace(
+            asked,
+            model=way.model,
+            max_output_tokens=wanted,
+            store=UNSET,
+            background=UNSET,
+            previous_response_id=UNSET,
+            conversation=UNSET,
+        )
+
+    def _found(self, name: str) -> _Way:
+        way = self._named.get(name)
+        if way is not None:
+            return way
+        vendor, slash, model = name.partition("/")
+        if slash and model and vendor in self._vendors:
+            return self._of_vendor(name)
+        if self._default is not None and not (slash and vendor in VENDORS):
+            return self._default
+        known = ", ".join(self._named)
+        message = f"The model '{printable(name, 100)}' does not exist here; there is {known}."
+        raise Refused(ErrorFacts(status=404, message=message, code="model_not_found", param="model"))
+
+    def _of_vendor(self, name: str) -> _Way:
+        try:
+            endpoint = resolve(name)
+        except ConfigError as problem:
+            raise Refused(ErrorFacts(status=404, message=problem.message, code="model_not_found")) from None
+        try:
+            credentials(endpoint).headers()
+        except ConfigError:
+            message = f"This server has no access to {endpoint.vendor.name}."
+            raise Refused(ErrorFacts(status=502, message=message, should_retry=False)) from None
+        return _Way(self._shared, name, name)
+
+
+def _dress(response: Response, request: Request, way: _Way) -> None:
+    """Tell the answer as one to what the caller asked."""
+    response.model = way.shown
+    response.previous_response_id = request.previous_response_id if given(request.previous_response_id) else None
+
+
+def _note(context: Context, reply: Reply) -> None:
+    """Note how an answer was obtained."""
+    how = reply.generation
+    context.losses.extend(how.losses)
+    context.facts["attempts"] = len(how.attempts)
+
+
+@contextmanager
+def _told(context: Context) -> Generator[None]:
+    """Note which answer of the vendor an error is about."""
+    try:
+        yield
+    except LLMError as error:
+        context.facts["upstream_request_id"], context.facts["attempts"] = error.request_id, len(error.attempts)
+        raise

@@ -1,0 +1,68 @@
+"""One line in the log for every request: what was asked of whom and what became of it, never what was said.
+
+The fields are attributes of the log record, for any formatter; `JsonLines` is one that writes them as JSON. Before changing
+this file, know that keys, prompts and answers stay out of it, and messages of vendors too, since those may repeat a prompt.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ..unknown import given
+
+if TYPE_CHECKING:
+    from ..responses.response import Usage
+    from ..unknown import Opt
+
+FIELDS = (
+    "request_id",
+    "scope",
+    "wire",
+    "model",
+    "vendor",
+    "upstream_model",
+    "upstream_request_id",
+    "status",
+    "seconds",
+    "streamed",
+    "input_tokens",
+    "output_tokens",
+    "attempts",
+    "losses",
+    "error",
+)
+"""What a line says, as far as it is known: `error` is the kind of an error of ours, or `gone` for a client that went away."""
+
+_log = logging.getLogger("llm_rest.server.requests")
+
+
+def counted(facts: dict[str, Any], usage: Opt[Usage]) -> None:
+    """Note what an answer cost."""
+    if given(usage):
+        facts["input_tokens"], facts["output_tokens"] = int(usage.input_tokens), int(usage.output_tokens)
+
+
+def finished(facts: dict[str, Any]) -> None:
+    """Log a request that is over."""
+    level = logging.WARNING if facts.get("status", 0) >= 500 else logging.INFO
+    if _log.isEnabledFor(level):
+        _log.log(level, "request", extra={name: facts[name] for name in FIELDS if facts.get(name) not in (None, "")})
+
+
+class JsonLines(logging.Formatter):
+    """A log record as one line of JSON, with the fields of a request where it has them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        line: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: value for name in FIELDS if (value := getattr(record, name, None)) is not None}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)

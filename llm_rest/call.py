@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .losses import Loss
     from .observers import Listener
     from .options import Input
+    from .structured.output import Strategy
     from .target import Target, Targets
     from .transport import HttpAnswer, Transport
     from .transport.exchange import Incoming
@@ -65,6 +66,8 @@ class Settings(NamedTuple):
     headers: Mapping[str, str | Secret]
     account: str | None
     user_token: Secret | None
+    strategy: Strategy | None
+    max_repairs: int
 
 
 def timeouts_of(value: object) -> Timeouts:
@@ -103,6 +106,8 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         headers=checked_headers(options["extra_headers"]) if options.get("extra_headers") else {},
         account=options.get("account"),
         user_token=options.get("user_token"),
+        strategy=options.get("strategy"),
+        max_repairs=1 if options.get("max_repairs") is None else options["max_repairs"],
     )
 
 
@@ -148,6 +153,11 @@ def encoded(
     except UnicodeEncodeError:
         pass
     raise surrogates_in(request)
+
+
+def untold(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
+    """The losses without those at the paths that the caller recovers. What cannot be sent never is."""
+    return [loss for loss in lost if loss.kind == "refused" or not loss.path.startswith(recovered)]
 
 
 def _secrets_in(request: Request) -> dict[str, Secret]:
@@ -294,11 +304,26 @@ class Caller:
 
     async def generate(self, input: Input | None, options: dict[str, Any], site: Site) -> Reply:
         """The reply of the model. Raises an `LLMError` for anything else."""
-        target, settings, request, lost = self.prepare(input, options)
+        if "output" in options and (form := options.pop("output")) is not None:
+            from .typed import generate  # which most calls do not need
+
+            return (await generate(self, input, options, site, form)).reply
+        return await self.ask(*self.prepare(input, options), site)
+
+    async def ask(
+        self,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: Site,
+        recovered: tuple[str, ...] = (),
+    ) -> Reply:
+        """The reply to a request. What is lost at the paths `recovered` is recorded only: the caller gets it back."""
         outgoing, more = encoded(target.wire.encode_request, target.wire.route, request, target.dialect)
-        lost += more
+        lost = lost + more
         if lost:
-            settle(lost, settings.on_loss, site, who=target.provider)
+            settle(untold(lost, recovered), settings.on_loss, site, who=target.provider)
 
         def read(sent: Sent) -> tuple[Reply, list[Loss]]:
             found, more = self.replied(target, sent, request, lost)
@@ -321,16 +346,21 @@ class Caller:
         """The text of the reply. Raises where the answer was cut or refused: a text alone could not say so."""
         if options.get("background"):
             raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
-        found = await self.generate(input, options, site)
-        if found.refusal is None and found.status != "incomplete":
-            return found.output_text
-        known = found.generation
-        facts: dict[str, Any] = {
-            "vendor": known.metadata["provider"],
-            "model": known.metadata["model"],
-            "attempts": known.attempts,
-            "partial": found,
-        }
-        if found.refusal is not None:
-            raise Refusal(f"the model refused: {found.refusal}", raw=found.output_text, **facts)
-        raise Truncated(f"the answer was cut: {found.stop_reason}", raw=found.output_text, **facts)
+        return whole(await self.generate(input, options, site))
+
+
+def whole(found: Reply, text: str | None = None) -> str:
+    """The text of a reply, or what stands for it. Raises where the answer was cut or refused."""
+    text = found.output_text if text is None else text
+    if found.refusal is None and found.status != "incomplete":
+        return text
+    known = found.generation
+    facts: dict[str, Any] = {
+        "vendor": known.metadata["provider"],
+        "model": known.metadata["model"],
+        "attempts": known.attempts,
+        "partial": found,
+    }
+    if found.refusal is not None:
+        raise Refusal(f"the model refused: {found.refusal}", raw=text, **facts)
+    raise Truncated(f"the answer was cut: {found.stop_reason}", raw=text, **facts)

@@ -9,7 +9,7 @@ warning about a loss points there.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from . import endpoints
 from .auth import Secret, Token, TokenProvider
@@ -17,7 +17,7 @@ from .call import Caller
 from .errors import ConfigError, LLMError
 from .observers import Listener, listeners
 from .on_loss import Site
-from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss, StreamCallOptions
+from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss, OutputOptions, StreamCallOptions
 from .reply import Reply
 from .retry import RetryPolicy
 from .streaming import AsyncStream, Stream
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from .models import Capabilities
     from .responses.items import AnyItem
     from .responses.response import CompactedResponse
+    from .typed import AsyncJsonStream, JsonStream
     from .vendors import Vendor
+
+T = TypeVar("T")
 
 
 class _Shared:
@@ -152,15 +155,31 @@ class Client(_Shared):
             settings={"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options},
         )
 
-    def generate(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Reply:
-        """The model's reply. `input` is a text, items, or a whole `Request`; every field of a request is a keyword."""
+    def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply:
+        """The model's reply. `input` is a text, items, or a whole `Request`; every field of a request is a keyword.
+
+        With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it.
+        """
         return drive(self._caller.generate(input, _plain(options), Site()))
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
         """The text of the reply. Raises `Refusal` or `Truncated` where there is no whole answer."""
         return drive(self._caller.generate_text(input, _plain(options), Site()))
 
-    def try_generate(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Reply | dict[str, Any]:
+    @overload
+    def generate_json(self, input: Input | None, type: type[T], **options: Unpack[CallOptions]) -> T: ...
+    @overload
+    def generate_json(self, input: Input | None, type: object, **options: Unpack[CallOptions]) -> Any: ...
+    def generate_json(self, input: Input | None, type: object, **options: Unpack[CallOptions]) -> Any:
+        """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
+
+        An answer that does not fit is asked for again, `max_repairs` times. Raises `SchemaMismatch`, `Refusal` or `Truncated`.
+        """
+        from .typed import generate_json
+
+        return drive(generate_json(self._caller, input, _plain(options), Site(), type))
+
+    def try_generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply | dict[str, Any]:
         """The reply, or the error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
         try:
             return drive(self._caller.generate(input, _plain(options), Site()))
@@ -170,6 +189,20 @@ class Client(_Shared):
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
         """The model's reply as it comes: iterate over events or over `.text`, in a `with`. Takes what `generate` takes."""
         return Stream(self._caller, input, _plain(options), Site())
+
+    @overload
+    def stream_json(
+        self, input: Input | None, type: type[T], **options: Unpack[StreamCallOptions]
+    ) -> JsonStream[T]: ...
+    @overload
+    def stream_json(
+        self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
+    ) -> JsonStream[Any]: ...
+    def stream_json(self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]) -> JsonStream[Any]:
+        """The answer of `generate_json` as it comes: iterate over what is there so far, in a `with`, then take `.value`."""
+        from .typed import JsonStream
+
+        return JsonStream(self._caller, input, _plain(options), Site(), type)
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """How many tokens the vendor counts in this input, with its tools and instructions."""
@@ -270,16 +303,38 @@ class AsyncClient(_Shared):
 
     # Not `async def`: the caller's place is known when the method is called, and no longer when a task awaits it.
 
-    def generate(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, Reply]:
-        """The model's reply. `input` is a text, items, or a whole `Request`; every field of a request is a keyword."""
+    def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Coroutine[Any, Any, Reply]:
+        """The model's reply. `input` is a text, items, or a whole `Request`; every field of a request is a keyword.
+
+        With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it.
+        """
         return self._caller.generate(input, _plain(options), Site())
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
         """The text of the reply. Raises `Refusal` or `Truncated` where there is no whole answer."""
         return self._caller.generate_text(input, _plain(options), Site())
 
+    @overload
+    def generate_json(
+        self, input: Input | None, type: type[T], **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, T]: ...
+    @overload
+    def generate_json(
+        self, input: Input | None, type: object, **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, Any]: ...
+    def generate_json(
+        self, input: Input | None, type: object, **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, Any]:
+        """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
+
+        An answer that does not fit is asked for again, `max_repairs` times. Raises `SchemaMismatch`, `Refusal` or `Truncated`.
+        """
+        from .typed import generate_json
+
+        return generate_json(self._caller, input, _plain(options), Site(), type)
+
     def try_generate(
-        self, input: Input | None = None, **options: Unpack[CallOptions]
+        self, input: Input | None = None, **options: Unpack[OutputOptions]
     ) -> Coroutine[Any, Any, Reply | dict[str, Any]]:
         """The reply, or the error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
         return _or_error(self._caller.generate(input, _plain(options), Site()))
@@ -287,6 +342,22 @@ class AsyncClient(_Shared):
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
         """The model's reply as it comes: iterate over events or over `.text`, in an `async with`. Takes what `generate` takes."""
         return AsyncStream(self._caller, input, _plain(options), Site())
+
+    @overload
+    def stream_json(
+        self, input: Input | None, type: type[T], **options: Unpack[StreamCallOptions]
+    ) -> AsyncJsonStream[T]: ...
+    @overload
+    def stream_json(
+        self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
+    ) -> AsyncJsonStream[Any]: ...
+    def stream_json(
+        self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
+    ) -> AsyncJsonStream[Any]:
+        """The answer of `generate_json` as it comes: iterate over what is there so far, in an `async with`, then take `.value`."""
+        from .typed import AsyncJsonStream
+
+        return AsyncJsonStream(self._caller, input, _plain(options), Site(), type)
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
         """How many tokens the vendor counts in this input, with its tools and instructions."""

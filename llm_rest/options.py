@@ -36,6 +36,7 @@ from .unknown import Unknown, given
 if TYPE_CHECKING:
     from .auth import Token
     from .retry import RetryPolicy
+    from .structured.output import Strategy
     from .transport import Timeouts
 
 Plain = Mapping[str, Any]
@@ -112,10 +113,21 @@ class CallSettings(TypedDict, total=False):
     """Whose token to ask the token provider for."""
     user_token: Token | None
     """An access token for this call, instead of the client's key."""
+    strategy: Strategy | None
+    """How typed output is asked for, instead of the best way the model has."""
+    max_repairs: int | None
+    """How often an answer that does not fit its type is asked for again. Each time is a call; 1 unless said otherwise."""
 
 
 class CallOptions(Options, CallSettings, total=False):
     """The fields of a request, and how the call is made."""
+
+
+class OutputOptions(CallOptions, total=False):
+    """The same, and what the answer shall be."""
+
+    output: Any
+    """A type, or a JSON Schema: the reply's `parsed` is a value of it."""
 
 
 class StreamCallOptions(CallOptions, total=False):
@@ -130,7 +142,11 @@ SETTINGS = frozenset(CallSettings.__annotations__)
 FIELDS = frozenset(Request.__struct_fields__) - {"input", "stream", "stream_options"}
 """The fields of a request that are keywords; whether to stream is said by the method that is called."""
 
-CHOICES = {"on_loss": ("warn", "raise", "ignore"), "invalid_options": ("raise", "drop", "send")}
+CHOICES = {
+    "on_loss": ("warn", "raise", "ignore"),
+    "invalid_options": ("raise", "drop", "send"),
+    "strategy": ("native", "tool", "instructions"),
+}
 """The words that a setting may be."""
 
 
@@ -151,6 +167,9 @@ def checked_names(options: Mapping[str, Any], *, stream: bool = False) -> None:
     for name, words in CHOICES.items():
         if options.get(name) not in (None, *words):
             raise ConfigError(f"{name} is one of {', '.join(words)}, not {options[name]!r}")
+    repairs = options.get("max_repairs")
+    if repairs is not None and (not isinstance(repairs, int) or repairs < 0):
+        raise ConfigError(f"max_repairs is a number from 0, not {repairs!r}")
 
 
 _encoder = msgspec.json.Encoder()

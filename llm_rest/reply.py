@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import Struct, field
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from .errors import Attempt
 from .losses import Loss
@@ -20,7 +20,7 @@ from .responses.response import Response
 from .unknown import base, extras, given, with_extras
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from .responses.response import Usage
 
@@ -34,13 +34,14 @@ class Generation(Struct, kw_only=True):
     `losses` is what the vendor did not get and what could not be brought back, `attempts` the requests made, `raw` the body
     of the last answer. `metadata` always has the keys `provider model latency_ms input_tokens output_tokens total_tokens
     cached_input_tokens reasoning_tokens api_calls tool_rounds response_id response_status`; a count the vendor did not give
-    is `"0"`.
+    is `"0"`; where a reply took several calls, they are sums. `parsed` is the value that typed output made of the answer.
     """
 
     losses: list[Loss] = field(default_factory=list[Loss])
     attempts: tuple[Attempt, ...] = ()
     raw: bytes = b""
     metadata: dict[str, str] = field(default_factory=dict[str, str])
+    parsed: Any = None
 
 
 class Told(NamedTuple):
@@ -69,6 +70,11 @@ class Reply(Response):
         if not isinstance(found, Generation):
             found = vars(self)["generation"] = Generation() if found is None else found.generation(self)
         return found
+
+    @property
+    def parsed(self) -> Any:
+        """The answer as what `output=` asked for; `None` without it, and where the model calls a tool first."""
+        return self.generation.parsed
 
     @property
     def output_text(self) -> str:
@@ -164,6 +170,15 @@ def metadata(response: Response, *, provider: str, model: str, seconds: float, a
         "response_id": response.id,
         "response_status": response.status,
     }
+
+
+def summed(calls: Sequence[Generation]) -> Generation:
+    """How a reply was obtained that took several calls: all their attempts, the sums of what they cost, the last one's rest."""
+    last = calls[-1]
+    named = dict(last.metadata)
+    for key in (*COUNTS, "latency_ms", "api_calls"):
+        named[key] = str(sum(int(call.metadata[key]) for call in calls))
+    return replace(last, attempts=tuple(one for call in calls for one in call.attempts), metadata=named)
 
 
 def _counts(usage: Usage | None) -> dict[str, str]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from .answers import failure, partial_of, told
 from .arrival import FAILURES, Arrival
-from .call import encoded
+from .call import encoded, untold
 from .errors import LLMError, StreamInterrupted
 from .on_loss import settle
 from .reply import Reply, Told, reply
@@ -25,15 +25,21 @@ from .responses.assemble import Assembler
 from .transport import drive
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from types import TracebackType
 
-    from .call import Caller
+    from .call import Caller, Settings
+    from .losses import Loss
     from .on_loss import Site
     from .options import Input
     from .responses.events import AnyEvent
+    from .responses.request import Request
+    from .target import Target
     from .transport.exchange import Incoming
     from .trials import Trial
+
+    Shape = Callable[[Target, Settings, Request], tuple[Request, list[Loss], tuple[str, ...]]]
+    """Makes another request of a plain one: with what is lost by it, and the paths where the caller gets losses back."""
 
 _ENDS = (*ev.TERMINAL, ev.ErrorEvent)
 _LEFT = "the stream was left before its last event"
@@ -42,13 +48,19 @@ _LEFT = "the stream was left before its last event"
 class _Streaming:
     """What both kinds of stream share."""
 
-    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> None:
+    def __init__(
+        self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, shape: Shape | None = None
+    ) -> None:
         target, settings, request, lost = caller.prepare(input, options, stream=True)
+        recovered: tuple[str, ...] = ()
+        if shape is not None:
+            request, changed, recovered = shape(target, settings, request)
+            lost = lost + changed
         wire = target.wire
         outgoing, more = encoded(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
         lost += more
         if lost:
-            settle(lost, settings.on_loss, site, who=target.provider)
+            settle(untold(lost, recovered), settings.on_loss, site, who=target.provider)
         self._caller = caller
         self._target = target
         self._settings = settings
@@ -65,6 +77,11 @@ class _Streaming:
         self._ended = False  # nothing more is read
         self._over = False  # nothing more is handed out
         self._reply: Reply | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the answer came to its end and all of it was handed out."""
+        return self._over and self._complete
 
     @property
     def response(self) -> Reply:

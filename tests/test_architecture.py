@@ -37,8 +37,9 @@ CLIENT = (
     "observers",
     "reply",
     "content",
+    "typed",
 )
-TOOLS = ("json_schema", "forms", "tools", "structured", "turns", "loop", "conversation")
+TOOLS = ("json_schema", "forms", "tools", "structured", "generator", "turns", "loop", "conversation")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,236 @@
+"""`Output`: what an answer shall be, the ways to ask a model for it, and the value in what comes back.
+
+A model is asked in the way it can be held to best (`WAYS`); whichever it is, the reply looks the same afterwards: a message
+whose text is the JSON. Before changing this file, know that every value is checked against the caller's own schema, because
+what was sent is what a vendor takes, and a vendor may promise and not keep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import UnionType
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
+
+import msgspec
+from msgspec.structs import replace
+
+from ..errors import ConfigError
+from ..forms import DoesNotFit, convert, schema_of, schemas_of
+from ..json_schema import Schema, problems
+from ..losses import Loss, Losses
+from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message
+from ..responses.parts import OutputText
+from ..responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextOptions
+from ..responses.tools import ChooseFunction, FunctionTool
+from ..unknown import given
+from .reading import NotJson, json_in
+from .strict import Beyond, strict_form, without_nulls
+
+T = TypeVar("T")
+
+Strategy = Literal["native", "tool", "instructions"]
+"""How a model is held to a schema: by the vendor, by a call it has to make, or by being told."""
+
+STRATEGIES: tuple[Strategy, ...] = ("native", "tool", "instructions")
+"""In the order of preference."""
+
+_WRAP = "value"
+"""The property that holds what is no object itself."""
+
+
+class Way(NamedTuple):
+    """One way to ask: the request, the name of the tool that the answer is a call of, and what is to be told about it."""
+
+    strategy: Strategy
+    request: Request
+    tool: str | None
+    lost: list[Loss]
+
+
+class Mismatch(ValueError):
+    """An answer that does not fit; `problems` says why, in words for the model."""
+
+    def __init__(self, found: list[str]) -> None:
+        super().__init__("; ".join(found))
+        self.problems = found
+
+
+class Output(Generic[T]):
+    """What an answer shall be: a type, or a JSON Schema. Raises `ConfigError` for what is neither."""
+
+    def __init__(self, form: Any) -> None:
+        self._form = form
+        self._arms: tuple[Any, ...] = (form,)
+        if isinstance(form, Mapping):
+            self.schema: Schema = dict(cast("Mapping[str, Any]", form))
+            name = self.schema.get("title")
+        else:
+            self.schema = self._schema_of(form)
+            name = getattr(form, "__name__", None)
+        self.name = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "answer"
+        self.wraps = self.schema.get("type") != "object" or "anyOf" in self.schema or "oneOf" in self.schema
+        self.asked = _wrapped(self.schema) if self.wraps else self.schema
+
+    def _schema_of(self, form: Any) -> Schema:
+        try:
+            return schema_of(form)
+        except ConfigError:
+            # msgspec has no union of classes it cannot tell apart; the checker can.
+            if get_origin(form) not in (Union, UnionType):
+                raise
+        self._arms = get_args(form)
+        schemas, definitions = schemas_of(self._arms)
+        return {"anyOf": schemas, "$defs": definitions}
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def ways(self, request: Request, strategy: Strategy | None = None, *, strict: bool = False) -> Iterator[Way]:
+        """The ways to ask, best first; with `strict`, schemas are written as hosts want them that enforce all of one."""
+        for one in STRATEGIES if strategy is None else (strategy,):
+            match one:
+                case "native":
+                    yield self._native(request, strict=strict)
+                case "tool":
+                    yield self._tool(request)
+                case "instructions":
+                    yield from self._instructions(request)
+
+    def _native(self, request: Request, *, strict: bool) -> Way:
+        lost = Losses()
+        schema, enforced = self.asked, True
+        if strict:
+            changes = Losses()
+            try:
+                schema = strict_form(schema, changes, "text.format.schema")
+                lost += changes
+            except Beyond as problem:
+                enforced = False
+                lost.changed("text.format.strict", f"the host is not asked to enforce what it cannot: {problem}")
+        format = JsonSchemaFormat(name=self.name, schema=schema, strict=enforced)
+        return Way("native", replace(request, text=_text(request, format)), None, lost)
+
+    def _tool(self, request: Request) -> Way:
+        lost = Losses()
+        lost.emulated("text.format", "a schema, asked for as a call of a tool")
+        others = request.tools or []
+        name, taken = "answer", {getattr(tool, "name", None) for tool in others}
+        while name in taken:
+            name = f"final_{name}"
+        tool = FunctionTool(
+            name=name,
+            description="Gives the answer. Call it once, with the whole answer.",
+            parameters=self.asked,
+            strict=False,
+        )
+        choice = "required" if others else ChooseFunction(name=name)
+        return Way("tool", replace(request, tools=[*others, tool], tool_choice=choice), name, lost)
+
+    def _instructions(self, request: Request) -> Iterator[Way]:
+        lost = Losses()
+        lost.emulated("text.format", "a schema, which the model is told in words")
+        said = (
+            "Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n"
+            f"{msgspec.json.encode(self.asked).decode()}"
+        )
+        # At the front, so that what follows can grow without changing what was sent before.
+        told = replace(request, input=[Message(role="developer", content=said), *items_of(request)])
+        yield Way("instructions", replace(told, text=_text(request, JsonObjectFormat())), None, lost)
+        yield Way("instructions", told, None, lost)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def value(self, text: str) -> tuple[T, list[Loss]]:
+        """The value in an answer, and what had to be overlooked to find it. Raises `Mismatch`."""
+        lost = Losses()
+        try:
+            found, amid_text = json_in(text)
+        except NotJson as problem:
+            raise Mismatch([str(problem)]) from None
+        if amid_text:
+            lost.changed("output_text", "the text around the JSON was left out")
+        plain = without_nulls(found, self.asked)
+        wrong = problems(self.asked, plain)
+        if wrong and self.wraps and not problems(self.schema, found):
+            lost.changed("output_text", f"the value came without the object around it, as {_WRAP!r}")
+            plain, wrong = {_WRAP: found}, []
+        if wrong:
+            raise Mismatch(wrong)
+        inner = plain[_WRAP] if self.wraps else plain
+        return self._converted(inner), lost
+
+    def _converted(self, plain: Any) -> T:
+        if isinstance(self._form, Mapping):
+            return cast("T", plain)
+        found: list[str] = []
+        for arm in self._arms:
+            try:
+                return cast("T", convert(plain, arm))
+            except DoesNotFit as problem:
+                found += problem.problems
+        raise Mismatch(found)
+
+    def partial(self, plain: Any) -> list[Any]:
+        """What there is so far of the value in an object that is still being written: none or one."""
+        if not self.wraps:
+            return [plain]
+        return [plain[_WRAP]] if isinstance(plain, dict) and _WRAP in plain else []
+
+
+def items_of(request: Request) -> list[AnyItem]:
+    """The input of a request as items."""
+    if isinstance(request.input, str):
+        return [Message(role="user", content=request.input)]
+    return request.input or []
+
+
+def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:
+    """The items of an answer with the call that gives it as the text that another way of asking would have brought."""
+    made: list[AnyItem] = []
+    for item in output:
+        if isinstance(item, FunctionCall) and item.name == tool:
+            item = Message(
+                role="assistant", content=[OutputText(text=item.arguments, annotations=[])], status=item.status
+            )
+        made.append(item)
+    return made
+
+
+def corrected(request: Request, output: list[AnyItem], tool: str | None, wrong: list[str]) -> Request:
+    """The request that asks again: what was answered, and what is wrong with it as a numbered list."""
+    listed = "\n".join(f"{i}. {what}" for i, what in enumerate(wrong, 1))
+    said = f"This does not fit what was asked for:\n{listed}\nAnswer again: the whole JSON object, corrected, and nothing else."
+    calls = [item for item in output if isinstance(item, FunctionCall) and item.name == tool]
+    more: list[AnyItem] = [FunctionCallOutput(call_id=call.call_id, output=said) for call in calls]
+    before = [] if given(request.conversation) else [*items_of(request), *output]
+    return replace(request, input=[*before, *(more or [Message(role="user", content=said)])])
+
+
+def _text(request: Request, format: JsonSchemaFormat | JsonObjectFormat) -> TextOptions:
+    return replace(request.text, format=format) if given(request.text) else TextOptions(format=format)
+
+
+def _wrapped(schema: Schema) -> Schema:
+    """The schema of an object that holds what `schema` describes: vendors want one at the top."""
+    definitions = {word: schema[word] for word in ("$defs", "definitions") if word in schema}
+    inner = {word: value for word, value in schema.items() if word not in definitions}
+    made: Schema = {"type": "object", "properties": {_WRAP: inner}, "required": [_WRAP], "additionalProperties": False}
+    whole: Schema = _moved({**made, **definitions})
+    return whole
+
+
+def _moved(value: Any) -> Any:
+    """A schema whose references to its top find it where it is now."""
+    if isinstance(value, list):
+        return [_moved(one) for one in cast("Any", value)]
+    if not isinstance(value, dict):
+        return value
+    made = {name: _moved(one) for name, one in cast("Schema", value).items()}
+    reference = made.get("$ref")
+    if (
+        isinstance(reference, str)
+        and reference.startswith("#")
+        and not reference.startswith(("#/$defs/", "#/definitions/"))
+    ):
+        made["$ref"] = f"#/properties/{_WRAP}{reference[1:]}"
+    return made

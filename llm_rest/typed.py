@@ -1,0 +1,259 @@
+"""Typed output through a client: asking in the best way the model has, repairs, and partial values from a stream.
+
+What is asked and how an answer is read stands in `structured/`, which is pure. Before changing this file, know that which way
+fits is not looked up but tried: a way is taken if the model's capabilities allow its request and the wire can say it whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
+
+from msgspec.structs import replace
+
+from . import models
+from .call import whole
+from .errors import ConfigError, OutputError, SchemaMismatch
+from .losses import Loss
+from .reply import Generation, Reply, summed
+from .responses import events as ev
+from .responses.items import CustomToolCall, FunctionCall
+from .streaming import AsyncStream, Stream
+from .structured.output import Mismatch, Output, Way, as_message, corrected
+from .structured.partial import PartialJson
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .call import Caller, Settings
+    from .on_loss import Site
+    from .options import Input
+    from .responses.events import AnyEvent
+    from .responses.request import Request
+    from .structured.output import Strategy
+    from .target import Target
+
+T = TypeVar("T")
+
+
+class Typed(NamedTuple):
+    """A reply and the value in it; `found` is false where the model calls a tool of the caller's first."""
+
+    reply: Reply
+    value: Any
+    found: bool
+
+
+async def generate(caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> Typed:
+    """The reply whose answer is a value of the form. Raises an `OutputError` where there is none after all repairs."""
+    if options.get("background"):
+        raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
+    output: Output[Any] = Output(form)
+    target, settings, request, lost = caller.prepare(input, options)
+    way = chosen(output, target, request, settings.strategy)
+    asked, calls, notes = way.request, list[Generation](), list[Loss]()
+    while True:
+        found = await caller.ask(target, settings, asked, [*lost, *way.lost], site, recovered(way))
+        calls.append(found.generation)
+        came = found.output
+        vars(found)["generation"] = replace(summed(calls), losses=[*calls[-1].losses, *notes])
+        try:
+            return answered(output, way, found)
+        except SchemaMismatch as problem:
+            if len(calls) > settings.max_repairs:
+                raise
+            notes.append(Loss("output_text", f"asked for again, because it did not fit: {problem.message}", "changed"))
+            asked = corrected(asked, came, way.tool, problem.problems)
+
+
+async def generate_json(caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> Any:
+    """The value alone. Raises where the model calls a tool instead."""
+    found = await generate(caller, input, options, site, form)
+    return only(found)
+
+
+def only(typed: Typed) -> Any:
+    """The value. Raises where there is none yet."""
+    if not typed.found:
+        names = ", ".join(call.name for call in typed.reply.function_calls)
+        raise OutputError(
+            f"the model calls {names} first", partial=typed.reply, hint="generate(..., output=...) gives the calls"
+        )
+    return typed.value
+
+
+def chosen(output: Output[Any], target: Target, request: Request, strategy: Strategy | None) -> Way:
+    """The first way that the model and the wire can take; the last one if none can, which then says why."""
+    strict = getattr(target.dialect, "strict_schemas", False)
+    *ways, last = output.ways(request, strategy, strict=strict)
+    before = {problem.path for problem in models.check(request, target.known)}
+    return next((way for way in ways if _fits(way, target, before)), last)
+
+
+def _fits(way: Way, target: Target, before: set[str]) -> bool:
+    if any(problem.path not in before for problem in models.check(way.request, target.known)):
+        return False
+    _, lost = target.wire.encode_request(way.request, dialect=target.dialect)
+    return not any(
+        loss.kind == "refused"
+        or (loss.path == "text.format" and loss.kind == "emulated")
+        or (loss.path == "tool_choice" and way.tool is not None)
+        for loss in lost
+    )
+
+
+def recovered(way: Way) -> tuple[str, ...]:
+    """The paths where what is lost is recorded and told nobody: every value is checked against the whole schema."""
+    if way.tool is None:
+        return ("text.format",)
+    return "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"
+
+
+def answered(output: Output[T], way: Way, found: Reply) -> Typed:
+    """The value in a reply, which then shows it. Raises an `OutputError` where there is none."""
+    mine = [call for call in found.function_calls if call.name == way.tool]
+    if mine and way.tool is not None:
+        found.output = as_message(found.output, way.tool)
+    text = whole(found, mine[0].arguments if mine else None)
+    known = found.generation
+    if any(isinstance(item, FunctionCall | CustomToolCall) for item in found.output):
+        return Typed(found, None, found=False)
+    try:
+        value, notes = output.value(text)
+    except Mismatch as problem:
+        raise SchemaMismatch(
+            f"the answer does not fit: {problem}",
+            raw=text,
+            problems=problem.problems,
+            vendor=known.metadata["provider"],
+            model=known.metadata["model"],
+            attempts=known.attempts,
+            partial=found,
+        ) from None
+    vars(found)["generation"] = replace(known, parsed=value, losses=[*known.losses, *notes])
+    return Typed(found, value, found=True)
+
+
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+class _JsonStreaming(Generic[T]):
+    """What both kinds of stream share."""
+
+    _inner: Any
+
+    def __init__(self, form: Any) -> None:
+        self._output: Output[T] = Output(form)
+        self._way: Way | None = None
+        self._partial = PartialJson()
+        self._mine: int | None = None  # which item of the output the answer is
+        self._ready: list[Any] = []
+        self._typed: Typed | None = None
+
+    @property
+    def value(self) -> T:
+        """The value, once the stream came to its end. Raises an `OutputError` where the answer is none."""
+        return cast("T", only(self._finished()))
+
+    @property
+    def response(self) -> Reply:
+        """The reply as far as it came; at the end with the value in `parsed`."""
+        return self._inner.response
+
+    def _shape(
+        self, target: Target, settings: Settings, request: Request
+    ) -> tuple[Request, list[Loss], tuple[str, ...]]:
+        """What the stream asks instead of the plain request."""
+        self._way = way = chosen(self._output, target, request, settings.strategy)
+        return way.request, way.lost, recovered(way)
+
+    def _feed(self, event: AnyEvent) -> None:
+        assert self._way is not None
+        piece = ""
+        match event:
+            case ev.OutputItemAdded(item=FunctionCall(name=name)) if name == self._way.tool and self._mine is None:
+                self._mine = event.output_index
+            case ev.FunctionCallArgumentsDelta() if event.output_index == self._mine:
+                piece = event.delta
+            case ev.OutputTextDelta() if self._way.tool is None:
+                piece = event.delta
+            case _:
+                pass
+        self._ready = [shown for whole in self._partial.feed(piece) for shown in self._output.partial(whole)]
+
+    def _finished(self) -> Typed:
+        if self._typed is None:
+            if not self._inner.ended:
+                raise ConfigError("the value is there when the stream came to its end", hint="iterate to its end first")
+            assert self._way is not None
+            self._typed = answered(self._output, self._way, self._inner.response)
+        return self._typed
+
+
+class JsonStream(_JsonStreaming[T]):
+    """A value while it is being written: iterate for what there is of it so far, in a `with`; then take `value`.
+
+    What is handed out is plain JSON data that grows in place. At the end the whole value is checked: an `OutputError` is
+    raised where it does not fit, and nothing is asked for again, since what was shown cannot be taken back.
+    """
+
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
+        super().__init__(form)
+        self._inner: Stream = Stream(caller, input, options, site, self._shape)
+
+    def __enter__(self) -> Self:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._inner.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        while not self._ready:
+            try:
+                self._feed(next(self._inner))
+            except StopIteration:
+                self._finished()
+                raise
+        return self._ready.pop()
+
+    def close(self) -> None:
+        """Leave the stream."""
+        self._inner.close()
+
+
+class AsyncJsonStream(_JsonStreaming[T]):
+    """`JsonStream` for async callers: `async with`, `async for`, and `aclose`."""
+
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
+        super().__init__(form)
+        self._inner: AsyncStream = AsyncStream(caller, input, options, site, self._shape)
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        while not self._ready:
+            try:
+                self._feed(await self._inner.__anext__())
+            except StopAsyncIteration:
+                self._finished()
+                raise
+        return self._ready.pop()
+
+    async def aclose(self) -> None:
+        """Leave the stream."""
+        await self._inner.aclose()

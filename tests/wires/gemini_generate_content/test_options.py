@@ -20,7 +20,6 @@ from llm_rest.responses import (
     TextOptions,
 )
 from llm_rest.unknown import Unknown, with_extras
-from llm_rest.wires import gemini_generate_content as wire
 from tests.wires.gemini_generate_content import BUDGETED, NEWEST, OLD, SCHEMA, THREE, config, option, sent
 
 GEMINI = "gemini_generate_content"

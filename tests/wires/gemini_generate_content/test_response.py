@@ -72,7 +72,8 @@ def test_an_answer_without_an_id_is_named_after_what_it_says() -> None:
     document = answer(YO)
     del document["responseId"]
     response = returns(document)
-    assert response.id.startswith("resp_") and response.id == read(document)[0].id
+    assert response.id.startswith("resp_")
+    assert response.id == read(document)[0].id
     assert response.id != read({**document, "modelVersion": "n"})[0].id
 
 
@@ -135,13 +136,15 @@ def test_calls_come_back_under_the_names_of_their_tools() -> None:
         NamespaceTool(name="crm", description="d", tools=[FunctionTool(name="find")]),
     ]
     sent_as = wire.encode_request(Request(model=THREE, input="Hi", tools=tools))[0].tools
-    assert sent_as and sent_as[0].function_declarations
+    assert sent_as
+    assert sent_as[0].function_declarations
     names = [function.name for function in sent_as[0].function_declarations]
     document = answer(called("1", names[0]), called("2", names[1], {"input": "ls"}), called("3", names[2]))
     response, _ = read(document, request=Request(model=THREE, tools=tools))
     one, two, three = response.output
     assert (one.name, three.name, three.namespace) == ("look up", "find", "crm")
-    assert isinstance(two, CustomToolCall) and (two.name, two.input) == ("sh", "ls")
+    assert isinstance(two, CustomToolCall)
+    assert (two.name, two.input) == ("sh", "ls")
 
 
 def test_code_that_ran_is_shown() -> None:

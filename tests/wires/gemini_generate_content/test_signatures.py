@@ -246,9 +246,12 @@ def test_a_conversation_from_elsewhere_keeps_its_signatures_on_this_wire() -> No
     }
     request = asked(body, model=THREE)
     assert back(request) == body
-    assert isinstance(request.input, list) and isinstance(request.input[2], Message)
+    assert isinstance(request.input, list)
+    assert isinstance(request.input[2], Message)
     parts = request.input[2].content
-    assert isinstance(parts, list) and isinstance(parts[0], OutputText) and parts[0].text == "Let me see."
+    assert isinstance(parts, list)
+    assert isinstance(parts[0], OutputText)
+    assert parts[0].text == "Let me see."
 
 
 def test_names_and_kinds_that_were_changed_on_the_way_do_not_part_a_call_from_its_signature() -> None:

@@ -75,7 +75,8 @@ def test_a_name_the_vendor_does_not_take_becomes_one_it_takes() -> None:
     long, other = "look up " * 20, "look up " * 20 + "!"
     tools, lost = offered(FunctionTool(name=long), FunctionTool(name=other), FunctionTool(name="a.b:c-d"))
     names = [tool["name"] for tool in tools[0]["functionDeclarations"]]
-    assert names[2] == "a.b:c-d" and len(set(names)) == 3
+    assert names[2] == "a.b:c-d"
+    assert len(set(names)) == 3
     assert all(len(name) <= 64 and name.startswith("look_up_look_up_") for name in names[:2])
     assert lost == ["tools[0].name (changed)", "tools[1].name (changed)"]
 

@@ -1,8 +1,8 @@
 """What a type looks like as JSON Schema, and a JSON value as that type.
 
 A *form* is anything msgspec takes (structs, dataclasses, TypedDicts, attrs classes, enums, unions, lists ...) and any class
-with the two methods of a pydantic model; pydantic itself is never imported. Before changing this file, know that schemas
-made here are sent to models: they refuse fields nobody declared, and say nothing twice.
+with the methods of a pydantic model; pydantic itself is never imported. Before changing this file, know that schemas made
+here are sent to models: they refuse fields nobody declared, and say nothing twice.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 
 from .errors import ConfigError
 from .json_schema import Schema, walk
+from .unknown import first_use
 
 
 class DoesNotFit(ValueError):
@@ -25,64 +26,52 @@ class DoesNotFit(ValueError):
 
 
 def schema_of(form: Any) -> Schema:
-    """The JSON Schema of a form: complete in itself, its definitions under `$defs`."""
+    """The JSON Schema of a form: complete in itself, its definitions under `$defs`. Raises `ConfigError` if it has none."""
     (schema,), definitions = schemas_of([form])
-    reference = schema.get("$ref")
-    if len(schema) == 1 and isinstance(reference, str):
-        # Most vendors want an object at the top; the definition stays where others refer to it.
-        name = reference.removeprefix("#/$defs/")
-        schema = definitions[name]
-        if not any(one.get("$ref") == reference for each in definitions.values() for _, one in walk(each)):
-            del definitions[name]
+    reference = str(schema.get("$ref"))
+    if len(schema) == 1 and reference.startswith("#/$defs/"):
+        # Vendors want an object at the top, not a reference to one; where others refer to it, it stays below too.
+        schema = definitions[reference.removeprefix("#/$defs/")]
+        if not any(inner.get("$ref") == reference for one in definitions.values() for _, inner in walk(one)):
+            del definitions[reference.removeprefix("#/$defs/")]
     return {**schema, "$defs": definitions} if definitions else schema
 
 
 def schemas_of(forms: Sequence[Any]) -> tuple[list[Schema], dict[str, Schema]]:
-    """The JSON Schemas of forms, and the definitions they refer to as `#/$defs/<name>`.
-
-    Raises `ConfigError` for a type that has none.
-    """
+    """The JSON Schemas of forms, and the definitions they refer to as `#/$defs/<name>`. Raises `ConfigError`."""
     try:
-        made, found = msgspec.json.schema_components(forms, schema_hook=_hook, ref_template="#/$defs/{name}")
-    except (TypeError, ValueError, RecursionError) as problem:
-        raise ConfigError(f"no JSON Schema: {str(problem).rpartition('- type ')[2] or problem}") from None
-    schemas = [dict(one) for one in made]
-    definitions: dict[str, Schema] = {}
-    for name, one in [("", one) for one in schemas] + list(found.items()):
-        if name:
-            _define(definitions, name, one)
-        for _, inner in list(walk(one)):
-            for key, value in cast("dict[str, Schema]", inner.pop("$defs", {})).items():
-                _define(definitions, key, value)
+        schemas, found = msgspec.json.schema_components(forms, schema_hook=_own_schema, ref_template="#/$defs/{name}")
+    except (TypeError, ValueError, NameError, RecursionError) as problem:
+        raise ConfigError(f"no JSON Schema: {str(problem).splitlines()[-1]}") from None
+    definitions = dict(found)
+    for _, inner in [each for one in (*schemas, *found.values()) for each in walk(one)]:
+        for name, definition in inner.pop("$defs", {}).items():
+            if definitions.setdefault(name, definition) != definition:
+                raise ConfigError(f"two different types are called {name!r}", hint="rename one of them")
     for name, one in [("", one) for one in schemas] + list(definitions.items()):
-        _tidy(name, one)
-    return schemas, definitions
+        for inner_name, inner in walk(one, name):
+            _tidy(inner, inner_name)
+    return list(schemas), definitions
 
 
-def _define(definitions: dict[str, Schema], name: str, schema: Schema) -> None:
-    if definitions.setdefault(name, schema) != schema:
-        raise ConfigError(f"two different types are called {name!r}", hint="rename one of them")
-
-
-def _hook(form: Any) -> Schema:
+def _own_schema(form: Any) -> Schema:
     """The schema of a class that makes its own, as pydantic's models do."""
     make = getattr(form, "model_json_schema", None)
     if make is None:
         raise NotImplementedError
-    return make()
+    return cast("Schema", make())
 
 
-def _tidy(name: str, schema: Schema) -> None:
-    """Close objects that declare their fields, name the type of plain choices, drop titles that repeat the name."""
-    for key, one in walk(schema, name):
-        if "properties" in one:
-            one.setdefault("additionalProperties", False)
-        kinds = {type(choice) for choice in one.get("enum", ())}
-        if "type" not in one and kinds in ({str}, {int}):
-            one["type"] = "string" if kinds == {str} else "integer"
-        title = one.get("title")
-        if isinstance(title, str) and _folded(title) == _folded(key):
-            del one["title"]
+def _tidy(schema: Schema, name: str) -> None:
+    """Close an object that declares its fields, say the type of plain choices, drop a title that repeats the name."""
+    if "properties" in schema:
+        schema.setdefault("additionalProperties", False)
+    choices: list[Any] = schema.get("enum", [])
+    for kind, word in ((str, "string"), (int, "integer")):
+        if choices and "type" not in schema and all(type(choice) is kind for choice in choices):
+            schema["type"] = word
+    if _folded(schema.get("title", "")) == _folded(name):
+        schema.pop("title", None)
 
 
 def _folded(text: str) -> str:
@@ -92,17 +81,29 @@ def _folded(text: str) -> str:
 def convert(value: Any, form: Any) -> Any:
     """A plain JSON value as the form. Raises `DoesNotFit`."""
     try:
-        return msgspec.convert(value, form, dec_hook=_validated)
+        with first_use:
+            return msgspec.convert(value, form, dec_hook=_validated)
     except msgspec.ValidationError as problem:
-        said = str(problem)
+        mismatch = str(problem)
     try:
-        return msgspec.convert(value, form, dec_hook=_validated, strict=False)
+        # By JSON Schema 3.0 is an integer; the lax mode is the one that agrees.
+        with first_use:
+            return msgspec.convert(value, form, dec_hook=_validated, strict=False)
     except msgspec.ValidationError:
-        raise DoesNotFit([said]) from None
+        what, _, place = mismatch.partition(" - at `")
+        raise DoesNotFit([f"{place.rstrip('`') or '$'}: {what[:1].lower()}{what[1:]}"]) from None
 
 
 def _validated(form: Any, value: Any) -> Any:
     check = getattr(form, "model_validate", None)
     if check is None:
         raise NotImplementedError
-    return check(value)
+    try:
+        return check(value)
+    except ValueError as problem:
+        errors = getattr(problem, "errors", None)
+        if errors is None:
+            raise
+        said = cast("list[dict[str, Any]]", errors())
+    words = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in said)
+    raise ValueError("; ".join(words))

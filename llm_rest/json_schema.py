@@ -9,12 +9,14 @@ file, know that schemas and values come from others: a malformed keyword is no k
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import lru_cache
+from importlib import import_module
 from itertools import islice
 from typing import Any, cast
 from urllib.parse import unquote
@@ -22,7 +24,8 @@ from urllib.parse import unquote
 import msgspec
 
 Schema = dict[str, Any]
-Found = Iterator[tuple[str, str]]
+Path = tuple[str | int, ...]
+Found = Iterator[tuple[Path, str]]
 """Problems as they are found: where, and what."""
 
 _TOO_DEEP = "nested too deeply"
@@ -37,10 +40,41 @@ _NAMED = ("$defs", "definitions", "dependentSchemas", "patternProperties", "prop
 
 def problems(schema: Schema | bool, value: Any, *, limit: int = 20) -> list[str]:
     """What keeps `value`, as plain JSON data, from fitting `schema`, each with its place; none where it fits."""
+    return [f"{spelled(path)}: {what}" for path, what in _faults(schema, value, limit)]
+
+
+def checked(schema: Schema | bool, value: Any) -> tuple[Any, list[str]]:
+    """`value` as it was meant, and what is wrong with it still: a null that does not fit was meant as a field left out."""
+    nulls = [path for path, _ in _faults(schema, value, 1000) if path and _is_null(value, path)]
+    for path in nulls:
+        value = _without(value, path)
+    return value, problems(schema, value)
+
+
+def _faults(schema: Schema | bool, value: Any, limit: int) -> list[tuple[Path, str]]:
     try:
-        return [f"{path}: {what}" for path, what in islice(_Check(schema).faults(schema, value, "$", 0), limit)]
+        return list(islice(_Check(schema).faults(schema, value, (), 0), limit))
     except RecursionError:
-        return [f"$: {_TOO_DEEP}"]
+        return [((), _TOO_DEEP)]
+
+
+def _is_null(value: Any, path: Path) -> bool:
+    """Whether a field with the value null stands at `path`."""
+    missing: Any = {}
+    for step in path[:-1]:
+        value = value[step] if isinstance(step, int) else value.get(step, missing)
+    return isinstance(path[-1], str) and value.get(path[-1], missing) is None
+
+
+def _without(value: Any, path: Path) -> Any:
+    """A copy of `value` without the field at `path`."""
+    first, *rest = path
+    copy = value.copy()
+    if rest:
+        copy[first] = _without(copy[first], tuple(rest))
+    else:
+        copy.pop(first, None)
+    return copy
 
 
 def walk(schema: Any, name: str = "") -> Iterator[tuple[str, Schema]]:
@@ -66,10 +100,10 @@ class _Check:
         self._root = root
         self._left = _STEPS
 
-    def fits(self, schema: Any, value: Any, path: str, depth: int) -> bool:
+    def fits(self, schema: Any, value: Any, path: Path, depth: int) -> bool:
         return next(self.faults(schema, value, path, depth), None) is None
 
-    def faults(self, schema: Any, value: Any, path: str, depth: int) -> Found:
+    def faults(self, schema: Any, value: Any, path: Path, depth: int) -> Found:
         """What is wrong with the value at `path`. A schema that turns in circles, or asks for too much, is left there."""
         self._left -= 1
         if schema is False:
@@ -95,14 +129,14 @@ class _Check:
             case int() | float():
                 yield from ((path, what) for what in _number_faults(found, value))
             case list():
-                yield from self._array(found, cast("list[Any]", value), path, depth + 1)
+                yield from self._array(found, cast("Any", value), path, depth + 1)
             case dict():
                 yield from self._object(found, cast("Schema", value), path, depth + 1)
             case _:
                 pass
         yield from self._combined(found, value, path, depth + 1)
 
-    def _array(self, schema: Schema, value: list[Any], path: str, depth: int) -> Found:
+    def _array(self, schema: Schema, value: list[Any], path: Path, depth: int) -> Found:
         yield from _size_faults(schema, len(value), "Items", "items", path)
         if schema.get("uniqueItems") is True and len({_key(item) for item in value}) < len(value):
             yield path, "its items must differ from each other"
@@ -110,34 +144,32 @@ class _Check:
         prefix = _list(items) if isinstance(items, list) else _list(schema.get("prefixItems"))
         rest = schema.get("additionalItems", True) if isinstance(items, list) else items
         for i, item in enumerate(value):
-            yield from self.faults(prefix[i] if i < len(prefix) else rest, item, f"{path}[{i}]", depth)
+            yield from self.faults(prefix[i] if i < len(prefix) else rest, item, (*path, i), depth)
 
-    def _object(self, schema: Schema, value: Schema, path: str, depth: int) -> Found:
+    def _object(self, schema: Schema, value: Schema, path: Path, depth: int) -> Found:
         yield from _size_faults(schema, len(value), "Properties", "properties", path)
         properties = _dict(schema.get("properties"))
         for name in _list(schema.get("required")):
             if isinstance(name, str) and name not in value:
-                yield _at(path, name), "missing, and required"
+                yield (*path, name), "missing, and required"
         for name, others in _dict(schema.get("dependentRequired")).items():
             if name in value:
                 for other in _list(others):
                     if other not in value:
-                        yield _at(path, str(other)), f"missing, and required beside {name}"
-        patterns = _dict(schema.get("patternProperties"))
+                        yield (*path, str(other)), f"missing, and required beside {name}"
+        patterns, rest = _dict(schema.get("patternProperties")), schema.get("additionalProperties", True)
         for name, item in value.items():
             asked = [properties[name]] if name in properties else []
             asked += [one for pattern, one in patterns.items() if _matches(pattern, name)]
-            if not asked and (rest := schema.get("additionalProperties", True)) is False:
-                yield _at(path, name), f"not a property here{_instead(name, properties)}"
-            elif not asked:
-                asked = [rest]
-            for one in asked:
-                yield from self.faults(one, item, _at(path, name), depth)
+            if not asked and rest is False:
+                yield (*path, name), f"not a property here{_instead(name, properties)}"
+            for one in asked or ([] if rest is False else [rest]):
+                yield from self.faults(one, item, (*path, name), depth)
             if "propertyNames" in schema:
                 for _, what in self.faults(schema["propertyNames"], name, path, depth):
-                    yield _at(path, name), f"as a name: {what}"
+                    yield (*path, name), f"as a name: {what}"
 
-    def _combined(self, schema: Schema, value: Any, path: str, depth: int) -> Found:
+    def _combined(self, schema: Schema, value: Any, path: Path, depth: int) -> Found:
         if isinstance(reference := schema.get("$ref"), str):
             yield from self.faults(self._target(reference), value, path, depth)
         for one in _list(schema.get("allOf")):
@@ -153,32 +185,32 @@ class _Check:
         if "not" in schema and self.fits(schema["not"], value, path, depth):
             yield path, f"{_shown(value)} is not allowed here"
 
-    def _none_of(self, arms: list[Any], value: Any, path: str, depth: int) -> Found:
+    def _none_of(self, arms: list[Any], value: Any, path: Path, depth: int) -> Found:
         """Nothing if one of the arms fits; else what is wrong with the one that was meant, or with each."""
-        found: list[list[tuple[str, str]]] = []
+        found: list[list[tuple[Path, str]]] = []
         for arm in arms:
             faults = list(islice(self.faults(arm, value, path, depth), 20))
             if not faults:
                 return
             found.append(faults)
-        # Where only one arm takes this kind of value at all, that one was meant.
-        meant = [faults for faults in found if faults[0][0] != path]
-        if len(meant) == 1 or len(found) == 1:
-            yield from (meant or found)[0]
+        # Of the arms that take this kind of value at all, the one it fits best was meant.
+        meant = [faults for faults in found if faults[0][0] != path] or found
+        best = min(map(len, meant))
+        if sum(len(faults) == best for faults in meant) == 1:
+            yield from next(faults for faults in meant if len(faults) == best)
         else:
-            yield path, f"fits no alternative: {'; '.join(dict.fromkeys(_said(path, *each[0]) for each in found))}"
+            said = (what if at == path else f"{spelled(at)}: {what}" for at, what in (each[0] for each in found))
+            yield path, f"fits no alternative: {'; '.join(dict.fromkeys(said))}"
 
     def _target(self, reference: str) -> Any:
         """The schema that a reference inside the document means; what it cannot find allows everything."""
-        found: Any = self._root
         if not reference.startswith("#"):
             return True
+        found: Any = self._root
         for step in unquote(reference[1:]).split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and name.isdecimal() and int(name) < len(cast("list[Any]", found)):
-                found = cast("list[Any]", found)[int(name)]
-            else:
-                found = _dict(found).get(name, True)
+            items = _list(found)
+            found = items[int(name)] if name.isdecimal() and int(name) < len(items) else _dict(found).get(name, True)
         return found
 
 
@@ -201,6 +233,14 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
+_LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
+    "minimum": ("at least", operator.ge),
+    "exclusiveMinimum": ("more than", operator.gt),
+    "maximum": ("at most", operator.le),
+    "exclusiveMaximum": ("less than", operator.lt),
+}
+
+
 def _type_fault(schema: Schema, value: Any) -> str | None:
     asked = schema.get("type")
     if asked is None:
@@ -216,20 +256,15 @@ def _choice_faults(schema: Schema, value: Any) -> Iterator[str]:
         yield f"expected {_shown(schema['const'])}, got {_shown(value)}"
     choices = schema.get("enum")
     if isinstance(choices, list):
-        given = cast("list[Any]", choices)
-        if _key(value) not in {_key(choice) for choice in given}:
-            yield f"expected one of {', '.join(_shown(choice) for choice in given[:50])}, got {_shown(value)}"
+        words = [_shown(choice) for choice in _list(choices)[:50]]
+        if _key(value) not in {_key(choice) for choice in _list(choices)}:
+            yield f"expected one of {', '.join(words)}, got {_shown(value)}"
 
 
 def _number_faults(schema: Schema, value: float) -> Iterator[str]:
-    for key, words, fits in (
-        ("minimum", "at least", lambda limit: value >= limit),
-        ("exclusiveMinimum", "more than", lambda limit: value > limit),
-        ("maximum", "at most", lambda limit: value <= limit),
-        ("exclusiveMaximum", "less than", lambda limit: value < limit),
-    ):
+    for key, (words, fits) in _LIMITS.items():
         limit = _number(schema, key)
-        if limit is not None and not fits(limit):
+        if limit is not None and not fits(value, limit):
             yield f"expected {words} {limit}, got {_shown(value)}"
     step = _number(schema, "multipleOf")
     # By their decimal spelling, in which 0.3 is three times 0.1.
@@ -252,7 +287,7 @@ def _string_faults(schema: Schema, value: str) -> Iterator[str]:
         yield f"expected {words}, got {_shown(value)}"
 
 
-def _size_faults(schema: Schema, size: int, key: str, words: str, path: str) -> Found:
+def _size_faults(schema: Schema, size: int, key: str, words: str, path: Path) -> Found:
     least, most = _number(schema, f"min{key}"), _number(schema, f"max{key}")
     if least is not None and size < least:
         yield path, f"expected at least {least} {words}, got {size}"
@@ -306,9 +341,7 @@ def _matches(pattern: str, text: str, *, unless: bool = False) -> bool:
 def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, Any]:
     # Python's own parser is the only place that says how a pattern repeats and branches.
     try:
-        from re import _parser  # type: ignore[attr-defined]  # pyright: ignore
-
-        return re.compile(pattern), _parser.parse(pattern)
+        return re.compile(pattern), import_module("re._parser").parse(pattern)
     except (re.error, ValueError, RecursionError, OverflowError, Warning):
         return None, ()
 
@@ -341,7 +374,7 @@ def _ways(tree: Any, length: int) -> float:
 
 
 def _list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return cast("Any", value) if isinstance(value, list) else []
 
 
 def _dict(value: Any) -> Schema:
@@ -359,19 +392,17 @@ def _key(value: Any) -> Any:
         case bool():
             return ("bool", value)
         case list():
-            return ("list", *(_key(item) for item in cast("list[Any]", value)))
+            return ("list", *(_key(item) for item in _list(value)))
         case dict():
-            return frozenset((name, _key(item)) for name, item in cast("Schema", value).items())
+            return frozenset((name, _key(item)) for name, item in _dict(value).items())
         case _:
             return value
 
 
-def _at(path: str, name: str) -> str:
-    return f"{path}.{name}" if name.isidentifier() else f"{path}[{_shown(name)}]"
-
-
-def _said(here: str, path: str, what: str) -> str:
-    return what if path == here else f"{path}: {what}"
+def spelled(path: Path) -> str:
+    """A place in a document as its reader would write it: `$.items[2].name`."""
+    steps = (f"[{_shown(step)}]" if isinstance(step, int) or not step.isidentifier() else f".{step}" for step in path)
+    return "$" + "".join(steps)
 
 
 def _shown(value: Any) -> str:

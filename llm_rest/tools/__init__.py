@@ -5,11 +5,11 @@ a vendor or decides when a tool runs: that is the loop's. The shapes are those o
 (read 2026-11-20).
 """
 
-from .context import ToolContext
+from .context import ToolContext, ToolFacts
 from .function import Tool, tool
 from .output import output_of
 from .registry import ToolExecutor, ToolRegistry
-from .toolbox import Prepared, Toolbox, ToolFacts
+from .toolbox import Prepared, Toolbox
 
 __all__ = [
     "Prepared",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -12,37 +11,30 @@ from ..responses.parts import ContentPart, InputText, Part
 
 
 def output_of(value: Any) -> str | list[ContentPart]:
-    """Text as it is, parts (images, files) as parts, data as compact JSON. Raises `ToolFailed` for anything else."""
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()
-    if isinstance(value, Part):
-        return [cast("ContentPart", value)]
-    if isinstance(value, list | tuple):
-        pieces = cast("Sequence[Any]", value)
-        if any(isinstance(piece, Part) for piece in pieces):
-            return [
-                cast("ContentPart", piece) if isinstance(piece, Part) else InputText(text=_text(piece))
-                for piece in pieces
-            ]
+    """Text as it is, images and files as parts, data as compact JSON. Raises `ToolFailed` for anything else."""
+    pieces = cast("list[Any]", [value] if isinstance(value, Part) else value if isinstance(value, list | tuple) else [])
+    if any(isinstance(piece, Part) for piece in pieces):
+        return [cast("Any", piece) if isinstance(piece, Part) else InputText(text=_text(piece)) for piece in pieces]
     return _text(value)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return value.encode(errors="replace").decode()
+        return value.encode(errors="replace").decode()  # half a surrogate pair, as in some file names, is no JSON
     if isinstance(value, bytes | bytearray | memoryview):
-        raise ToolFailed("the tool returned bytes", hint="return text, or image(data) or file(data)")
+        raise ToolFailed("the tool returned bytes", hint="return text, or image(data), or file(data)")
     try:
         return msgspec.json.encode(value, enc_hook=_plain).decode()
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise ToolFailed(
-            f"the tool returned a {type(value).__name__}, which is no JSON: {problem}",
-            hint="return text, JSON-able data, or parts such as image(...)",
+            f"the tool returned a {type(value).__name__}, which cannot be sent: {problem}",
+            hint="return text, data as JSON knows it, or parts such as image(...)",
         ) from None
 
 
 def _plain(value: Any) -> Any:
+    """A pydantic model as data."""
     dump = getattr(value, "model_dump", None)
-    if dump is None:
-        raise NotImplementedError(f"no JSON is known for {type(value).__name__}")
-    return dump(mode="json")
+    if not callable(dump):
+        raise TypeError(f"a {type(value).__name__} is no JSON")
+    return cast("Any", dump)(mode="json")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from ..errors import ConfigError, ToolArgumentsInvalid, ToolNotFound
 from ..forms import DoesNotFit
 from ..responses.tools import FunctionTool
-from .context import ToolContext
 from .function import Tool
+
+AnyFunction = Tool[..., Any]
 
 
 @runtime_checkable
@@ -26,12 +27,12 @@ class ToolExecutor(Protocol):
 class ToolRegistry:
     """Tools by name: `registry.register(function)`, or `@registry.register`."""
 
-    def __init__(self, *tools: Tool[..., Any] | Callable[..., Any]) -> None:
-        self._tools: dict[str, Tool[..., Any]] = {}
+    def __init__(self, *tools: AnyFunction | Callable[..., Any]) -> None:
+        self._tools: dict[str, AnyFunction] = {}
         for one in tools:
             self.register(one)
 
-    def register(self, function: Tool[..., Any] | Callable[..., Any], /, **options: Any) -> Tool[..., Any]:
+    def register(self, function: AnyFunction | Callable[..., Any], /, **options: Any) -> AnyFunction:
         """Add a tool, or a function with the options of `tool`. Raises `ConfigError` for a name that is taken."""
         added = as_tool(function, **options)
         if added.name in self._tools:
@@ -45,14 +46,14 @@ class ToolRegistry:
         return tuple(self._tools)
 
     @property
-    def tools(self) -> tuple[Tool[..., Any], ...]:
+    def tools(self) -> tuple[AnyFunction, ...]:
         """The tools, in the order they came."""
         return tuple(self._tools.values())
 
     def has_tool(self, name: str) -> bool:
         return name in self._tools
 
-    def tool(self, name: str) -> Tool[..., Any]:
+    def tool(self, name: str) -> AnyFunction:
         """The tool of that name. Raises `ToolNotFound`."""
         if name not in self._tools:
             raise ToolNotFound(
@@ -73,19 +74,20 @@ class ToolRegistry:
             values = found.typed(arguments)
         except DoesNotFit as mismatch:
             raise ToolArgumentsInvalid(f"{name}: {mismatch}") from None
-        return found.function(**values, **({found.context: ToolContext()} if found.context else {}))
+        return found.call(values)
 
 
-def as_tool(function: Any, **options: Any) -> Tool[..., Any]:
-    """The tool of a function; a `Tool` as it is."""
+def as_tool(function: Any, **options: Any) -> AnyFunction:
+    """The tool of a function; a `Tool` as it is. Raises `ConfigError`."""
     inner = getattr(function, "__func__", None)
-    if isinstance(inner, Tool):  # `@classmethod` over `@tool` binds the tool as if it were a function
-        function = inner.__get__(function.__self__)
-    if not isinstance(function, Tool):
+    if isinstance(inner, Tool):  # `@classmethod` over `@tool` may bind the tool as if it were a function
+        found = cast("AnyFunction", cast("Any", inner).__get__(function.__self__))
+    elif isinstance(function, Tool):
+        found = cast("AnyFunction", function)
+    else:
         return Tool(function, **options)
-    found: Tool[..., Any] = function
     if options:
         raise ConfigError(f"{found.name!r} is a tool already", hint="give the options to @tool")
-    if found.unbound:
-        raise ConfigError(f"{found.name!r} is a method of a class", hint="take it from an object: thing.method")
+    if found.is_method:
+        raise ConfigError(f"{found.name!r} is a method of a class", hint=f"take it from an object: thing.{found.name}")
     return found

@@ -1,22 +1,24 @@
 """`Toolbox`: what one run offers a model, and how its calls are prepared and run.
 
 Functions of ours run here, what an executor knows runs there, vendor tools ride along as data. Before changing this file,
-know that `prepare` answers a model: it never raises, its words go back as the output of the call.
+know that `prepare` answers a model: it does not raise, its words go back as the output of the call.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
 
-from ..errors import ConfigError, DecodeError, ToolError, ToolFailed, ToolNotFound
+from ..errors import ConfigError, DecodeError, ToolFailed
 from ..forms import DoesNotFit
-from ..json_schema import problems
+from ..json_schema import checked
 from ..responses.normalize import flat_function
 from ..responses.parts import ContentPart
 from ..responses.tools import (
@@ -33,40 +35,44 @@ from ..responses.tools import (
 from ..responses.tools import Tool as Definition
 from ..unknown import Decoder, Unknown, check_depth, given
 from .context import ToolContext, ToolFacts
-from .function import Tool, is_async, optional_left_out
+from .function import Tool
 from .output import output_of
-from .registry import ToolExecutor, ToolRegistry, as_tool
+from .registry import AnyFunction, ToolExecutor, ToolRegistry, as_tool
 
-Offered = Tool[..., Any] | Callable[..., Any] | AnyTool | dict[str, Any] | ToolExecutor | str | Any
-"""A tool, a function, a definition (a struct or JSON), an executor (all it names), or the name of an executor's tool."""
+Plain = dict[str, Any]
 
-_CLIENT_RUN = (ShellTool, LocalShellTool, ApplyPatchTool, ComputerTool, ComputerUsePreviewTool)
-_FACTS = ("blocking", "timeout", "needs_approval", "on_resume")
-_JSON = Decoder[Any](AnyTool)
+Offered = Any
+"""A `Tool`, a function, a definition (a struct of `responses.tools`, `Mcp(...)`, or the same as JSON), an executor (all that
+its `names` lists), or the name of one of the executor's tools."""
+
+_NAMED = (FunctionTool, CustomTool)
+_RUN_BY_CALLER = (*_NAMED, ShellTool, LocalShellTool, ApplyPatchTool, ComputerTool, ComputerUsePreviewTool)
+_KINDS = frozenset(str(kind.__struct_config__.tag) for kind in _RUN_BY_CALLER)
+_DEFINITION = Decoder[Definition | Unknown](AnyTool)
+_BESIDE = frozenset(ToolFacts.__struct_fields__) - {"name", "runs"}
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """A call that is ready to run: its arguments as plain JSON data, and as what runs it takes them."""
+    """A call that is ready to run: its arguments as JSON data, and what runs it."""
 
     name: str
     arguments: dict[str, Any]
-    function: Callable[..., Any]
-    values: dict[str, Any]
-    context: str | None = None
+    function: Callable[[ToolContext | None], Any]
+    is_async: bool
+    """Whether the function must be called where an event loop runs."""
 
 
 class _Entry(Struct, frozen=True):
-    definition: Any
     facts: ToolFacts
-    tool: Tool[..., Any] | None = None
-    executor: ToolExecutor | None = None
+    definition: Definition | Unknown
+    runner: AnyFunction | ToolExecutor | None = None
 
 
 class Toolbox:
-    """The tools of one run, made of anything that is a tool."""
+    """The tools of one run, made of anything that is a tool; `executor` runs definitions that come without a function."""
 
     def __init__(self, tools: Iterable[Offered] = (), executor: ToolExecutor | None = None) -> None:
-        self.definitions: list[AnyTool] = []
+        self.definitions: list[Any] = []
         self._entries: dict[str, _Entry] = {}
         self._executor = executor
         for one in tools:
@@ -74,76 +80,53 @@ class Toolbox:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a model may call, and run here or by the caller."""
+        """The names of the tools that the vendor does not run itself."""
         return tuple(self._entries)
 
     def facts(self, name: str) -> ToolFacts | None:
-        """How the calls of a tool are treated; nothing for a name that is not offered."""
+        """How the calls of a tool are treated; nothing for a name that was not offered."""
         entry = self._entries.get(name)
         return entry.facts if entry else None
 
     # --- what is offered --------------------------------------------------------------------------------------------
 
-    def _add(self, one: Any) -> None:
-        if isinstance(one, str):
-            if self._executor is None or not self._executor.has_tool(one):
-                raise ConfigError(f"no executor has a tool called {one!r}", hint="give executor=, or the tool itself")
-            one = self._executor.definition(one)
-        elif isinstance(one, ToolRegistry):
-            for each in one.tools:
-                self._add(each)
-            return
-        elif not isinstance(one, type) and isinstance(one, ToolExecutor):
-            for name in cast("Iterable[str]", getattr(one, "names", ())):
-                self._define(one.definition(name), executor=one)
-            return
-        make = getattr(one, "tool", None)
-        if isinstance(one, dict) and not isinstance(one, Unknown):
-            self._plain(cast("dict[str, Any]", one))
-        elif isinstance(one, Definition | Unknown):
-            self._define(one)
-        elif callable(make) and not callable(one):  # such as `Mcp`
-            self._define(make())
-        elif callable(one):
-            added = as_tool(one)
-            self._keep(added.name, _Entry(added.definition, added.facts, tool=added))
-            self.definitions.append(added.definition)
-        else:
-            raise ConfigError(
-                f"a {type(one).__name__} is no tool", hint="a function, a Tool, a definition or an executor"
-            )
+    def _add(self, one: Offered) -> None:
+        match one:
+            case str():
+                if self._executor is None or not self._executor.has_tool(one):
+                    raise ConfigError(f"no executor has a tool called {one!r}", hint="give executor=, or the tool")
+                self._define(self._executor.definition(one), self._executor)
+            case Definition() | dict():
+                self._define(cast("Plain", one), self._executor)
+            case ToolExecutor() if not isinstance(one, type):
+                for name in cast("Iterable[str]", getattr(one, "names", ())):
+                    self._define(one.definition(name), one)
+            case _ if callable(one):
+                found = as_tool(one)
+                self.definitions.append(found.definition)
+                self._keep(_Entry(found.facts, found.definition, found))
+            case _ if callable(getattr(one, "tool", None)):  # such as `Mcp`
+                self._define(one.tool(), self._executor)
+            case _:
+                raise ConfigError(
+                    f"a {type(one).__name__} is no tool", hint="give a function, a definition, an executor"
+                )
 
-    def _plain(self, plain: dict[str, Any]) -> None:
-        """A definition written as JSON, with facts about its calls beside it."""
-        facts = {name: plain[name] for name in _FACTS if name in plain}
-        rest = flat_function({name: value for name, value in plain.items() if name not in facts})
-        try:
-            self._define(_JSON.decode(msgspec.json.encode(rest)), facts)
-        except (DecodeError, TypeError) as problem:
-            raise ConfigError(f"a tool that is no definition: {problem}") from None
-
-    def _define(self, one: Any, facts: dict[str, Any] | None = None, executor: ToolExecutor | None = None) -> None:
+    def _define(self, offered: Definition | Plain, executor: ToolExecutor | None) -> None:
+        """Offer a definition; the executor runs it if it has a tool of that name."""
+        one, facts = _read(offered)
         self.definitions.append(one)
-        if isinstance(one, NamespaceTool):
-            inner: list[Any] = [each for each in one.tools if isinstance(each, FunctionTool | CustomTool)]
-        else:
-            inner = [one]
-        for each in inner:
-            functions = isinstance(each, FunctionTool | CustomTool)
+        for each in one.tools if isinstance(one, NamespaceTool) else [one]:
             kind = each.type if isinstance(each, Unknown) else str(type(each).__struct_config__.tag)
-            name = each.name if functions else kind
-            if functions or isinstance(each, _CLIENT_RUN):
-                executor = executor or self._executor
+            name = each.name if isinstance(each, _NAMED) else kind
+            if isinstance(each, _RUN_BY_CALLER):
                 runner = executor if executor is not None and executor.has_tool(name) else None
-                if isinstance(runner, ToolRegistry):
-                    entry = _Entry(each, runner.tool(name).facts, tool=runner.tool(name))
-                else:
-                    entry = _Entry(each, _facts(name, facts, runs=runner is not None), executor=runner)
-                self._keep(name, entry)
-            elif facts and facts.get("blocking") is False:
+                self._keep(_entry(each, name, facts, runner))
+            elif facts.get("blocking") is False:
                 raise ConfigError(f"{kind} is run by the vendor and cannot be non-blocking", hint="use background=True")
 
-    def _keep(self, name: str, entry: _Entry) -> None:
+    def _keep(self, entry: _Entry) -> None:
+        name = entry.facts.name
         if name in self._entries:
             raise ConfigError(f"two tools are called {name!r}", hint="give name= to one of them")
         self._entries[name] = entry
@@ -154,113 +137,145 @@ class Toolbox:
         """A call ready to run, or what is wrong with it, in words for the model."""
         entry = self._entries.get(name)
         if entry is None:
-            return [self._unknown(name)]
-        if isinstance(entry.definition, CustomTool):
-            plain: dict[str, Any] = {"input": arguments}
-        else:
-            try:
-                plain = _object(arguments)
-            except DoesNotFit as problem:
-                return problem.problems
-        if entry.tool is not None:
-            try:
-                values = entry.tool.typed(plain)
-            except DoesNotFit as mismatch:
-                return mismatch.problems
-            return Prepared(
-                name=name, arguments=plain, function=entry.tool.function, values=values, context=entry.tool.context
-            )
-        if isinstance(entry.definition, FunctionTool) and given(entry.definition.parameters):
-            plain = optional_left_out(entry.definition.parameters, plain)
-            if found := problems(entry.definition.parameters, plain):
-                return found
-        function = entry.executor.execute if entry.executor is not None else _nobody
-        return Prepared(name=name, arguments=plain, function=function, values={"name": name, "arguments": plain})
-
-    def _unknown(self, name: str) -> str:
-        close = get_close_matches(name, self._entries, 1)
-        if close:
-            return f"there is no tool called {name!r}; did you mean {close[0]!r}?"
-        return f"there is no tool called {name!r}; there are: {', '.join(list(self._entries)[:50]) or 'none'}"
+            return [_unknown(name, self.names)]
+        try:
+            plain = {"input": arguments} if isinstance(entry.definition, CustomTool) else _object(arguments)
+            return _prepared(entry, plain)
+        except DoesNotFit as mismatch:
+            return mismatch.problems
 
     async def run(self, prepared: Prepared, context: ToolContext | None = None) -> str | list[ContentPart]:
-        """The output of a call: a coroutine function runs here, any other in a thread that is left behind on cancellation.
+        """The output of a call. What is not a coroutine function runs in a thread, which is left behind on cancellation.
 
         Raises `ToolFailed` for whatever the tool raises.
         """
-        import anyio
-        from anyio import to_thread
+        from anyio import CapacityLimiter, to_thread
 
-        call = _call(prepared, context)
-        if is_async(prepared.function):
-            value = call()
+        if prepared.is_async:
+            value = _called(prepared, context)
         else:
             # A limiter of its own: a tool that hangs, or was left behind, keeps no other from running.
-            value = await to_thread.run_sync(call, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
-        if inspect.isawaitable(value):
-            value = await _awaited(prepared.name, value)
-        return output_of(value)
+            value = await to_thread.run_sync(
+                _called, prepared, context, abandon_on_cancel=True, limiter=CapacityLimiter(1)
+            )
+        return output_of(await _awaited(prepared, value) if inspect.isawaitable(value) else value)
 
     def run_sync(self, prepared: Prepared, context: ToolContext | None = None) -> str | list[ContentPart]:
         """The output of a call, run in this thread; a coroutine function in an event loop of its own."""
-        if is_async(prepared.function):
+        value = _called(prepared, context)
+        if inspect.isawaitable(value):
             import anyio
 
-            return anyio.run(self.run, prepared, context)
-        return output_of(_call(prepared, context)())
+            value = anyio.run(_awaited, prepared, value)
+        return output_of(value)
 
 
-def _facts(name: str, facts: dict[str, Any] | None, *, runs: bool) -> ToolFacts:
+def _read(offered: Definition | Plain) -> tuple[Definition | Unknown, Plain]:
+    """A definition, and the facts about its calls that stand beside it where it is written as JSON."""
+    if isinstance(offered, Definition | Unknown):
+        return offered, {}
+    beside = _BESIDE if offered.get("type") in _KINDS else {"blocking"}
+    facts = {name: offered[name] for name in beside if name in offered}
+    rest = flat_function({name: value for name, value in offered.items() if name not in beside})
     try:
-        return msgspec.convert({"name": name, "runs": runs, **(facts or {})}, ToolFacts)
+        return _DEFINITION.decode(msgspec.json.encode(rest)), facts
+    except (DecodeError, TypeError) as problem:
+        raise ConfigError(f"this is no definition of a tool: {problem}") from None
+
+
+def _entry(one: Definition | Unknown, name: str, facts: Plain, executor: ToolExecutor | None) -> _Entry:
+    runner = executor.tool(name) if isinstance(executor, ToolRegistry) else executor
+    known = runner.facts if isinstance(runner, Tool) else ToolFacts(name=name, runs=runner is not None)
+    try:
+        return _Entry(msgspec.convert({**msgspec.to_builtins(known), **facts}, ToolFacts), one, runner)
     except msgspec.ValidationError as problem:
         raise ConfigError(f"tool {name!r}: {problem}") from None
 
 
-def _object(arguments: str) -> dict[str, Any]:
-    """The arguments as data; no text at all is what models write for none."""
-    if not arguments.strip():
-        return {}
+def _unknown(name: str, names: tuple[str, ...]) -> str:
+    close = get_close_matches(name, names, 1)
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    return f"there is no tool called {name!r}; {meant}the tools are: {', '.join(names[:50]) or 'none'}"
+
+
+def _object(arguments: str) -> Plain:
+    """The arguments as data; no text at all is what some models write for none."""
     try:
         check_depth(arguments.encode())
-        value = msgspec.json.decode(arguments)
+        value: Any = msgspec.json.decode(arguments or "{}")
     except (msgspec.MsgspecError, DecodeError, UnicodeError) as problem:
-        raise DoesNotFit([f"the arguments are not valid JSON: {problem}"]) from None
+        raise DoesNotFit([f"the arguments are no valid JSON: {_where(str(problem), arguments)}"]) from None
     if not isinstance(value, dict):
         raise DoesNotFit([f"the arguments must be a JSON object, not {arguments[:80]}"])
-    return cast("dict[str, Any]", value)
+    return cast("Plain", value)
 
 
-def _call(prepared: Prepared, context: ToolContext | None) -> Callable[[], Any]:
-    values = prepared.values
-    if prepared.context is not None:
-        values = {**values, prepared.context: context or ToolContext()}
-
-    def call() -> Any:
-        try:
-            return prepared.function(**values)
-        except (Exception, SystemExit) as problem:
-            raise _failure(prepared.name, problem) from problem
-
-    return call
+def _where(problem: str, text: str) -> str:
+    """The problem with the text around it, as far as the decoder says where that is."""
+    found = re.search(r"^(.*) \(byte (\d+)\)$", problem.removeprefix("JSON is malformed: "))
+    if not found:
+        return f"they end too early, after {text[-30:]!r}" if "truncated" in problem else problem
+    raw, at = text.encode(errors="replace"), int(found[2])
+    before, after = raw[max(0, at - 20) : at].decode(errors="ignore"), raw[at : at + 20].decode(errors="ignore")
+    return f"{found[1]} at byte {at}, between {before!r} and {after!r}"
 
 
-async def _awaited(name: str, value: Awaitable[Any]) -> Any:
+def _prepared(entry: _Entry, plain: Plain) -> Prepared:
+    """The call with these arguments. Raises `DoesNotFit`."""
+    name, runner, definition = entry.facts.name, entry.runner, entry.definition
+    if isinstance(runner, Tool):
+        return Prepared(
+            name=name,
+            arguments=plain,
+            function=partial(runner.call, runner.typed(plain)),
+            is_async=_is_async(runner.function),
+        )
+    if isinstance(definition, FunctionTool) and given(definition.parameters):
+        plain, found = checked(definition.parameters, plain)
+        if found:
+            raise DoesNotFit(found)
+    if runner is None:
+        return Prepared(name=name, arguments=plain, function=lambda _: _nobody(name), is_async=False)
+    return Prepared(
+        name=name,
+        arguments=plain,
+        function=lambda _: runner.execute(name, plain),
+        is_async=_is_async(runner.execute),
+    )
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _nobody(name: str) -> None:
+    raise ToolFailed(f"nothing here runs {name}", hint="give an executor that has it")
+
+
+def _called(prepared: Prepared, context: ToolContext | None) -> Any:
+    try:
+        return prepared.function(context)
+    except ToolFailed:
+        raise
+    except (Exception, SystemExit) as problem:
+        raise _failure(prepared.name, problem) from problem
+
+
+async def _awaited(prepared: Prepared, value: Awaitable[Any]) -> Any:
     try:
         return await value
-    except Exception as problem:
-        raise _failure(name, problem) from problem
+    except ToolFailed:
+        raise
+    except (Exception, SystemExit) as problem:
+        raise _failure(prepared.name, problem) from problem
 
 
-def _failure(name: str, problem: BaseException) -> ToolError:
+def _failure(name: str, problem: BaseException) -> ToolFailed:
     """What the model is told: the kind of the exception and its words, as one line without secrets."""
-    while isinstance(problem, BaseExceptionGroup) and len(problem.exceptions) == 1:
-        problem = cast("BaseExceptionGroup[BaseException]", problem).exceptions[0]
-    if isinstance(problem, ToolError):
+    inner: list[BaseException] = getattr(problem, "exceptions", [])
+    if isinstance(problem, BaseExceptionGroup) and len(inner) == 1:
+        return _failure(name, inner[0])
+    if isinstance(problem, ToolFailed):
         return problem
-    words = f": {problem}" if str(problem) else ""
-    return ToolFailed(f"{name} failed with {type(problem).__name__}{words}")
-
-
-def _nobody(name: str, arguments: dict[str, Any]) -> Any:
-    raise ToolNotFound(f"nothing here runs {name!r}", hint="give an executor that has it")
+    words = str(cast("object", problem))
+    return ToolFailed(f"{name} failed with {type(cast('object', problem)).__name__}{words and ': '}{words}")

@@ -1,0 +1,139 @@
+"""What a function's signature says to a model: a name, a description, a schema.
+
+Before changing this file, know that a parameter no schema can describe is an error when the tool is made, never a surprise
+when it is called.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from contextlib import suppress
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from ..errors import ConfigError
+from ..forms import schemas_of
+from ..json_schema import Schema
+from . import docstrings
+from .context import ToolContext
+
+
+class Signature(NamedTuple):
+    """What a function takes."""
+
+    docstring: str | None
+    forms: dict[str, Any]
+    """What a model fills in, by the name of the parameter."""
+    defaults: dict[str, Any]
+    context: str | None = None
+    """The parameter that takes the `ToolContext`."""
+    lacks_self: bool = False
+    """Whether the function is a method that still lacks its object."""
+
+
+def name_of(function: Any, asked: str | None) -> str:
+    """The name a model knows the function by. Raises `ConfigError` for what no vendor takes as a name."""
+    name = asked or (_written(function).__name__ if inspect.isroutine(_inner(function)) else type(function).__name__)
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        raise ConfigError(
+            f"{name!r} is no name for a tool", hint="give name= with letters, digits, _ and -, at most 64 of them"
+        )
+    return name
+
+
+def _inner(function: Any) -> Any:
+    """What is below partials and decorators."""
+    below: Any = getattr(function, "func" if isinstance(function, functools.partial) else "__wrapped__", None)
+    return _inner(below) if below is not None else cast("Any", function)
+
+
+def _written(function: Any) -> Any:
+    """The function that somebody wrote: of an object, what calling it runs."""
+    inner = _inner(function)
+    return inner if inspect.isroutine(inner) else type(inner).__call__
+
+
+def signature_of(function: Any, name: str) -> Signature:
+    """What the function takes. Raises `ConfigError` naming the parameter that a model cannot fill in."""
+    if isinstance(function, type):
+        raise ConfigError(f"{name} is a class; a tool is a function")
+    written = _written(function)
+    try:
+        parameters = inspect.signature(function).parameters
+        hints = get_type_hints(written, include_extras=True)
+    except NameError as problem:
+        raise ConfigError(
+            f"{name}: an annotation cannot be resolved: {problem}",
+            hint="import or define the types of its parameters at the top of the module",
+        ) from None
+    except (TypeError, ValueError) as problem:
+        raise ConfigError(f"{name}: its signature cannot be read: {problem}") from None
+    found = Signature(inspect.getdoc(written) or inspect.getdoc(cast("Any", type(function))), {}, {})
+    filled = function.keywords if isinstance(function, functools.partial) else {}
+    for i, parameter in enumerate(parameters.values()):
+        key, kind, form = parameter.name, parameter.kind, hints.get(parameter.name)
+        if key in filled:
+            continue
+        if i == 0 and key in ("self", "cls") and form is None:
+            found = found._replace(lacks_self=True)
+        elif kind in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD):
+            raise ConfigError(f"{name}: parameter {key!r} takes any number of values", hint="name each of them")
+        elif kind is kind.POSITIONAL_ONLY:
+            raise ConfigError(f"{name}: parameter {key!r} is positional only, and tools are called with keywords")
+        elif form is None:
+            raise ConfigError(f"{name}: parameter {key!r} has no annotation", hint=f"such as {key}: str")
+        elif ToolContext in (form, *get_args(form)):
+            found = found._replace(context=key)
+        else:
+            found.forms[key] = _limited(form)
+            if parameter.default is not parameter.empty:
+                found.defaults[key] = parameter.default
+    return found
+
+
+def schema_of(signature: Signature, name: str) -> tuple[str, Schema]:
+    """The description and the JSON Schema of what a function takes. Raises `ConfigError` for a type that has none."""
+    description, described = docstrings.read(signature.docstring)
+    properties: dict[str, Schema] = {}
+    for key, form in signature.forms.items():
+        try:
+            schemas_of([form])
+        except ConfigError as problem:
+            raise ConfigError(f"{name}: parameter {key!r}: {problem.message}", hint=problem.hint) from None
+    schemas, definitions = schemas_of(list(signature.forms.values()))
+    for (key, form), schema in zip(signature.forms.items(), schemas, strict=True):
+        words = _note(form) or described.get(key)
+        properties[key] = {"description": words, **schema} if words else schema
+        with suppress(TypeError, ValueError, RecursionError):  # a default that JSON cannot say is left unsaid
+            if key in signature.defaults:
+                properties[key]["default"] = msgspec.to_builtins(signature.defaults[key])
+    made: Schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [key for key in properties if key not in signature.defaults],
+        "additionalProperties": False,
+    }
+    return description, {**made, "$defs": definitions} if definitions else made
+
+
+_LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
+
+
+def _limited(form: Any) -> Any:
+    """The form with the limits that notes of other libraries put on it, such as pydantic's `Field(ge=1)`."""
+    if get_origin(form) is not Annotated:
+        return form
+    notes = [each for note in form.__metadata__ for each in (note, *getattr(note, "metadata", ()))]
+    others = [note for note in notes if not isinstance(note, msgspec.Meta)]
+    limits = {name: getattr(note, name) for note in others for name in _LIMITS if getattr(note, name, None) is not None}
+    return Annotated[form, msgspec.Meta(**limits)] if limits else form
+
+
+def _note(form: Any) -> str | None:
+    """The description in `Annotated[str, "the city"]`, also as a note that has a `description`."""
+    notes = form.__metadata__ if get_origin(form) is Annotated else ()
+    said = (note if isinstance(note, str) else getattr(note, "description", None) for note in notes)
+    return next((words for words in said if isinstance(words, str)), None)

@@ -266,7 +266,15 @@ async def test_a_deadline_ends_the_exchange_whatever_trickles_in(
     with loopback(act) as server, pytest.raises(TimeoutError_) as caught:
         await exchange(new_transport, server.url, timeouts)
     assert caught.value.phase == phase
-    assert caught.value.retryable is (phase != "total")
+
+
+@pytest.mark.parametrize(("sent", "again"), [(b"", True), (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx", False)])
+async def test_another_call_is_worth_it_after_a_total_in_which_no_answer_began(
+    new_transport: NewTransport, sent: bytes, again: bool
+) -> None:
+    with loopback(send_and_stall(sent)) as server, pytest.raises(TimeoutError_) as caught:
+        await exchange(new_transport, server.url, Timeouts(total=0.2))
+    assert caught.value.retryable is again
 
 
 async def test_after_a_failure_the_next_exchange_is_fresh(new_transport: NewTransport) -> None:
@@ -466,18 +474,13 @@ def test_cancelled_exchanges_leave_the_transport_usable(backend: str) -> None:
 
 def test_one_transport_serves_two_event_loops_one_after_the_other() -> None:
     async def main() -> bytes:
-        answer = await transport.send(post(server.url), Timeouts())
-        home = transport._home
-        assert home is not None
-        for idle in home.idle.values():
-            for connection in idle:
-                await connection.close()
-        return answer.body
+        return (await transport.send(post(server.url), Timeouts())).body
 
     transport = AsyncTransport()
     with loopback(send(http(b"1"))) as server:
         for backend in ("asyncio", "trio", "asyncio"):
             assert anyio.run(main, backend=backend) == b"1"
+        anyio.run(transport.close)
 
 
 def test_a_sync_call_cannot_wait_for_an_event_loop() -> None:

@@ -27,10 +27,9 @@ def is_public(address: str) -> bool:
     return found.is_global and not found.is_multicast
 
 
-def public_address(host: str, found: Iterable[tuple[Any, ...]]) -> str:
-    """The first address of a `getaddrinfo` answer. Raises `ConfigError` where any of them is not public."""
+def checked_public(host: str, found: Iterable[tuple[Any, ...]]) -> None:
+    """Return if a `getaddrinfo` answer holds public addresses only. Raises `ConfigError` otherwise."""
     addresses = [str(entry[4][0]) for entry in found]
     # All of them, because a name that answers with both is made to pass a check of one.
     if not addresses or not all(is_public(address) for address in addresses):
         raise ConfigError(f"{host} is not a public address", hint="only public addresses are fetched")
-    return addresses[0]

@@ -34,9 +34,15 @@ class Deadline:
     def _total(self, timeouts: Timeouts) -> float | None:
         return WHOLE if timeouts.total is UNSET else timeouts.total
 
-    def connecting(self) -> float | None:
-        """Seconds that a step of connecting may take."""
-        return _nearer(self.left(), self._connect)
+    def connect(self) -> None:
+        """A connection is made, names looked up and encryption agreed on included."""
+        self._step = "connect"
+        if self._connect is not None:
+            self._step_end = time.monotonic() + self._connect
+
+    def connected(self) -> None:
+        """The connection is there."""
+        self._step, self._step_end = "first_byte", _FOREVER
 
     def sent(self) -> None:
         """The request is out: the wait for the head of the answer begins."""
@@ -54,9 +60,7 @@ class Deadline:
 
     def came(self) -> None:
         """More of the body came. Raises where the limit has passed meanwhile."""
-        left = self.left()
-        if left is not None and left <= 0:
-            raise timed_out(self.phase)
+        self.allowed()
         self._step, self._step_end = "silence", _FOREVER
 
     def progressed(self) -> None:
@@ -70,6 +74,18 @@ class Deadline:
         """Seconds until the nearer limit, not above zero when it has passed; `None` without a limit."""
         until = min(self._end, self._step_end)
         return None if until == _FOREVER else until - time.monotonic()
+
+    def allowed(self) -> float | None:
+        """Seconds that a wait may take, `None` without a limit. Raises where one has passed."""
+        left = self.left()
+        if left is not None and left <= 0:
+            raise timed_out(self.phase)
+        return left
+
+    @property
+    def connecting(self) -> bool:
+        """Whether a connection is being made."""
+        return self._step == "connect"
 
     @property
     def phase(self) -> str:

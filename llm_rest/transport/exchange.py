@@ -10,17 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ..errors import ClientClosedError, LLMError
+from ..errors import ClientClosedError, ConfigError, LLMError, TimeoutError_
 from . import HttpAnswer
-from .bodies import MAX_ERROR_BODY, MAX_STREAM, Body
-from .connections import origin_of
+from .bodies import MAX_BODY, MAX_ERROR_BODY, MAX_STREAM, Body
+from .clients import Intercepted, OfClient, intercepting
 from .deadlines import Deadline, StreamDeadline
+from .in_process import InProcess
+from .line import Line
 from .problems import as_ours
+from .proxies import proxy_for
+from .urls import IN_PROCESS, address_of, origin_of
 
 if TYPE_CHECKING:
+    import ssl
+
     from . import HttpRequest, Timeouts
+    from .sockets import Waiter
 
 ERROR_BODY_SECONDS = 10.0
 """How long the body of an error is waited for."""
@@ -59,6 +66,10 @@ class Connection(Protocol):
         """Close it, whatever its state; never raises."""
         ...
 
+    def drop(self) -> None:
+        """The same from anywhere, as far as it goes without waiting."""
+        ...
+
 
 class Slots(Protocol):
     """A semaphore of threads or of tasks."""
@@ -76,14 +87,43 @@ class Home:
         self.loop = loop
         self.idle: dict[str, list[Connection]] = {}
 
+    def drop(self) -> None:
+        """Close the idle connections."""
+        for connections in self.idle.values():
+            while connections:
+                connections.pop().drop()
+
 
 class Exchanges:
-    """Sends requests over connections, which it keeps. The two transports say how to wait and how to connect."""
+    """Sends requests over up to `max_connections` connections of its own, or through the HTTP client given.
 
-    def __init__(self, max_body: int) -> None:
-        self._home: Home | None = None
-        self.closed = False
+    With `public_only` hosts that resolve to private addresses are refused, and no proxy is used. The two transports say
+    where connections live and how to wait for one that may be used.
+    """
+
+    def __init__(
+        self,
+        waiter: Waiter,
+        *,
+        max_connections: int = 100,
+        http: Any = None,
+        tls: Any = None,
+        public_only: bool = False,
+        max_body: int = MAX_BODY,
+    ) -> None:
+        if tls is not None:
+            from .tls import context_of
+
+            if http is not None:
+                raise ConfigError("tls= is for connections of our own; the client given as http= has its own TLS")
+            tls = context_of(tls)
+        self._waiter = waiter
+        self._max = max_connections
+        self._http = http
+        self._tls: ssl.SSLContext | None = tls
+        self._public_only = public_only
         self._max_body = max_body
+        self.closed = False
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
         """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
@@ -112,7 +152,9 @@ class Exchanges:
                 return Incoming(status, headers, Body(headers, limit), self, home, connection, deadline)
             answer = HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
         except Exception as problem:
-            error = as_ours(problem, deadline.phase)
+            error = as_ours(problem, deadline)
+            if isinstance(error, TimeoutError_):
+                error.retryable = True  # whatever limit it was: no answer began, and another call may get one
         except BaseException:
             await self.leave(home, connection, again=False)
             raise
@@ -123,14 +165,31 @@ class Exchanges:
         raise error.with_traceback(None)
 
     async def _take(self, home: Home, url: str) -> Connection:
-        origin = origin_of(url)
-        idle = home.idle.get(origin)
+        idle = home.idle.get(origin_of(url))
         while idle:
             connection = idle.pop()
-            if connection.usable():
+            if connection.usable() and not intercepting(self._waiter):
                 return connection
             await connection.close()
-        return self._connect(origin)
+        return self._connection(url)
+
+    def _connection(self, url: str) -> Connection:
+        """A new connection; it connects when its first exchange begins."""
+        if url.startswith(IN_PROCESS):
+            return InProcess(origin_of(url), self._waiter)
+        if self._http is not None:
+            return OfClient(origin_of(url), self._waiter, self._http)
+        address = address_of(url)
+        proxy = None if self._public_only else proxy_for(address)
+        tls = self._tls
+        if address.secure and tls is None:
+            from .tls import usual_context
+
+            tls = usual_context()
+        line = Line(
+            address, self._waiter, tls=tls if address.secure else None, proxy=proxy, public_only=self._public_only
+        )
+        return Intercepted(line, self._waiter) if intercepting(self._waiter) else line
 
     async def leave(self, home: Home, connection: Connection | None, *, again: bool) -> None:
         """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""
@@ -148,19 +207,17 @@ class Exchanges:
     async def close(self) -> None:
         """Close every connection that waits. Later calls raise `ClientClosedError`."""
         self.closed = True
-        home, self._home = self._home, None
-        for connections in home.idle.values() if home else ():
-            while connections:
-                await connections.pop().close()
+        for home in self._homes():
+            home.drop()
 
     # What the two kinds do differently.
 
-    async def _enter(self, deadline: Deadline) -> Home:
-        """Wait until one more exchange may run here; whoever ends it releases the slot."""
+    def _homes(self) -> Iterable[Home]:
+        """Where connections are kept."""
         raise NotImplementedError
 
-    def _connect(self, origin: str) -> Connection:
-        """A new connection; it connects when its first exchange begins."""
+    async def _enter(self, deadline: Deadline) -> Home:
+        """Wait until one more exchange may run here; whoever ends it releases the slot."""
         raise NotImplementedError
 
     def forgotten(self, home: Home, connection: Connection) -> None:
@@ -209,7 +266,7 @@ class Incoming:
             await self._leave(again=True)
             return None
         except Exception as problem:
-            error = as_ours(problem, deadline.phase)
+            error = as_ours(problem, deadline)
             await self.close()
         except BaseException:
             await self.close()

@@ -13,7 +13,6 @@ import h11
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-READ_AT_ONCE = 65_536
 LARGEST_HEAD = 102_400
 """How large the head of an answer, or a line of chunked framing, may be."""
 
@@ -46,14 +45,15 @@ class Http11:
         self._problem: h11.RemoteProtocolError | None = None
 
     def ask(
-        self, method: bytes, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
-    ) -> tuple[bytes, ...]:
-        """A request as the pieces to send."""
+        self, method: str, target: str, headers: Iterable[tuple[bytes, bytes]], body: bytes
+    ) -> tuple[memoryview, ...]:
+        """A request as the pieces to send, as views, whose reprs do not show the secrets in them."""
         parser = self._parser
         head = parser.send(h11.Request(method=method, target=target, headers=list(headers))) or b""
         sent = parser.send(h11.Data(data=body)) or b"" if body else b""
         end = parser.send(h11.EndOfMessage()) or b""
-        return (head + sent + end,) if len(sent) <= _TOGETHER else (head, sent)
+        whole = (head + sent + end,) if len(sent) <= _TOGETHER else (head, sent)
+        return tuple(map(memoryview, whole))
 
     def head(self) -> tuple[int, list[tuple[bytes, bytes]]] | None:
         """Status and headers of the answer; `None` while more bytes are needed."""
@@ -73,6 +73,7 @@ class Http11:
                     return None
                 self._pass_head()
             elif not isinstance(event, h11.InformationalResponse):
+                # 101, or a server that means another request than ours.
                 raise h11.RemoteProtocolError("the server changed to another protocol")
 
     def piece(self) -> bytes | None:

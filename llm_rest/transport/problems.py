@@ -6,7 +6,6 @@ it came from: its frames hold requests with their headers.
 
 from __future__ import annotations
 
-import ssl
 from typing import TYPE_CHECKING
 
 from ..errors import (
@@ -22,7 +21,10 @@ from ..errors import (
 )
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
+
+    from .deadlines import Deadline
 
 PHASES = {"ConnectTimeout": "connect", "PoolTimeout": "pool"}
 """What was waited for when a timeout of that name passed; any other is a wait for the answer."""
@@ -42,20 +44,25 @@ def timed_out(phase: str) -> TimeoutError_:
     return TimeoutError_(WAITED_FOR[phase], phase=phase)
 
 
-def as_ours(problem: Exception, phase: str) -> LLMError:
-    """The error of ours that `problem` is; `phase` is what a timeout means at that moment."""
+def as_ours(problem: Exception, deadline: Deadline) -> LLMError:
+    """The error of ours that `problem` is, at this moment of the exchange."""
     if isinstance(problem, LLMError):
         return problem
+    import ssl  # not needed before something fails
+
     names = [kind.__name__ for kind in type(problem).__mro__]
     text = str(problem) or names[0]
     if "TimeoutException" in names or isinstance(problem, TimeoutError):
-        return timed_out(PHASES.get(names[0], phase))
+        return timed_out(PHASES.get(names[0], deadline.phase))
     if "ProxyError" in names:
         return ProxyError(f"the proxy: {text}")
-    if "ConnectError" in names:
-        refusal = next((cause for cause in _causes(problem) if isinstance(cause, ssl.SSLError)), None)
-        return TLSError(f"TLS: {refusal}") if refusal else ConnectError(f"cannot connect: {text}")
-    if "NetworkError" in names or isinstance(problem, OSError):
+    connecting = deadline.connecting or "ConnectError" in names
+    refusal = next((cause for cause in _causes(problem) if isinstance(cause, ssl.SSLError)), None)
+    if refusal is not None and _is_verdict(refusal, connecting=connecting):
+        return TLSError(f"TLS: {refusal}")
+    if connecting and ("ConnectError" in names or isinstance(problem, OSError)):
+        return ConnectError(f"cannot connect: {text}")
+    if isinstance(problem, OSError) or not {"NetworkError", "ClosedResourceError"}.isdisjoint(names):
         return ConnectError(f"the connection broke: {text}")
     if "RemoteProtocolError" in names:
         return ProtocolError(text)
@@ -64,6 +71,18 @@ def as_ours(problem: Exception, phase: str) -> LLMError:
     if isinstance(problem, RuntimeError) and "closed" in text:
         return ClientClosedError("the HTTP client given as http= is closed")
     return TransportError(f"{names[0]}: {text}")
+
+
+def _is_verdict(refusal: ssl.SSLError, *, connecting: bool) -> bool:
+    """Whether TLS failed for a reason that another attempt does not change, and not because the connection broke.
+
+    A server may refuse a client's certificate, or the lack of one, when it reads the request: that comes as an alert.
+    """
+    import ssl
+
+    if isinstance(refusal, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):
+        return False
+    return connecting or "ALERT" in (refusal.reason or "")
 
 
 def _causes(problem: BaseException) -> Iterator[BaseException]:

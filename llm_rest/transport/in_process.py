@@ -1,0 +1,68 @@
+"""A server in this process, called without a socket: the simulator, and modules of a caller's own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .line import plain
+from .urls import IN_PROCESS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from . import HttpRequest
+    from .deadlines import Deadline
+    from .exchange import RawHeaders
+    from .sockets import Waiter
+
+
+class InProcess:
+    """A connection to a module with `handle(method, path, headers, body) -> (status, headers, body)`, and perhaps
+    `handle_stream`, the same with an iterator of bytes as its body.
+    """
+
+    prompt = False
+
+    def __init__(self, origin: str, waiter: Waiter) -> None:
+        self.origin = origin
+        self._waiter = waiter
+        self._body: Iterator[bytes] = iter(())
+
+    def usable(self) -> bool:
+        """Every exchange is a call of its own."""
+        return True
+
+    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        """Let the module answer."""
+        module: Any = import_module(self.origin.removeprefix(IN_PROCESS))
+        headers = {n: plain(value) for n, value in request.headers.items()}
+        asked = request.method, request.url[len(self.origin) :] or "/", headers, request.body
+        body: bytes | Iterable[bytes]
+        if request.stream and hasattr(module, "handle_stream"):
+            status, given, body = module.handle_stream(*asked)
+        else:
+            status, given, body = module.handle(*asked)
+        self._body = iter([body] if isinstance(body, bytes) else body)
+        pairs = given.items() if hasattr(given, "items") else given
+        return status, [(n.encode("latin-1"), value.encode("latin-1")) for n, value in pairs]
+
+    async def read(self) -> bytes | None:
+        """The next piece of the body, other tasks having had their turn."""
+        await self._waiter.others()
+        return next(self._body, None)
+
+    async def finish(self) -> bool:
+        """It can answer again."""
+        return True
+
+    async def close(self) -> None:
+        """Tell the module that nobody listens any more, where it made a generator."""
+        close = getattr(self._body, "close", None)
+        with suppress(Exception):
+            if close is not None:
+                close()
+
+    def drop(self) -> None:
+        """Nothing outside this process knows of it."""

@@ -1,0 +1,206 @@
+"""One connection of ours to one origin, straight or through a proxy: made when it is first used, one exchange at a time.
+
+Written once for threads and tasks. Before changing this file, know that this is where secrets leave their wrappers: inside
+expressions and never into a variable, because tracebacks are recorded with the variables of every frame.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ..errors import ConnectError, LLMError, ProtocolError, ProxyError
+from .http11 import Http11
+from .problems import as_ours
+from .sockets import Stream, Waiter, connect
+from .urls import address_of
+
+if TYPE_CHECKING:
+    import ssl
+
+    from . import Hidden, HttpRequest
+    from .deadlines import Deadline
+    from .exchange import RawHeaders
+    from .proxies import Proxy
+    from .urls import Address
+
+KEEP_ALIVE = 60.0
+"""How long an idle connection is kept; most servers close theirs after that."""
+
+_REFUSED_BY_PROXY = 407
+
+
+def raw_headers(request: HttpRequest, authority: str, more: Iterable[tuple[bytes, bytes]] = ()) -> RawHeaders:
+    """The headers as they are sent: those of the request and those that HTTP itself asks for."""
+    headers = [(b"Host", authority.encode("ascii"))]
+    headers += [(name.encode("ascii"), plain(value).encode("latin-1")) for name, value in request.headers.items()]
+    if request.body or request.method != "GET":
+        headers.append((b"Content-Length", b"%d" % len(request.body)))
+    headers += more
+    return headers
+
+
+def plain(value: str | Hidden) -> str:
+    """The value of a header, out of its wrapper."""
+    return value if isinstance(value, str) else value.reveal()
+
+
+class Line:
+    """A connection to `address`, in TLS where that is asked for."""
+
+    prompt = True
+
+    def __init__(
+        self,
+        address: Address,
+        waiter: Waiter,
+        *,
+        tls: ssl.SSLContext | None,
+        proxy: Proxy | None = None,
+        public_only: bool = False,
+    ) -> None:
+        self.origin = address.origin
+        self._address = address
+        self._waiter = waiter
+        self._tls = tls
+        self._proxy = proxy
+        self._public_only = public_only
+        self._http = Http11()
+        self._stream: Stream | None = None
+        self._idle_since = 0.0
+        self._deadline: Deadline
+
+    def usable(self) -> bool:
+        """Whether it waits for another exchange: not for too long, and nothing came unasked, be it the end."""
+        return self._stream is not None and time.monotonic() - self._idle_since <= KEEP_ALIVE and self._stream.quiet()
+
+    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        """Send the request and wait for the head of the answer: its status and headers."""
+        self._deadline = deadline
+        if self._stream is None:
+            deadline.connect()
+            self._stream = await self._connected(deadline)
+            deadline.connected()
+        target, authority = address_of(request.url).target, self._address.authority
+        proxy = None if self._tls else self._proxy
+        if proxy:
+            target = f"{self.origin}{target}"
+        # A server that refuses early may have answered before it stopped reading.
+        with suppress(OSError):
+            for piece in self._http.ask(
+                request.method, target, raw_headers(request, authority, _for_proxy(proxy)), request.body
+            ):
+                await self._stream.write(piece, deadline)
+        deadline.sent()
+        status, answered = await self._head(self._stream, self._http)
+        if proxy and status == _REFUSED_BY_PROXY:
+            raise _refused(proxy, status)
+        return status, answered
+
+    async def read(self) -> bytes | None:
+        """The next bytes of the body; `None` at its end."""
+        while (piece := self._http.piece()) is None:
+            if self._stream is None:
+                raise OSError("it was closed")
+            self._http.feed(await self._stream.read(self._deadline))
+        return piece or None
+
+    async def _head(self, stream: Stream, http: Http11) -> tuple[int, RawHeaders]:
+        while (head := http.head()) is None:
+            http.feed(await stream.read(self._deadline))
+        return head
+
+    async def finish(self) -> bool:
+        """Whether it can be used again: the answer was read to its end, and nothing follows it."""
+        self._idle_since = time.monotonic()
+        return self._stream is not None and self._http.again()
+
+    async def close(self) -> None:
+        """Close it, whatever its state."""
+        self.drop()
+
+    def drop(self) -> None:
+        """The same, from anywhere."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+    # --- connecting ---------------------------------------------------------------------------------------------------
+
+    async def _connected(self, deadline: Deadline) -> Stream:
+        address, proxy = self._address, self._proxy
+        if proxy is None:
+            stream: Stream = await connect(
+                address.host, address.port, deadline, self._waiter, public_only=self._public_only
+            )
+        else:
+            stream = await self._to_proxy(proxy, deadline)
+        if self._tls is None:
+            return stream
+        return await _sealed(stream, self._tls, address.host, deadline)
+
+    async def _to_proxy(self, proxy: Proxy, deadline: Deadline) -> Stream:
+        """A connection to the proxy, or through it where the other end speaks TLS."""
+        stream: Stream | None = None
+        error: LLMError
+        try:
+            stream = await connect(proxy.host, proxy.port, deadline, self._waiter)
+            if proxy.secure:
+                from .tls import usual_context
+
+                stream = await _sealed(stream, usual_context(), proxy.host, deadline)
+            if self._tls:
+                await self._through(stream, proxy, deadline)
+            return stream
+        except Exception as problem:
+            error = as_ours(problem, deadline)
+        except BaseException:
+            if stream is not None:
+                stream.close()
+            raise
+        if stream is not None:
+            stream.close()
+        if type(error) in (ConnectError, ProtocolError):
+            error = ProxyError(f"the proxy of {proxy.variable}: {error.message}")
+        raise error.with_traceback(None)
+
+    async def _through(self, stream: Stream, proxy: Proxy, deadline: Deadline) -> None:
+        """Ask the proxy to pass on what follows."""
+        http = Http11()
+        host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
+        target = f"{host}:{self._address.port}"
+        for piece in http.ask("CONNECT", target, [(b"Host", target.encode("ascii")), *_for_proxy(proxy)], b""):
+            await stream.write(piece, deadline)
+        status, _ = await self._head(stream, http)
+        if not 200 <= status < 300:
+            raise _refused(proxy, status)
+
+
+def _for_proxy(proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
+    if proxy is None or proxy.credentials is None:
+        return []
+    return [(b"Proxy-Authorization", proxy.credentials.reveal().encode("ascii"))]
+
+
+def _refused(proxy: Proxy, status: int) -> ProxyError:
+    known = status == _REFUSED_BY_PROXY
+    return ProxyError(
+        f"the proxy of {proxy.variable} refused with status {status}",
+        status=status,
+        retryable=status >= 500,
+        hint=f"look at the user and password in {proxy.variable}" if known else None,
+    )
+
+
+async def _sealed(stream: Stream, tls: ssl.SSLContext, host: str, deadline: Deadline) -> Stream:
+    from .tls import Sealed  # not needed by those who speak to their own machine
+
+    sealed = Sealed(stream, tls, host)
+    try:
+        await sealed.shake_hands(deadline)
+        return sealed
+    except BaseException:
+        stream.close()
+        raise

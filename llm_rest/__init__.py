@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from .streaming import AsyncStream, Stream
     from .tools import Tool, ToolContext, ToolExecutor, ToolRegistry, tool
     from .transport import Timeouts
+    from .transport.tls import Tls
     from .unknown import Unknown
     from .vendors import Bearer, Header, NoAuth, Vendor
 
@@ -103,6 +104,7 @@ _HOME = {
         ".streaming": "AsyncStream Stream",
         ".tools": "Tool ToolContext ToolExecutor ToolRegistry tool",
         ".transport": "Timeouts",
+        ".transport.tls": "Tls",
         ".unknown": "Unknown",
         ".vendors": "Bearer Header NoAuth Vendor",
     }.items()
@@ -170,6 +172,7 @@ __all__ = [
     "TLSError",
     "TimeoutError_",
     "Timeouts",
+    "Tls",
     "Tool",
     "ToolArgumentsInvalid",
     "ToolContext",

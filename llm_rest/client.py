@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .models import Capabilities
     from .responses.items import AnyItem
     from .responses.response import CompactedResponse
+    from .transport.tls import TlsOption
     from .typed import AsyncJsonStream, JsonStream
     from .vendors import Vendor
 
@@ -115,8 +116,8 @@ class Client(_Shared):
     `api_key` and `base_url` are for that model's vendor only. Without a key the vendor's environment variables are read, or
     `credentials`, a function `(vendor, account) -> token`, is asked for every request. `timeout` is seconds for the whole
     call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
-    send through instead of connections of its own. `defaults` are options for every call. `on_event` is told of every
-    request.
+    send through instead of connections of its own, `tls` whom those trust: a path, `Tls(...)` or an `ssl.SSLContext`.
+    `defaults` are options for every call. `on_event` is told of every request.
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class Client(_Shared):
         retry: RetryPolicy | int | None = None,
         max_connections: int = 100,
         http: Any = None,
+        tls: TlsOption | None = None,
         credentials: TokenProvider | None = None,
         on_loss: OnLoss = "warn",
         invalid_options: InvalidOptions = "raise",
@@ -142,7 +144,7 @@ class Client(_Shared):
 
         _check(http, max_connections, waits=False)
         self._caller = _caller(
-            SyncTransport(max_connections=max_connections, http=http),
+            SyncTransport(max_connections=max_connections, http=http, tls=tls),
             waits=False,
             model=model,
             api_key=api_key,
@@ -275,6 +277,7 @@ class AsyncClient(_Shared):
         retry: RetryPolicy | int | None = None,
         max_connections: int = 100,
         http: Any = None,
+        tls: TlsOption | None = None,
         credentials: TokenProvider | None = None,
         on_loss: OnLoss = "warn",
         invalid_options: InvalidOptions = "raise",
@@ -288,7 +291,7 @@ class AsyncClient(_Shared):
 
         _check(http, max_connections, waits=True)
         self._caller = _caller(
-            AsyncTransport(max_connections=max_connections, http=http),
+            AsyncTransport(max_connections=max_connections, http=http, tls=tls),
             waits=True,
             model=model,
             api_key=api_key,

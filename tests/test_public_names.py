@@ -24,7 +24,7 @@ PROMISED = set(
     MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout
     Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
-    AsyncClient AsyncStream Client Reply Stream Timeouts Capabilities RequestEnd RequestRetry RequestStart
+    AsyncClient AsyncStream Client Reply Stream Timeouts Tls Capabilities RequestEnd RequestRetry RequestStart
     RetryPolicy
     afetch_image fetch_image file image user Mcp
     ApiKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect

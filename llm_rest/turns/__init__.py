@@ -1,0 +1,27 @@
+"""The tool loop as a pure function: `step(state, happening, tools) -> (state, actions)`, and the run it works on.
+
+`state.py` is the run as data, `turn.py` what it does next, `happenings.py` the words in which it is told and tells,
+`calls.py` which items are calls and what answers them, `events.py` what listeners hear. `loop/` drives it.
+"""
+
+from __future__ import annotations
+
+from .calls import DELIVERY, PENDING
+from .state import STATE, Call, Limits, Outcome, Output, State, Statistics, Totals, deadline
+from .turn import Turn, step
+
+__all__ = [
+    "DELIVERY",
+    "PENDING",
+    "STATE",
+    "Call",
+    "Limits",
+    "Outcome",
+    "Output",
+    "State",
+    "Statistics",
+    "Totals",
+    "Turn",
+    "deadline",
+    "step",
+]

@@ -1,0 +1,178 @@
+"""Which items are calls that wait for the caller's answer, and the items that answer them.
+
+One table of kinds, both directions: how a call is read (`asked`) and what answers it (`answer`). Calls that the vendor runs
+itself are none of ours and never get an answer from here. Before changing this file, know that the words the model gets are
+part of conversations that are kept and compared: the same call always gets the same words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from ..responses.items import (
+    AnyItem,
+    ApplyPatchCall,
+    ApplyPatchCallOutput,
+    ComputerCall,
+    ComputerCallOutput,
+    CustomToolCall,
+    CustomToolCallOutput,
+    Exited,
+    FunctionCall,
+    FunctionCallOutput,
+    LocalShellCall,
+    LocalShellCallOutput,
+    McpApprovalRequest,
+    McpApprovalResponse,
+    Message,
+    ShellCall,
+    ShellCallOutput,
+    ShellOutput,
+    ToolSearchCall,
+    ToolSearchOutput,
+)
+from ..responses.parts import ComputerScreenshot, ContentPart, InputImage, InputText, OutputText, PlainText
+from ..unknown import given
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .state import Call, Output
+
+PENDING = "This call has not ended yet. Its result will come in a later message that names this call."
+"""The output of a call that has not ended when the model is asked again."""
+
+DELIVERY = "tool_result"
+"""The type of the JSON object in which a result is delivered later, as a message of the user."""
+
+# What a model is shown where there is no screen: one transparent pixel.
+_BLANK = (
+    "data:image/png;base64,"
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+
+
+class Asked(NamedTuple):
+    """What a call asks for; the arguments of a custom tool are free text, all others JSON."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+def asked(item: AnyItem) -> Asked | None:
+    """What the item asks of the caller; `None` for whatever is no call, or one the vendor answers."""
+    match item:
+        case FunctionCall():
+            return Asked(item.call_id, item.name, item.arguments)
+        case CustomToolCall():
+            return Asked(item.call_id, item.name, item.input)
+        case ComputerCall():
+            actions = item.actions if given(item.actions) else [item.action] if given(item.action) else []
+            return Asked(item.call_id, "computer", _json({"actions": actions}))
+        case LocalShellCall():
+            return Asked(item.call_id, "local_shell", _json(item.action))
+        case ShellCall():
+            return Asked(item.call_id, "shell", _json(item.action))
+        case ApplyPatchCall():
+            return Asked(item.call_id, "apply_patch", _json(item.operation))
+        case ToolSearchCall(execution="client", call_id=str(call_id)):
+            return Asked(call_id, "tool_search", _json(item.arguments))
+        case McpApprovalRequest(id=str(name)):
+            return Asked(name, f"{item.server_label}.{item.name}", item.arguments)
+        case _:
+            return None
+
+
+def answer(item: AnyItem, output: Output, *, failed: bool = False) -> AnyItem:
+    """The item that answers the call `item` with this output, or with the reason why there is none."""
+    text = text_of(output)
+    match item:
+        case FunctionCall():
+            return FunctionCallOutput(
+                call_id=item.call_id, output=output, caller=item.caller, is_error=True if failed else UNSET
+            )
+        case CustomToolCall():
+            return CustomToolCallOutput(
+                call_id=item.call_id, output=output, caller=item.caller, is_error=True if failed else UNSET
+            )
+        case ComputerCall():
+            return ComputerCallOutput(call_id=item.call_id, output=_screen(output))
+        case LocalShellCall():
+            return LocalShellCallOutput(call_id=item.call_id, output=text)
+        case ShellCall():
+            said = {"stdout": "", "stderr": text} if failed else {"stdout": text, "stderr": ""}
+            shown = ShellOutput(**said, outcome=Exited(exit_code=int(failed)))
+            return ShellCallOutput(call_id=item.call_id, output=[shown], caller=item.caller)
+        case ApplyPatchCall():
+            status = "failed" if failed else "completed"
+            return ApplyPatchCallOutput(call_id=item.call_id, output=text, status=status, caller=item.caller)
+        case ToolSearchCall():
+            return ToolSearchOutput(call_id=item.call_id, execution="client", tools=[])
+        case McpApprovalRequest():
+            reason = text if failed and text else UNSET
+            return McpApprovalResponse(approval_request_id=item.id or "", approve=not failed, reason=reason)
+        case _:
+            raise TypeError(f"a {type(item).__name__} is no call")
+
+
+def answers(items: Iterable[AnyItem]) -> set[str]:
+    """The ids of all calls that these items answer."""
+    found = (getattr(item, "call_id", None) for item in items if isinstance(item, _ANSWERS))
+    return {call_id for call_id in found if isinstance(call_id, str)}
+
+
+def delivery(call: Call) -> Message:
+    """The user message that brings what came of a call after it was told to be pending.
+
+    Its text is a JSON object of fixed form. What stands in its `output` is the tool's text and not the user's: whoever
+    controls what the tool reads wrote it.
+    """
+    output = call.output or ""
+    words = {"type": DELIVERY, "call_id": call.call_id, "name": call.name, "status": call.state}
+    text = _json({**words, "output": text_of(output)})
+    shown = [part for part in output if not isinstance(part, _TEXTS)] if isinstance(output, list) else []
+    parts: list[ContentPart] = [InputText(text=text), *shown]
+    return Message(role="user", content=parts)
+
+
+def feedback(problems: list[str]) -> str:
+    """What the model is told about a call that could not be run."""
+    listed = "\n".join(f"{i}. {problem}" for i, problem in enumerate(problems, 1))
+    return f"The call was not run:\n{listed}"
+
+
+def text_of(output: Output) -> str:
+    """The text of an output, without its images and files."""
+    if isinstance(output, str):
+        return output
+    return "\n".join(part.text for part in output if isinstance(part, _TEXTS))
+
+
+def _screen(output: Output) -> ComputerScreenshot:
+    for part in output if isinstance(output, list) else ():
+        if isinstance(part, ComputerScreenshot):
+            return part
+        if isinstance(part, InputImage):
+            return ComputerScreenshot(image_url=part.image_url, file_id=part.file_id)
+    return ComputerScreenshot(image_url=_BLANK)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+_TEXTS = (InputText, OutputText, PlainText)
+
+_ANSWERS = (
+    FunctionCallOutput,
+    CustomToolCallOutput,
+    ComputerCallOutput,
+    LocalShellCallOutput,
+    ShellCallOutput,
+    ApplyPatchCallOutput,
+    ToolSearchOutput,
+)

@@ -1,0 +1,78 @@
+"""What a run tells its listeners: nine events, in the order in which things happen.
+
+Every event names the run's iteration, the time on the run's clock and an `execution_id`: of the call it is about, else of
+the model call (`<run>:<iteration>`). Before changing this file, know that an event holds the call as it was at that moment.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ..responses.response import Response
+from .state import Call
+
+
+class LoopEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
+    """What every event of a run has."""
+
+    execution_id: str
+    iteration: int
+    at: float
+
+
+class _OfCall(LoopEvent, frozen=True, kw_only=True, tag_field="type"):
+    call: Call
+
+
+class IterationStart(LoopEvent, frozen=True, kw_only=True, tag="iteration:start"):
+    """The model is about to be asked."""
+
+
+class LlmResponse(LoopEvent, frozen=True, kw_only=True, tag="llm:response"):
+    """The model answered."""
+
+    response: Response
+
+
+class ToolExecuting(_OfCall, frozen=True, kw_only=True, tag="tool:executing"):
+    """A tool is started."""
+
+
+class ToolCompleted(_OfCall, frozen=True, kw_only=True, tag="tool:completed"):
+    """A call has given its result."""
+
+
+class ToolFailed(_OfCall, frozen=True, kw_only=True, tag="tool:failed"):
+    """A call gave none: it failed, took too long, was cancelled or could not be run; `call.state` and `call.error` say."""
+
+
+class ResultArrived(_OfCall, frozen=True, kw_only=True, tag="result:arrived"):
+    """A call has ended that the model was told is pending; what came of it waits for the next request."""
+
+
+class NonblockingResult(_OfCall, frozen=True, kw_only=True, tag="nonblocking:result"):
+    """The result of such a call is in the request that is sent now."""
+
+
+class NonblockingError(_OfCall, frozen=True, kw_only=True, tag="nonblocking:error"):
+    """That such a call gave no result is in the request that is sent now."""
+
+
+class NonblockingResponse(LoopEvent, frozen=True, kw_only=True, tag="nonblocking:llm_response"):
+    """The model's answer to a request with results of such `calls`. Comes right after `llm:response`."""
+
+    response: Response
+    calls: list[Call]
+
+
+AnyLoopEvent = (
+    IterationStart
+    | LlmResponse
+    | ToolExecuting
+    | ToolCompleted
+    | ToolFailed
+    | ResultArrived
+    | NonblockingResult
+    | NonblockingError
+    | NonblockingResponse
+)

@@ -1,0 +1,423 @@
+"""What a run does next: a pure function from its state and what happened to the next state and what is to be done.
+
+`step` starts nothing and knows no clock. A shell (`loop/`) does what the actions say and reports back what happened, each
+report with its time. Before changing this file, know what holds after every step: a request goes out only when every call
+in it has its output, what a call gave reaches the model exactly once, and a run that stopped has nothing running and a
+conversation that any vendor accepts. `tests/loop/simulation` holds it to that, with a table of mistakes it must notice.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, assert_never, cast
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ..responses.items import CustomToolCall, FunctionCall, McpApprovalRequest
+from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
+from ..unknown import given
+from . import events as ev
+from .calls import PENDING, answer, answers, asked, delivery, feedback
+from .happenings import (
+    Action,
+    Answered,
+    AnswerFailed,
+    AnyHappening,
+    Approved,
+    Ask,
+    AskApproval,
+    Begun,
+    CancelAsk,
+    Cancelled,
+    CancelTool,
+    Denied,
+    Emit,
+    Failed,
+    Finished,
+    StartTool,
+    Stop,
+    Supplied,
+    Ticked,
+    Tools,
+)
+from .state import Call
+
+if TYPE_CHECKING:
+    from ..responses.request import Request
+    from ..responses.response import Response
+    from .state import CallState, Outcome, State
+
+PAUSED = "pause_turn"
+"""Why an answer is incomplete that its vendor goes on with once it is sent back as it is."""
+
+
+def step(state: State, happening: AnyHappening, tools: Tools) -> tuple[State, list[Action]]:
+    """The state after what happened, and what is to be done now. `state` itself stays as it is."""
+    turn = Turn(state, happening.at, tools)
+    turn.take(happening)
+    return turn.state, turn.actions
+
+
+class Turn:
+    """One step under way: a copy of the state that is changed, and the actions so far."""
+
+    def __init__(self, state: State, at: float, tools: Tools) -> None:
+        self.state = replace(state, items=[*state.items], calls=[copy(c) for c in state.calls], at=max(state.at, at))
+        self.tools = tools
+        self.actions: list[Action] = []
+
+    def take(self, happening: AnyHappening) -> None:
+        """Let it happen. What comes after the run has stopped changes nothing, except that it is begun or decided about."""
+        state = self.state
+        if state.running:
+            self.expire(passed=isinstance(happening, Ticked))
+        match happening:
+            case Begun():
+                self.begin()
+            case Approved() | Denied() | Supplied():
+                self.decide(happening)
+            case Cancelled():
+                if state.outcome in (None, "waiting"):
+                    self.stop("cancelled", "the run was cancelled")
+            case _ if not state.running:
+                return
+            case Answered():
+                if state.asked is not None:
+                    self.answered(happening.response, happening.repairs)
+            case AnswerFailed():
+                if state.asked is not None:
+                    state.asked = None
+                    self.stop("failed", happening.error)
+            case Finished() | Failed():
+                self.finished(happening)
+            case Ticked():
+                if state.limits.total is not None and state.at >= state.began + state.limits.total:
+                    self.stop("timeout", f"the run took longer than {state.limits.total:g} seconds")
+            case _:
+                assert_never(happening)
+        if state.running:
+            self.go_on()
+
+    # -- begin and end
+
+    def begin(self) -> None:
+        """Take the run up where it stands: what was under way is asked and started again, or lost."""
+        state = self.state
+        outcome, unanswered = state.outcome, state.asked is not None or state.outcome == "failed"
+        if outcome not in (None, "waiting"):
+            state.began, state.invalid = state.at, 0
+        state.running, state.outcome, state.error, state.asked = True, None, None, None
+        for call in state.calls:
+            if call.state == "executing":
+                if call.on_resume == "rerun":
+                    self.start(call)
+                else:
+                    self.end(call, "failed", "lost: the process that ran it ended before it did")
+            elif call.waits == "approval":
+                self.actions.append(AskApproval(call))
+        if unanswered:
+            self.send()
+        elif outcome not in (None, "waiting", "completed"):
+            self.ask()
+
+    def stop(self, outcome: Outcome, error: str | None = None) -> None:
+        """End the run: nothing goes on running, and every call in the conversation has its answer."""
+        state = self.state
+        if outcome != "waiting":
+            for call in state.calls:
+                if not call.over:
+                    self.end(call, "cancelled", f"cancelled: {error}")
+            self.answer_calls()
+            self.deliver()
+        if state.asked is not None:
+            state.asked = None
+            self.actions.append(CancelAsk())
+        state.running, state.outcome, state.error, state.delivering = False, outcome, error, []
+        self.actions.append(Stop(outcome))
+
+    def expire(self, *, passed: bool) -> None:
+        """End the calls that took too long. What came in at the last moment still counts, unless time itself `passed`."""
+        for call in self.state.calls:
+            limit = call.deadline
+            if limit is not None and (limit < self.state.at or (passed and limit == self.state.at)):
+                self.end(call, "timeout", f"timed out after {call.timeout:g} seconds")
+
+    # -- the model
+
+    def go_on(self) -> None:
+        """Ask the model if there is something to tell it and nothing to wait for; stop if there is neither."""
+        state = self.state
+        for call in state.calls:
+            if call.state == "pending" and call.waits is None:
+                self.start(call)
+        if state.asked is not None:
+            return
+        opened = [call for call in state.calls if not call.over]
+        idle = all(call.waits is not None for call in opened)
+        if any(call.blocking for call in opened):
+            if idle:
+                self.stop("waiting")
+        elif not state.iteration or state.paused or any(self.owed(call) for call in state.calls):
+            self.ask()
+        elif not opened:
+            self.stop("completed")
+        elif idle:
+            self.stop("waiting")
+
+    @staticmethod
+    def owed(call: Call) -> bool:
+        """Whether the model is to be told something of the call: that it runs, or what came of it."""
+        return call.told == "nothing" or (call.told == "pending" and call.over)
+
+    def ask(self) -> None:
+        """Ask the model with all there is to tell, if it may be asked again."""
+        state = self.state
+        if state.iteration >= state.limits.max_iterations:
+            self.stop("max_iterations", f"the model was asked {state.iteration} times")
+            return
+        if any(call.told == "nothing" for call in state.calls):
+            state.totals = replace(state.totals, tool_rounds=state.totals.tool_rounds + 1)
+        self.answer_calls()
+        if not state.paused:  # a vendor that paused takes its own answer back and nothing after it
+            state.delivering = [call.execution_id for call in self.deliver()]
+        state.iteration += 1
+        state.paused = False
+        self.emit(ev.IterationStart, self.model_call)
+        for call in state.calls:
+            if call.execution_id in state.delivering:
+                kind = ev.NonblockingResult if call.state == "completed" else ev.NonblockingError
+                self.emit(kind, call.execution_id, call=call)
+        self.send()
+
+    def send(self) -> None:
+        """Send the conversation as it stands."""
+        state = self.state
+        state.asked = state.at
+        request, items = state.request, state.items
+        if (state.limits.chain or given(request.conversation)) and state.response is not None:
+            items = items[state.kept :]
+            if not given(request.conversation):
+                request = replace(request, previous_response_id=state.response.id)
+        self.actions.append(Ask(replace(request, input=items if items else UNSET)))
+
+    def answered(self, response: Response, repairs: dict[int, list[str]]) -> None:
+        """Take in what the model said, and begin what it asks for."""
+        state = self.state
+        delivered = [call for call in state.calls if call.execution_id in state.delivering]
+        self.count(response)
+        before = state.response
+        resumed = before is not None and _reason(before) == PAUSED
+        state.asked, state.delivering = None, []
+        state.items += response.output
+        state.kept = len(state.items)
+        calls = self.calls_in(response, repairs)
+        reason = "" if response.status == "completed" else _reason(response)
+        state.paused = reason == PAUSED and not calls and not state.limits.chain
+        # What a vendor said before and after its pause is one answer.
+        state.response = (
+            replace(response, output=[*before.output, *response.output]) if before and resumed else response
+        )
+        self.emit(ev.LlmResponse, self.model_call, response=response)
+        if delivered:
+            self.emit(ev.NonblockingResponse, self.model_call, response=response, calls=delivered)
+        state.calls += calls
+        if calls and reason not in ("", PAUSED):
+            self.drop(calls, reason)
+        elif calls:
+            self.offer(calls)
+        if state.running and state.iteration >= state.limits.max_iterations and self.unfinished:
+            self.stop("max_iterations", f"the model was asked {state.iteration} times")
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the model would have to be asked again."""
+        return self.state.paused or any(self.owed(call) or not call.over for call in self.state.calls)
+
+    def count(self, response: Response) -> None:
+        """Add what the answer cost."""
+        state, totals = self.state, copy(self.state.totals)
+        totals.api_calls += 1
+        totals.seconds += state.at - (state.asked or 0.0)
+        if given(usage := response.usage):
+            came, went, both = usage.input_tokens, usage.output_tokens, usage.total_tokens
+            inside, outside = usage.input_tokens_details, usage.output_tokens_details
+            totals.input_tokens += int(came)
+            totals.output_tokens += int(went)
+            totals.total_tokens += int(both if given(both) else came + went)
+            totals.cached_input_tokens += int(inside.cached_tokens or 0) if given(inside) else 0
+            totals.reasoning_tokens += int(outside.reasoning_tokens or 0) if given(outside) else 0
+        state.totals = totals
+
+    # -- calls
+
+    def calls_in(self, response: Response, repairs: dict[int, list[str]]) -> list[Call]:
+        """The calls in an answer that are ours to run; what the vendor ran has its output there already."""
+        state = self.state
+        settled = answers(response.output)
+        found: list[Call] = []
+        for i, item in enumerate(response.output):
+            wanted = asked(item)
+            if wanted is None or wanted.call_id in settled:
+                continue
+            facts = self.tools.facts(wanted.name)
+            limit = UNSET if facts is None else facts.timeout
+            call = Call(
+                execution_id=f"{self.model_call}.{len(found) + 1}",
+                iteration=state.iteration,
+                item=item,
+                call_id=wanted.call_id,
+                name=wanted.name,
+                arguments=wanted.arguments,
+                blocking=facts is None or facts.blocking,
+                timeout=state.limits.tool_timeout if limit is UNSET else limit,
+                on_resume="lost" if facts is None else facts.on_resume,
+                created=state.at,
+                repairs=repairs.get(i, []),
+            )
+            if isinstance(item, McpApprovalRequest) or (facts is not None and facts.needs_approval):
+                call.waits = "approval"
+            elif not facts.runs if facts is not None else not isinstance(item, FunctionCall | CustomToolCall):
+                call.waits = "output"
+            found.append(call)
+        return found
+
+    def drop(self, calls: list[Call], reason: str) -> None:
+        """Run none of the calls of an answer that was cut: nobody knows what else it would have said."""
+        for call in calls:
+            self.end(call, "cancelled", f"not run: the answer was cut ({reason})")
+        # Nothing is left to tell the model about it, so this does not go on by itself.
+        self.answer_calls()
+
+    def offer(self, calls: list[Call]) -> None:
+        """Check the calls of an answer; those in order wait for a word or are started next."""
+        state = self.state
+        state.request = replace(state.request, tool_choice=_next_choice(state.request))
+        for call in calls:
+            if getattr(call.item, "status", UNSET) == "incomplete":
+                self.end(call, "cancelled", "not run: the call was cut before it was complete")
+            elif self.tools.facts(call.name) is not None or call.waits is None:
+                self.check(call)
+        wrong = [call for call in calls if call.problems]
+        state.invalid = state.invalid + 1 if wrong else 0
+        if state.invalid > state.limits.max_repairs:
+            self.stop("invalid_calls", f"{wrong[0].name}: {wrong[0].problems[0]}")
+        elif state.iteration < state.limits.max_iterations:
+            self.actions += [AskApproval(call) for call in calls if call.waits == "approval"]
+
+    def check(self, call: Call) -> Any:
+        """The call's arguments made ready for its tool; a call that cannot be run ends here, with what is wrong listed."""
+        prepared = self.tools.prepare(call.name, call.arguments)
+        if isinstance(prepared, list):
+            call.problems = cast("list[str]", prepared)
+            self.end(call, "failed", feedback(call.problems))
+        return cast("Any", prepared)
+
+    def start(self, call: Call) -> None:
+        """Start the call, unless what it calls is no longer there."""
+        prepared = self.check(call)
+        if call.over:
+            return
+        call.state, call.started, call.runs = "executing", self.state.at, call.runs + 1
+        self.emit(ev.ToolExecuting, call.execution_id, call=call)
+        self.actions.append(StartTool(call, prepared))
+
+    def finished(self, happening: Finished | Failed) -> None:
+        """Take the result of a call that is still waited for; what comes too late is dropped."""
+        call = self.find(happening.execution_id)
+        if call is None or call.state != "executing":
+            return
+        if isinstance(happening, Finished):
+            call.answer = answer(call.item, happening.output)
+            self.end(call, "completed")
+        else:
+            self.end(call, "failed", happening.error)
+
+    def decide(self, happening: Approved | Denied | Supplied) -> None:
+        """Take somebody's word about a call. A run that is not being driven remembers it."""
+        call = self.find(happening.execution_id)
+        if call is None or call.over or call.waits is None:
+            return
+        match happening:
+            case Supplied():
+                output = happening.output
+                call.answer = answer(call.item, output) if isinstance(output, str | list) else output
+                self.end(call, "completed")
+            case Denied():
+                call.approved = False
+                self.end(call, "cancelled", happening.reason or "denied: this call is not allowed")
+            case Approved() if call.waits == "approval":
+                call.approved = True
+                facts = self.tools.facts(call.name)
+                call.waits = None if facts is None or facts.runs else "output"
+                if isinstance(call.item, McpApprovalRequest):
+                    call.answer = answer(call.item, "")
+                    self.end(call, "completed")
+            case _:
+                pass
+
+    def end(self, call: Call, state: CallState, error: str | None = None) -> None:
+        """The call has come to its end, with an answer, or for a reason that is its answer."""
+        if call.state == "executing" and state in ("timeout", "cancelled"):
+            self.actions.append(CancelTool(call.execution_id))
+        call.state, call.ended, call.error, call.waits = state, self.state.at, error, None
+        if error is not None:
+            call.answer = answer(call.item, error, failed=True)
+        self.emit(ev.ToolCompleted if error is None else ev.ToolFailed, call.execution_id, call=call)
+        if call.told == "pending":
+            self.emit(ev.ResultArrived, call.execution_id, call=call)
+
+    def find(self, execution_id: str) -> Call | None:
+        return next((call for call in self.state.calls if call.execution_id == execution_id), None)
+
+    # -- what the model is told
+
+    def answer_calls(self) -> None:
+        """Give every call its output, in the order of the calls: what came of it, or that it is pending."""
+        for call in self.state.calls:
+            if call.told != "nothing":
+                continue
+            if call.answer is not None:
+                call.told = "answer"
+                self.state.items.append(call.answer)
+            else:
+                call.told = "pending"
+                self.state.items.append(answer(call.item, PENDING))
+
+    def deliver(self) -> list[Call]:
+        """Add what came of the calls that were said to be pending, in the order in which they ended."""
+        due = [call for call in self.state.calls if call.told == "pending" and call.over]
+        due.sort(key=lambda call: call.ended or 0.0)
+        for call in due:
+            call.told = "delivered"
+            self.state.items.append(delivery(call))
+        return due
+
+    @property
+    def model_call(self) -> str:
+        """The id of the current model call."""
+        return f"{self.state.id}:{self.state.iteration}"
+
+    def emit(self, kind: Any, execution_id: str, **about: Any) -> None:
+        """Tell the listeners, with a call as it is now."""
+        if "call" in about:
+            about["call"] = copy(about["call"])
+        told = kind(execution_id=execution_id, iteration=self.state.iteration, at=self.state.at, **about)
+        self.actions.append(Emit(told))
+
+
+def _reason(response: Response) -> str:
+    """Why the answer is not complete."""
+    details = response.incomplete_details
+    return details.reason if given(details) and given(details.reason) else response.status
+
+
+def _next_choice(request: Request) -> Any:
+    """What the model is told about tools after it has called one: to insist again would never end."""
+    match request.tool_choice:
+        case "required" | ChooseFunction() | ChooseCustom():
+            return UNSET
+        case ChooseAllowed(mode="required"):
+            return replace(request.tool_choice, mode="auto")
+        case choice:
+            return choice

@@ -1,0 +1,1 @@
+"""The tool loop: its pure step, both shells, and all of it against the simulator."""

@@ -94,8 +94,8 @@ def _encode_arguments(text: str, path: str, lost: Losses) -> Raw:
     try:
         _objects.decode(text)
     except (msgspec.MsgspecError, RecursionError):
-        lost.refused(f"{path}.arguments", "arguments that are no JSON object, which this wire cannot hold")
-        return NOTHING
+        lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
+        return Raw(msgspec.json.encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))
     return Raw(text.encode())
 
 

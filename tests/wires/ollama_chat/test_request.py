@@ -328,9 +328,11 @@ def test_arguments_keep_the_models_spelling(text: str, sent_as: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["[1]", '"x"', '{"a":', "not json", '{"a":1}x', "[" * 100_000])
-def test_arguments_that_are_no_object_are_refused(text: str) -> None:
+def test_arguments_that_are_no_object_are_sent_as_the_text_of_one(text: str) -> None:
     """ollama.request.16"""
-    assert messages(call("a", arguments=text), output("a"))[1] == ["input[0].arguments (refused)"]
+    found, lost = messages(call("a", arguments=text), output("a"))
+    assert found[0]["tool_calls"][0]["function"]["arguments"] == {"INVALID_JSON": text}
+    assert lost == ["input[0].arguments (changed)"]
 
 
 def test_outputs_follow_their_calls_in_the_order_of_the_calls() -> None:

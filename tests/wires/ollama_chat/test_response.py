@@ -385,9 +385,11 @@ def test_thoughts_are_shown_and_their_opaque_state_is_not() -> None:
     assert elsewhere.message.thinking == "Hm."
 
 
-def test_a_call_that_cannot_be_told_is_refused() -> None:
+def test_a_call_that_is_no_json_is_told_as_the_text_of_one() -> None:
     """ollama.response_back.3"""
-    assert given(FunctionCall(call_id="a", name="f", arguments='{"a":'))[1] == ["output[0].arguments (refused)"]
+    body, lost = given(FunctionCall(call_id="a", name="f", arguments='{"a":'))
+    assert body["message"]["tool_calls"][0]["function"]["arguments"] == {"INVALID_JSON": '{"a":'}
+    assert lost == ["output[0].arguments (changed)"]
     body, lost = given(CustomToolCall(call_id="a", name="sh", input="ls"))
     assert body["message"]["tool_calls"][0]["function"]["arguments"] == {"input": "ls"}
     assert lost == ["output[0] (emulated)"]

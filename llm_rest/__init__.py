@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .auth import ApiKey
     from .client import AsyncClient, Client
     from .content import afetch_image, fetch_image, file, image, user
+    from .context import Context
     from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
     from .errors import (
         APIError,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         TransportError,
         Truncated,
     )
+    from .generator import AsyncGenerator, Generator
     from .losses import Loss, LossWarning
     from .mcp import Mcp
     from .models import Capabilities
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from .tools import Tool, ToolContext, ToolExecutor, ToolRegistry, tool
     from .transport import Timeouts
     from .transport.tls import Tls
+    from .typed import AsyncJsonStream, JsonStream
     from .unknown import Unknown
     from .vendors import Bearer, Header, NoAuth, Vendor
 
@@ -82,6 +85,7 @@ _HOME = {
         ".auth": "ApiKey",
         ".client": "AsyncClient Client",
         ".content": "afetch_image fetch_image file image user",
+        ".context": "Context",
         ".dialects": "ChatDialect MessagesDialect ResponsesDialect",
         ".errors": (
             "APIError AuthError CapabilityError ClientClosedError ConfigError Conflict ConnectError "
@@ -91,6 +95,7 @@ _HOME = {
             "ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated "
             "MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout"
         ),
+        ".generator": "AsyncGenerator Generator",
         ".losses": "Loss LossWarning",
         ".mcp": "Mcp",
         ".models": "Capabilities",
@@ -104,6 +109,7 @@ _HOME = {
         ".streaming": "AsyncStream Stream",
         ".tools": "Tool ToolContext ToolExecutor ToolRegistry tool",
         ".transport": "Timeouts",
+        ".typed": "AsyncJsonStream JsonStream",
         ".transport.tls": "Tls",
         ".unknown": "Unknown",
         ".vendors": "Bearer Header NoAuth Vendor",
@@ -115,6 +121,8 @@ __all__ = [
     "APIError",
     "ApiKey",
     "AsyncClient",
+    "AsyncGenerator",
+    "AsyncJsonStream",
     "AsyncStream",
     "AuthError",
     "Bearer",
@@ -127,14 +135,17 @@ __all__ = [
     "Conflict",
     "ConnectError",
     "ContentFiltered",
+    "Context",
     "ContextTooLong",
     "DecodeError",
     "FunctionCall",
     "FunctionCallOutput",
     "FunctionTool",
+    "Generator",
     "Header",
     "InvalidReasoningState",
     "InvalidRequest",
+    "JsonStream",
     "LLMError",
     "Loss",
     "LossError",

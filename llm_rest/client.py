@@ -201,7 +201,7 @@ class Client(_Shared):
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
     ) -> JsonStream[Any]: ...
     def stream_json(self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]) -> JsonStream[Any]:
-        """The answer of `generate_json` as it comes: iterate over what is there so far, in a `with`, then take `.value`."""
+        """The answer of `generate_json` as it comes: iterate over what there is, in a `with`, then take `.value`."""
         from .typed import JsonStream
 
         return JsonStream(self._caller, input, _plain(options), Site(), type)
@@ -357,7 +357,7 @@ class AsyncClient(_Shared):
     def stream_json(
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
     ) -> AsyncJsonStream[Any]:
-        """The answer of `generate_json` as it comes: iterate over what is there so far, in an `async with`, then take `.value`."""
+        """The answer of `generate_json` as it comes: iterate over what there is, in an `async with`, then take `.value`."""
         from .typed import AsyncJsonStream
 
         return AsyncJsonStream(self._caller, input, _plain(options), Site(), type)

@@ -157,7 +157,8 @@ class _JsonStreaming(Generic[T]):
     @property
     def response(self) -> Reply:
         """The reply as far as it came; at the end with the value in `parsed`."""
-        return self._inner.response
+        found: Reply = self._inner.response
+        return found
 
     def _shape(
         self, target: Target, settings: Settings, request: Request

@@ -38,8 +38,9 @@ CLIENT = (
     "reply",
     "content",
     "typed",
+    "generator",
 )
-TOOLS = ("json_schema", "forms", "tools", "structured", "generator", "turns", "loop", "conversation")
+TOOLS = ("json_schema", "forms", "tools", "structured", "context", "turns", "loop", "conversation")
 
 
 @dataclass(frozen=True)

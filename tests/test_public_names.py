@@ -26,6 +26,7 @@ PROMISED = set(
     Loss LossWarning
     AsyncClient AsyncStream Client Reply Stream Timeouts Tls Capabilities RequestEnd RequestRetry RequestStart
     RetryPolicy
+    AsyncGenerator AsyncJsonStream Context Generator JsonStream
     afetch_image fetch_image file image user Mcp
     ApiKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
     FunctionCall FunctionCallOutput FunctionTool Message Reasoning Request Response Unknown Usage

@@ -1,0 +1,75 @@
+"""What a model is told beside the question: entries that never change, and providers asked before every turn.
+
+Before changing this file, know the law of all context: what was sent once is sent again unchanged, and everything new comes
+after it, because vendors' prompt caches live from that. So what a provider said is kept where it was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from inspect import isawaitable, iscoroutine
+from typing import Any, TypeGuard, cast
+
+from .errors import ConfigError
+from .responses.items import AnyItem, Message
+
+Entry = tuple[str, str]
+"""A role and a text. `human` says the same as `user`, `agent` the same as `assistant`."""
+
+ROLES = ("system", "developer", "human", "user", "assistant", "agent")
+
+Told = str | Entry | AnyItem | Sequence["Entry | AnyItem"] | None
+"""What a provider gives: a text (which a human says), an entry, an item, several of them, or nothing."""
+
+Provider = Callable[[], Told | Awaitable[Told]]
+
+
+class Context:
+    """What a model is told beside the question: fixed entries first, then what each provider says before every turn."""
+
+    def __init__(self, entries: Iterable[Entry | AnyItem] = (), providers: Iterable[Provider] = ()) -> None:
+        self.items: list[AnyItem] = [_item(entry) for entry in entries]
+        self.providers: list[Provider] = list(providers)
+
+    def provided(self) -> list[AnyItem]:
+        """What the providers say now. Raises `ConfigError` for one that has to be awaited."""
+        return [item for provider in self.providers for item in _items(_at_once(provider()))]
+
+    async def aprovided(self) -> list[AnyItem]:
+        """What the providers say now, asked one after the other, those that are asynchronous awaited."""
+        made: list[AnyItem] = []
+        for provider in self.providers:
+            told = provider()
+            made += _items(await told if isawaitable(told) else told)
+        return made
+
+
+def _at_once(told: Told | Awaitable[Told]) -> Told:
+    if not isawaitable(told):
+        return told
+    if iscoroutine(told):
+        told.close()  # or Python would warn that nobody awaited it
+    raise ConfigError("a provider of context has to be awaited", hint="AsyncGenerator does that")
+
+
+def _items(told: Told) -> list[AnyItem]:
+    if told is None or told == "":
+        return []
+    if isinstance(told, list | tuple) and not _is_entry(told):
+        return [_item(one) for one in cast("Any", told)]
+    return [_item(told)]
+
+
+def _is_entry(told: Any) -> TypeGuard[Entry]:
+    return isinstance(told, tuple) and len(cast("Any", told)) == 2 and told[0] in ROLES and isinstance(told[1], str)
+
+
+def _item(entry: Any) -> AnyItem:
+    if isinstance(entry, str):
+        return Message(role="user", content=entry)
+    if isinstance(entry, list | tuple):
+        entry = tuple(cast("Any", entry))
+        if not _is_entry(entry):
+            raise ConfigError(f"an entry of context is (role, text) with a role of {', '.join(ROLES)}, not {entry!r}")
+        return Message(role=entry[0], content=entry[1])
+    return cast("AnyItem", entry)

@@ -1,0 +1,57 @@
+"""What a type checker sees of typed output. Checked by `make check`, never run."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict, assert_type
+
+import msgspec
+
+from llm_rest import AsyncClient, AsyncGenerator, Client, Context, Generator
+
+
+class Person(msgspec.Struct):
+    name: str
+
+
+class Place(TypedDict):
+    city: str
+
+
+def a_type_gives_its_value(llm: Client) -> None:
+    assert_type(llm.generate_json("Ada", Person), Person)
+    assert_type(llm.generate_json("Ada", Place, max_repairs=2, strategy="tool"), Place)
+    assert_type(llm.generate_json("Ada", list[Person]), list[Person])
+    assert_type(llm.generate_json("Ada", {"type": "object"}), Any)
+    assert_type(llm.generate("Ada", output=Person).parsed, Any)
+
+
+async def an_async_client_is_awaited(llm: AsyncClient) -> None:
+    assert_type(await llm.generate_json("Ada", Person), Person)
+    assert_type((await llm.generate("Ada", output=Literal["a"])).parsed, Any)
+
+
+def a_stream_has_the_value_at_its_end(llm: Client) -> None:
+    with llm.stream_json("Ada", Person) as partials:
+        for partial in partials:
+            assert_type(partial, Any)
+        assert_type(partials.value, Person)
+
+
+async def an_async_stream_too(llm: AsyncClient) -> None:
+    async with llm.stream_json("Ada", Person) as partials:
+        async for partial in partials:
+            assert_type(partial, Any)
+        assert_type(partials.value, Person)
+
+
+def a_generator_gives_a_value_and_metadata(llm: Client) -> None:
+    assert_type(Generator(llm, "Who?", str).generate(), tuple[str, dict[str, str]])
+    assert_type(Generator(llm, "Who?", Person, temperature=0.5).generate(), tuple[Person, dict[str, str]])
+
+
+async def an_async_generator_is_awaited(llm: AsyncClient) -> None:
+    async def now() -> str:
+        return "It is noon."
+
+    context = Context([("system", "Be brief."), ("agent", "Yes?")], [now, lambda: ("human", "Hello")])
+    assert_type(await AsyncGenerator(llm, "Who?", Person, context=context).generate(), tuple[Person, dict[str, str]])

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NoReturn, cast
 from urllib.parse import urlsplit
 
-from msgspec import convert, to_builtins
+from msgspec import to_builtins
 
 from .errors import ConfigError, ErrorFacts
 from .vendors import Auth, Bearer, Endpoint, Header, NoAuth, is_loopback
@@ -265,7 +265,7 @@ def without_secrets(facts: ErrorFacts, sent: Mapping[str, str | Secret]) -> Erro
     plain = to_builtins(facts)
     if not any(text in str(plain) for text in texts):
         return facts
-    return convert(_scrubbed(plain, texts), ErrorFacts)
+    return ErrorFacts(**_scrubbed(plain, texts))
 
 
 def _scrubbed(value: Any, texts: list[str]) -> Any:

@@ -444,7 +444,8 @@ _BAD_STATE = (
     r"(?i)invalid `?(signature|data)`? in `?(redacted_)?thinking`?|thinking.{0,40}blocks?.{0,60}cannot be modified"
     r"|block is bound to a different conversation|thought[_ ]?signature|invalid.{0,20}encrypted[_ ]content"
     r"|encrypted[_ ]content.{0,80}(invalid|could not)|reasoning_content.{0,60}must be passed back"
-    r"|of type .reasoning. was provided without its required following item|without its required .reasoning. item|must start with a thinking block|expected `thinking` or"
+    r"|of type .reasoning. was provided without its required following item|without its required .reasoning. item"
+    r"|must start with a thinking block|expected `thinking` or"
 )
 _BAD_KEY = r"(?i)(incorrect|invalid|bad) api key|api key (not valid|is invalid)"
 _NO_CREDIT = (

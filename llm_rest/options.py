@@ -31,7 +31,7 @@ from .responses.request import (
     TextOptions,
 )
 from .responses.tools import AnyTool, ToolChoice
-from .unknown import Unknown, given
+from .unknown import Unknown, convert, given
 
 if TYPE_CHECKING:
     from .auth import Token
@@ -230,7 +230,7 @@ def _checked(document: Any) -> Request | str:
 
 def _converted(plain: Any) -> Request:
     try:
-        return msgspec.convert(plain, Request)
+        return convert(plain, Request)
     except msgspec.ValidationError:
         # Kinds and fields that are not known, and older spellings: the decoder keeps and reads those.
         return REQUEST.decode(_encoder.encode(plain))

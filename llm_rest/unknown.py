@@ -13,6 +13,7 @@ import re
 from functools import cache, lru_cache
 from itertools import accumulate, count
 from operator import sub
+from threading import RLock
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -27,6 +28,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
+    overload,
 )
 
 import msgspec
@@ -161,6 +163,29 @@ def _repr(model: Model) -> str:
     return f"{base(model)!r}+{extras(model)!r}"
 
 
+# --- types, one thread at a time ------------------------------------------------------------------------------------
+
+first_use = RLock()
+"""Hold it while msgspec sees a type for the first time: where two threads show it the same structs, the process crashes."""
+
+
+@lru_cache(maxsize=4096)
+def decoder_of(form: Any) -> msgspec.json.Decoder[Any]:
+    """msgspec's own decoder of `form`."""
+    with first_use:
+        return msgspec.json.Decoder(form)
+
+
+@overload
+def convert(value: Any, form: type[T], *, strict: bool = ...) -> T: ...
+@overload
+def convert(value: Any, form: Any, *, strict: bool = ...) -> Any: ...
+def convert(value: Any, form: Any, *, strict: bool = True) -> Any:
+    """Plain values as `form`. Raises `msgspec.ValidationError`."""
+    decoder_of(form)
+    return msgspec.convert(value, form, strict=strict)
+
+
 # --- decoding -------------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +208,7 @@ class Decoder(Generic[T]):
     def decode(self, data: bytes | bytearray | str) -> T:
         """The document in `data`. Raises `DecodeError` naming the place, what was expected and what came."""
         if self._fast is None:
-            self._fast = msgspec.json.Decoder(self._type)
+            self._fast = decoder_of(self._type)
         try:
             return self._fast.decode(data)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -229,10 +254,11 @@ def check_depth(raw: bytes, limit: int = _MAX_DEPTH) -> None:
 class _Form:
     """A type form taken apart: which structs, list items or dict values it takes, and whether unknown kinds are welcome."""
 
-    __slots__ = ("is_open", "items", "kinds", "lone", "tag_field", "values")
+    __slots__ = ("counts", "is_open", "items", "kinds", "lone", "tag_field", "values")
 
     def __init__(self, form: Any) -> None:
         self.is_open = False
+        self.counts = False
         self.tag_field: str | None = None
         self.kinds: dict[str | int, type[Struct]] = {}
         self.lone: type[Struct] | None = None  # what an object without a tag is
@@ -252,6 +278,8 @@ class _Form:
         elif origin is Union or origin is UnionType:
             for arm in get_args(form):
                 self._add(arm)
+        elif form is int:
+            self.counts = True
         elif origin is list:
             (self.items,) = get_args(form)
         elif origin is dict:
@@ -273,14 +301,12 @@ class _Form:
         return self.kinds.get(tag) if isinstance(tag, str | int) else None
 
 
+_WHOLE = re.compile(rb"""\s*"?(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE]\+?[0-9])?)"?\s*""")
+"""A whole number as some hosts write it: `"11"`, `11.0`, `1.1e1`."""
+
 _form = lru_cache(maxsize=4096)(_Form)
 _objects = msgspec.json.Decoder(dict[str, Raw])
 _arrays = msgspec.json.Decoder(list[Raw])
-
-
-@lru_cache(maxsize=4096)
-def _decoder(form: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(form)
 
 
 @cache
@@ -304,11 +330,13 @@ class _Descent:
     def value(self, raw: bytes | Raw, form: Any, path: str) -> Any:
         """The value in `raw` as a `form`: whole if it fits, else piece by piece."""
         try:
-            return _decoder(form).decode(raw)
+            return decoder_of(form).decode(raw)
         except msgspec.ValidationError as problem:
             mismatch = str(problem)  # the exception itself would keep the frames of all callers alive
         taken = _form(form)
         first = bytes(raw).lstrip()[:1]
+        if taken.counts and (number := _WHOLE.fullmatch(bytes(raw))) and (count := float(number[1])).is_integer():
+            return int(count)
         if first == b"[" and taken.items is not None:
             return [self.value(piece, taken.items, f"{path}[{i}]") for i, piece in enumerate(_arrays.decode(raw))]
         if first == b"{":

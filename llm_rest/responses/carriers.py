@@ -9,14 +9,13 @@ client may forge an envelope: what comes out is decoded through a typed payload 
 from __future__ import annotations
 
 import binascii
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from ..errors import DecodeError
-from ..unknown import check_depth
+from ..unknown import check_depth, decoder_of
 
 P = TypeVar("P")
 
@@ -53,7 +52,7 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
         data = binascii.a2b_base64(body + b"=" * (-len(body) % 4))
         data.decode()
         check_depth(data)
-        return cast("P", _decoder(cast("Any", payload)).decode(data))
+        return cast("P", decoder_of(cast("Any", payload)).decode(data))
     except (binascii.Error, msgspec.MsgspecError, UnicodeError, DecodeError):
         return None
 
@@ -61,11 +60,6 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
 def digest(text: str) -> str:
     """A short, stable name for a piece of visible text: 16 hexadecimal digits."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-@lru_cache(maxsize=64)
-def _decoder(payload: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(payload)
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")

@@ -33,7 +33,7 @@ from ..responses.tools import (
     ShellTool,
 )
 from ..responses.tools import Tool as Definition
-from ..unknown import Decoder, Unknown, check_depth, given
+from ..unknown import Decoder, Unknown, check_depth, convert, given
 from .context import ToolContext, ToolFacts
 from .function import Tool
 from .output import output_of
@@ -187,7 +187,7 @@ def _entry(one: Definition | Unknown, name: str, facts: Plain, executor: ToolExe
     runner = executor.tool(name) if isinstance(executor, ToolRegistry) else executor
     known = runner.facts if isinstance(runner, Tool) else ToolFacts(name=name, runs=runner is not None)
     try:
-        return _Entry(msgspec.convert({**msgspec.to_builtins(known), **facts}, ToolFacts), one, runner)
+        return _Entry(convert({**msgspec.to_builtins(known), **facts}, ToolFacts), one, runner)
     except msgspec.ValidationError as problem:
         raise ConfigError(f"tool {name!r}: {problem}") from None
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import anyio._backends._asyncio
+import anyio._backends._trio  # both here, because threads that load one at once get in each other's way
 
 from llm_rest import AsyncClient, Client, LLMError
 from llm_rest.responses import OutputTextDelta

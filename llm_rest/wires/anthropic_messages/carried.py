@@ -18,7 +18,7 @@ from ...responses.carriers import digest, seal, sender, unseal
 from ...responses.items import Reasoning
 from ...responses.leftovers import SPELLING, report_foreign
 from ...responses.parts import SummaryText
-from ...unknown import Decoder, Model, Open, Opt, Unknown, base, extras, given
+from ...unknown import Decoder, Model, Open, Opt, Unknown, base, convert, extras, given
 from . import types
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def own(leftovers: Leftovers | UnsetType) -> dict[str, Any]:
         return {}
     try:
         if "type" not in fields:  # a whole block is checked when it is decoded
-            msgspec.convert(fields, _Own)
+            convert(fields, _Own)
     except msgspec.ValidationError:
         return {}
     return fields

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from msgspec import UNSET, Raw, field
+from msgspec import UNSET, Raw, UnsetType, field
 
 from ...unknown import Decoder, Model, Open, Opt
+from .lenient import lenient_event, lenient_message
 
 Plain = dict[str, Any]
 
@@ -724,7 +725,7 @@ class Error(Model, tag_field="type", tag="error"):
     request_id: Opt[str] = UNSET
 
 
-RESPONSE: Decoder[Message | Error] = Decoder(Message | Error)
+RESPONSE: Decoder[Message | Error] = Decoder(Message | Error, repair=lenient_message)
 """Decodes an answer, and the error body that stands in its place."""
 
 
@@ -802,7 +803,7 @@ class Ending(Model):
 class DeltaUsage(Model):
     """Counts up to here: each overwrites what came before, and what is absent stays."""
 
-    output_tokens: int
+    output_tokens: int | UnsetType = UNSET
     input_tokens: Opt[int] = UNSET
     cache_creation_input_tokens: Opt[int] = UNSET
     cache_read_input_tokens: Opt[int] = UNSET
@@ -836,4 +837,4 @@ AnyEvent = Open[
     MessageStart | ContentBlockStart | ContentBlockDelta | ContentBlockStop | MessageDelta | MessageStop | Ping | Error
 ]
 
-EVENT: Decoder[AnyEvent] = Decoder(AnyEvent)
+EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=lenient_event)

@@ -477,7 +477,7 @@ class Status(Document):
 class Response(Document):
     """A whole answer, or one chunk of a stream, or an error in the place of either."""
 
-    candidates: Opt[list[Candidate]] = UNSET
+    candidates: list[Candidate] | UnsetType = UNSET
     prompt_feedback: Opt[PromptFeedback] = UNSET
     usage_metadata: Opt[UsageMetadata] = UNSET
     model_version: Opt[str] = UNSET

@@ -12,7 +12,7 @@ import msgspec
 
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, UrlCitation
-from ...unknown import Unknown, given
+from ...unknown import Unknown, convert, given
 from .content import FOREIGN
 from .left import as_list, is_object, notes
 from .types import WIRE, Json
@@ -47,7 +47,7 @@ def _decode(annotation: Any) -> AnyAnnotation:
 def _citation(inner: Json) -> UrlCitation | None:
     rest = {name: value for name, value in inner.items() if name not in _FIELDS}
     try:
-        made = msgspec.convert({name: inner[name] for name in _FIELDS if name in inner}, UrlCitation)
+        made = convert({name: inner[name] for name in _FIELDS if name in inner}, UrlCitation)
     except msgspec.ValidationError:
         return None
     if rest:

@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from ...responses.items import AnyItem, Message
 from ...responses.parts import Logprob, OutputText
+from ...unknown import convert
 from .left import as_list, is_object
 from .ordinary import CHOICE
 from .types import Json
@@ -83,7 +84,7 @@ def decode_logprobs(logprobs: Any, output: list[AnyItem], left: Json) -> None:
         return
     content = as_list(logprobs.get("content"))
     try:
-        part.logprobs = [_filled(msgspec.convert(entry, Logprob)) for entry in content] or UNSET
+        part.logprobs = [_filled(convert(entry, Logprob)) for entry in content] or UNSET
     except msgspec.ValidationError:
         return
     if encode_logprobs(part) == logprobs:

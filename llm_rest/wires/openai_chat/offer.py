@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from ...responses.items import AdditionalTools, AnyItem
-from ...unknown import Opt, given
+from ...unknown import Opt, convert, given
 from . import types
 from .choice import decode_choice, encode_choice
 from .left import ABSENT, absent, as_object, notes
@@ -73,7 +73,7 @@ def _encode_no_tools(request: Request, lost: Losses) -> None:
 def _choice(plain: Any) -> str | types.ToolChoice | None:
     """The tool choice that a document had, from a leftover that may have come from anywhere."""
     try:
-        return msgspec.convert(plain, str | types.ToolChoice | None)
+        return convert(plain, str | types.ToolChoice | None)
     except msgspec.ValidationError:
         return None
 

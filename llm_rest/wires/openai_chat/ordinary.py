@@ -17,7 +17,7 @@ from msgspec import UNSET, Meta, UnsetType
 from ...responses.items import AnyItem, FunctionCall, Message
 from ...responses.leftovers import SPELLING
 from ...responses.parts import ContentPart, OutputText
-from ...unknown import Decoder, Model, ModelMeta
+from ...unknown import Decoder, Model, ModelMeta, decoder_of
 from .types import (
     Answer,
     Choice,
@@ -101,7 +101,7 @@ class _OrdinaryFirst(Decoder[Completion]):
 
     def decode(self, data: bytes | bytearray | str) -> Completion:
         if self._ordinary is None:
-            self._ordinary = msgspec.json.Decoder(Ordinary)
+            self._ordinary = decoder_of(Ordinary)
         try:
             return self._ordinary.decode(data)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):

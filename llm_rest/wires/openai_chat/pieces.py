@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET
 
-from ...unknown import Model, extras, given
+from ...unknown import Model, convert, extras, given
 from . import types
 from .left import as_list, is_object, put_back
 from .types import Json
@@ -97,7 +97,7 @@ class Pieces:
                 setattr(self.body, name, value)
         self._keep("document", chunk)
         if not given(self.body.usage) and is_object(chunk.x_groq) and is_object(chunk.x_groq.get("usage")):
-            self.body.usage = msgspec.convert(chunk.x_groq["usage"], types.Usage, strict=False)
+            self.body.usage = convert(chunk.x_groq["usage"], types.Usage, strict=False)
 
     def ending(self, choice: types.ChunkChoice) -> None:
         """Take what a chunk says about its choice beside the message."""

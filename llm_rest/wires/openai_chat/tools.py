@@ -24,7 +24,7 @@ from ...responses.tools import (
     Schema,
     TextGrammar,
 )
-from ...unknown import Opt, Unknown, extras, given
+from ...unknown import Opt, Unknown, convert, extras, given
 from . import types
 from .calls import qualified
 from .choice import name_of
@@ -156,7 +156,7 @@ def _encode_host_tool(tool: Unknown, path: str, lost: Losses) -> list[types.Tool
     """A tool of the host, which callers may name as the host does."""
     declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
     try:
-        return [put_back(msgspec.convert(declared, types.Tool), tool)]
+        return [put_back(convert(declared, types.Tool), tool)]
     except msgspec.ValidationError:
         lost.refused(path, f"a tool of type {tool.type!r} in a form this wire does not have")
         return []

@@ -80,13 +80,10 @@ NUMBERS = {
 }
 """All of them; the numbers are stable names and some were never given."""
 
-GEMINI = "there is no Gemini wire yet"
 LOOP = "there is no tool loop yet"
 CONVERSATION = "there is no conversation yet"
 
 LATER: dict[int, str] = {
-    10: GEMINI,
-    21: GEMINI,
     32: CONVERSATION,
     75: "a local MCP client is not planned",
     76: "the first request of a process is not measured yet",

@@ -31,12 +31,7 @@ NAMED = {
 """The ids that tests name."""
 
 
-UNWRITTEN = pytest.mark.xfail(reason="the tables of this wire are not written yet", strict=True)
-
-
-@pytest.mark.parametrize(
-    "wire", [pytest.param(name, marks=UNWRITTEN) if name == "gemini_generate_content" else name for name in wires.NAMES]
-)
+@pytest.mark.parametrize("wire", wires.NAMES)
 def test_every_row_of_the_tables_is_named_by_a_test(wire: str) -> None:
     rows = documented(wire)
     assert rows, f"docs/wires/{wire}.md has no table with ids"

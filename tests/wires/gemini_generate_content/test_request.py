@@ -363,7 +363,7 @@ def test_outputs_stand_together_behind_their_calls_and_in_their_order() -> None:
 
 
 def test_calls_without_outputs_and_outputs_without_calls_are_refused() -> None:
-    """gemini.request.25, gemini.hard.2: the vendor counts them. BUGS 32"""
+    """gemini.request.25, gemini.hard.2: the vendor counts them."""
     assert contents(user("Hi"), call("c1"))[1] == ["input[1] (refused)"]
     assert contents(user("Hi"), output("c1")) == (
         [theirs("Hi"), theirs(gave("c1", {"output": "4"}, "c1"))],

@@ -324,6 +324,12 @@ def test_calls_end_like_texts_do() -> None:
     assert ended("STOP", called("c1")).status == "completed"
 
 
+def test_nobody_tells_which_stop_sequence_was_hit() -> None:
+    """gemini.hard.11"""
+    asked = Request(model=THREE, input="Hi", stop=["END", "."])
+    assert plain(read(answer(YO), request=asked)[0].output) == plain(read(answer(YO))[0].output)
+
+
 def test_nothing_may_be_said_and_the_answer_still_be_over() -> None:
     """gemini.finish.2, gemini.hard.7"""
     response = ended("STOP")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .stream import StreamDecoder
     from .stream_back import StreamEncoder
 
-FRAMING: Literal["sse"] = "sse"
+FRAMING: Literal["sse", "ndjson"] = "sse"
 END: bytes | None = None
 NAMED_EVENTS = False
 

@@ -109,7 +109,7 @@ def gave(id: str | None, response: Any, name: str = "f") -> Json:
     return {"functionResponse": ({"id": id} if id else {}) | {"name": name, "response": response}}
 
 
-def asked(body: Json, dialect: GeminiDialect = DEVELOPER, model: str | None = None) -> Request:
+def asked(body: Json, dialect: GeminiDialect = DEVELOPER, model: str | None = None) -> Any:
     """The request that a body is; it must come back as the body it was."""
     request, lost = wire.decode_request(decoded(body), dialect=dialect, model=model)
     assert lost == []
@@ -137,7 +137,7 @@ def answer(*parts: Json, **candidate: Any) -> Json:
     return {"candidates": [kept], "modelVersion": "m", "responseId": "r"}
 
 
-def read(document: Json, **options: Any) -> tuple[Response, list[str]]:
+def read(document: Json, **options: Any) -> tuple[Any, list[str]]:
     """The response that an answer is, with the losses."""
     response, lost = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)), **options)
     return response, named(lost)

@@ -30,7 +30,8 @@ def grounded(*parts: Any, chunks: Any = PAGES, supports: Any = (), **more: Any) 
 
 def sources(response: Any) -> list[Any]:
     """The annotations of each text."""
-    return [part.annotations for item in response.output if isinstance(item, Message) for part in item.content]
+    messages: list[Any] = [item for item in response.output if isinstance(item, Message)]
+    return [part.annotations for message in messages for part in message.content]
 
 
 def test_stretches_in_bytes_are_annotations_in_characters() -> None:
@@ -75,7 +76,7 @@ def test_the_search_it_tells_of_stands_behind_the_text() -> None:
     search = response.output[1]
     assert isinstance(search, WebSearchCall)
     assert (search.id, search.status) == ("ws_r_1", "completed")
-    pages = [UrlSource(url="https://a.test"), UrlSource(url="https://b.test")]
+    pages: Any = [UrlSource(url="https://a.test"), UrlSource(url="https://b.test")]
     assert search.action == Search(queries=["q"], sources=pages)
 
 

@@ -138,7 +138,7 @@ def test_calls_come_back_under_the_names_of_their_tools() -> None:
     sent_as = wire.encode_request(Request(model=THREE, input="Hi", tools=tools))[0].tools
     assert sent_as
     assert sent_as[0].function_declarations
-    names = [function.name for function in sent_as[0].function_declarations]
+    names: Any = [function.name for function in sent_as[0].function_declarations]
     document = answer(called("1", names[0]), called("2", names[1], {"input": "ls"}), called("3", names[2]))
     response, _ = read(document, request=Request(model=THREE, tools=tools))
     one, two, three = response.output

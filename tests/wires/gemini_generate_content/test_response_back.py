@@ -229,7 +229,7 @@ def test_what_was_said_before_a_failure_is_kept() -> None:
     failed = answered(said("Yo"), status="failed", error=ResponseError(code="server_error", message="Oops."))
     document, _ = written(failed)
     assert parts_of(document) == [{"text": "Yo"}]
-    again, _ = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)))
+    again: Any = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)))[0]
     assert (again.status, again.output[0].status) == ("failed", "incomplete")
 
 

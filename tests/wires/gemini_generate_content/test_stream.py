@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from llm_rest import wires
 from llm_rest.responses import (
     ErrorEvent,
     FunctionCallArgumentsDelta,
@@ -18,7 +19,6 @@ from llm_rest.responses import (
     OutputTextDelta,
     ReasoningSummaryTextDelta,
     Request,
-    Response,
     ResponseCompleted,
     ResponseCreated,
     ResponseError,
@@ -49,7 +49,7 @@ HM, YO = {"text": "Hm.", "thought": True}, {"text": "Yo"}
 ERROR = {"error": {"code": 503, "message": "Busy.", "status": "UNAVAILABLE"}}
 
 
-def assembled(events: list[Any]) -> Response:
+def assembled(events: list[Any]) -> Any:
     assert faults(events) == []
     assembler = Assembler()
     for event in events:
@@ -305,10 +305,11 @@ def test_an_error_ends_the_answer() -> None:
     """gemini.stream.19"""
     events = told(chunk(HM), chunk(YO), ERROR, chunk(YO), END)
     error, failed = events[-2:]
+    output: Any = failed.response.output
     assert isinstance(error, ErrorEvent)
     assert isinstance(failed, ResponseFailed)
     assert (error.details.code, failed.response.error) == ("server_overloaded", failed.response.error)
-    assert [item.status for item in failed.response.output][1:] == ["incomplete"]
+    assert [item.status for item in output][1:] == ["incomplete"]
     assert faults(events) == []
 
 
@@ -316,7 +317,7 @@ def test_an_error_ends_the_answer() -> None:
 def test_an_error_is_read_with_and_without_a_frame(form: bytes) -> None:
     """gemini.stream.20: raw and over several lines, too"""
     body = json.dumps(ERROR, indent=None if form.startswith(b"data") else 2).encode()
-    reader = StreamReader(wire, dialect=DEVELOPER)
+    reader = StreamReader(wires.load("gemini_generate_content"), dialect=DEVELOPER)
     stream = b"data: " + json.dumps(chunk(YO)).encode() + b"\n\n" + form % body
     events = [*reader.feed(stream), *reader.close()]
     assert isinstance(events[-1], ResponseFailed)

@@ -65,6 +65,7 @@ def test_the_base_install_declares_three_dependencies() -> None:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    """BUGS 85"""
     ours = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*") if path.is_file()}
     ours = {name for name in ours if "__pycache__" not in name}
     held = {name for name in zipfile.ZipFile(wheel).namelist() if not name.split("/")[0].endswith(".dist-info")}
@@ -119,6 +120,7 @@ def test_a_clean_environment_has_less_than_four_megabytes(installed: Path) -> No
 
 
 def test_nothing_of_ours_runs_when_python_starts(installed: Path) -> None:
+    """BUGS 85"""
     site = Path(run(installed, "import sysconfig; print(sysconfig.get_path('purelib'))"))
     assert list(site.glob("*.pth")) == []
     assert run(installed, "import sys; print([m for m in sys.modules if m.startswith('llm_rest')])") == "[]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -30,10 +31,11 @@ class Loopback:
     left: threading.Event = field(default_factory=threading.Event)
     """Set once a client closed a connection that `watched` answers on."""
     sockets: list[socket.socket] = field(default_factory=list)
+    tls: ssl.SSLContext | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
 
 def http(body: bytes, head: str = "HTTP/1.1 200 OK", *headers: str) -> bytes:
@@ -135,9 +137,9 @@ def reset(connection: socket.socket, server: Loopback) -> bool:
 
 
 @contextlib.contextmanager
-def loopback(*acts: Act, greeting: bytes = b"") -> Iterator[Loopback]:
+def loopback(*acts: Act, greeting: bytes = b"", tls: ssl.SSLContext | None = None) -> Iterator[Loopback]:
     """A running server; the last act is repeated. It sends `greeting` to whoever connects."""
-    server = Loopback(list(acts), greeting)
+    server = Loopback(list(acts), greeting, tls=tls)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0.01)
         server.port = listening.getsockname()[1]
@@ -148,6 +150,25 @@ def loopback(*acts: Act, greeting: bytes = b"") -> Iterator[Loopback]:
         finally:
             server.stopped.set()
             thread.join(10)
+
+
+@contextlib.contextmanager
+def accepting(act: Callable[[socket.socket], object]) -> Iterator[str]:
+    """The URL of a server that reads nothing by itself: it does this with each connection, one after the other, and closes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with connection, contextlib.suppress(OSError):
+                        act(connection)
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join(10)
 
 
 def _listen(server: Loopback, listening: socket.socket) -> None:
@@ -167,7 +188,10 @@ def _listen(server: Loopback, listening: socket.socket) -> None:
 
 def _serve(server: Loopback, connection: socket.socket) -> None:
     pending = b""
-    with connection, contextlib.suppress(OSError):
+    with contextlib.ExitStack() as at_the_end, contextlib.suppress(OSError):
+        at_the_end.enter_context(connection)
+        if server.tls is not None:
+            connection = at_the_end.enter_context(server.tls.wrap_socket(connection, server_side=True))
         connection.sendall(server.greeting)
         while True:
             head, end, rest = pending.partition(b"\r\n\r\n")

@@ -162,17 +162,16 @@ class Sealed:
 
     async def _until_done(self, deadline: Deadline, step: Callable[..., Any], *given: Any) -> Any:
         while True:
-            try:
+            done: Any = self
+            with suppress(ssl.SSLWantReadError):
                 done = step(*given)
-            except ssl.SSLWantReadError:
-                await self._flush(deadline)
-                if came := await self._under.read(deadline):
-                    self._in.write(came)
-                else:
-                    self._in.write_eof()
-                continue
             await self._flush(deadline)
-            return done
+            if done is not self:
+                return done
+            if came := await self._under.read(deadline):
+                self._in.write(came)
+            else:
+                self._in.write_eof()
 
     async def _flush(self, deadline: Deadline) -> None:
         if self._out.pending:

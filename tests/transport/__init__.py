@@ -1,0 +1,1 @@
+"""What the transport promises, over real sockets, in three ways to call: sync, asyncio and trio."""

@@ -1,0 +1,341 @@
+"""Whom connections trust: certificates that are right and wrong, over real TLS."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import trustme
+from cryptography.hazmat.primitives import serialization
+
+from llm_rest import AsyncClient, Client, Tls
+from llm_rest.errors import ConfigError, ConnectError, TimeoutError_, TLSError, TransportError
+from llm_rest.transport import Timeouts
+from llm_rest.transport.tls import context_of, usual_context
+from tests.callers import NewClient
+from tests.loopback import END, STREAM, Loopback, accepting, chunks, http, loopback, send
+from tests.transport.support import TEN_SECONDS, NewTransport, exchange, post, rest
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass(frozen=True)
+class Authority:
+    """Who signs, the file to trust it by, and what it signed."""
+
+    ca: trustme.CA
+    file: Path
+
+    def server(self, *names: str, asks: bool = False, **how: Any) -> ssl.SSLContext:
+        """The TLS of a server that these names are signed for, and whether it asks for a certificate."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.ca.issue_cert(*names, **how).configure_cert(context)
+        if asks:
+            self.ca.configure_trust(context)
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    ca = trustme.CA()
+    file = tmp_path_factory.mktemp("tls") / "ca.pem"
+    ca.cert_pem.write_to_path(str(file))
+    return Authority(ca, file)
+
+
+@pytest.fixture
+def mine(authority: Authority, tmp_path: Path) -> tuple[Path, Path]:
+    """A certificate of a client, and its key."""
+    found = authority.ca.issue_cert("client.example")
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    cert.write_bytes(b"".join(blob.bytes() for blob in found.cert_chain_pems))
+    found.private_key_pem.write_to_path(str(key))
+    return cert, key
+
+
+def hello() -> Any:
+    return send(http(b"hello"))
+
+
+# --- servers that are trusted --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["path", "text", "struct", "context", "folder"])
+async def test_an_authority_of_the_callers_is_trusted(
+    new_transport: NewTransport, authority: Authority, form: str, tmp_path: Path
+) -> None:
+    forms: dict[str, Callable[[], Any]] = {
+        "path": lambda: authority.file,
+        "text": lambda: str(authority.file),
+        "struct": lambda: Tls(ca=authority.file),
+        "context": lambda: ssl.create_default_context(cafile=authority.file),
+        "folder": lambda: in_a_folder(authority.file, tmp_path),
+    }
+    with loopback(hello(), tls=authority.server("127.0.0.1")) as server:
+        assert (await exchange(new_transport, server.url, tls=forms[form]())).body == b"hello"
+
+
+def in_a_folder(file: Path, folder: Path) -> Path:
+    """A folder in which OpenSSL finds the authority."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed, which names the files of such a folder")
+    command = [openssl, "x509", "-noout", "-hash", "-in", str(file)]
+    name = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    (folder / f"{name}.0").write_bytes(file.read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+async def test_the_environment_names_authorities(
+    new_transport: NewTransport,
+    authority: Authority,
+    variable: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = in_a_folder(authority.file, tmp_path) if variable == "SSL_CERT_DIR" else authority.file
+    monkeypatch.setenv(variable, str(found))
+    with loopback(hello(), tls=authority.server("127.0.0.1")) as server:
+        assert (await exchange(new_transport, server.url)).body == b"hello"
+
+
+async def test_connections_are_used_again_and_streams_come_through(
+    new_transport: NewTransport, authority: Authority
+) -> None:
+    long = b"x" * 300_000
+    with loopback(send(STREAM + chunks(b"one", long) + END), hello(), tls=authority.server("127.0.0.1")) as server:
+        transport = new_transport(tls=authority.file)
+        assert await rest(await transport.open(post(server.url, long, stream=True), TEN_SECONDS)) == b"one" + long
+        assert (await transport.send(post(server.url), TEN_SECONDS)).body == b"hello"
+        await transport.close()
+    assert (server.connections, server.bodies[0]) == (1, long)
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one-record", "two-records"])
+async def test_bytes_behind_an_answer_are_not_the_next_answer(
+    new_transport: NewTransport, authority: Authority, apart: bool
+) -> None:
+    """Neither what was decrypted with it nor what waits to be."""
+
+    def forge(connection: Any, server: Loopback) -> bool:
+        for piece in [http(b"first"), http(b"forged")] if apart else [http(b"first") + http(b"forged")]:
+            connection.sendall(piece)
+        return True
+
+    with loopback(forge, hello(), tls=authority.server("127.0.0.1")) as server:
+        transport = new_transport(tls=authority.file)
+        assert (await transport.send(post(server.url), TEN_SECONDS)).body == b"first"
+        assert (await transport.send(post(server.url), TEN_SECONDS)).body == b"hello"
+        await transport.close()
+    assert server.connections == 2
+
+
+# --- servers that are not ------------------------------------------------------------------------------------------
+
+
+async def test_an_authority_nobody_knows_is_refused_before_anything_is_sent(
+    new_transport: NewTransport, authority: Authority
+) -> None:
+    """BUGS 87, case T31."""
+    with loopback(hello(), tls=authority.server("127.0.0.1")) as server, pytest.raises(TLSError) as caught:
+        await exchange(new_transport, server.url)
+    assert not caught.value.retryable
+    assert "certificate" in caught.value.message
+    assert server.heads == []
+
+
+YESTERDAY = datetime.now(UTC) - timedelta(days=1)
+WRONG = {
+    "name": (["other.example"], {}, "127.0.0.1"),
+    "expired": (["127.0.0.1"], {"not_before": YESTERDAY - timedelta(days=9), "not_after": YESTERDAY}, "expired"),
+    "not-yet": (["127.0.0.1"], {"not_before": YESTERDAY + timedelta(days=9)}, "not yet valid"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_a_certificate_that_is_wrong_is_refused_and_not_tried_again(
+    new_client: NewClient, authority: Authority, wrong: str
+) -> None:
+    """Case T33."""
+    names, how, said = WRONG[wrong]
+    with loopback(hello(), tls=authority.server(*names, **how)) as server:
+        async with new_client(base_url=f"{server.url}/v1", tls=authority.file, retry=3) as llm:
+            with pytest.raises(TLSError, match=said) as caught:
+                await llm.generate("Hi")
+    assert (len(caught.value.attempts), caught.value.retryable, server.heads) == (1, False, [])
+
+
+async def test_a_name_is_verified_also_where_it_leads_to_a_trusted_server(
+    new_transport: NewTransport, authority: Authority
+) -> None:
+    with loopback(hello(), tls=authority.server("127.0.0.1")) as server, pytest.raises(TLSError, match="localhost"):
+        await exchange(new_transport, server.url.replace("127.0.0.1", "localhost"), tls=authority.file)
+
+
+async def test_old_versions_of_tls_are_not_spoken(new_transport: NewTransport, authority: Authority) -> None:
+    context = authority.server("127.0.0.1")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with loopback(hello(), tls=context) as server, pytest.raises(TLSError):
+        await exchange(new_transport, server.url, tls=authority.file)
+
+
+# --- connections that break -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heard", [1, 65_536], ids=["reset", "closed"])
+async def test_a_server_that_closes_instead_of_agreeing_may_be_asked_again(
+    new_transport: NewTransport, heard: int
+) -> None:
+    with accepting(lambda connection: connection.recv(heard)) as url, pytest.raises(ConnectError) as caught:
+        await exchange(new_transport, url.replace("http:", "https:"))
+    assert (type(caught.value), caught.value.retryable) == (ConnectError, True)
+
+
+async def test_agreeing_has_the_limit_of_connecting(new_transport: NewTransport) -> None:
+    done = threading.Event()
+    with accepting(lambda connection: done.wait(10)) as url:
+        with pytest.raises(TimeoutError_) as caught:
+            await exchange(new_transport, url.replace("http:", "https:"), Timeouts(connect=0.2, total=10))
+        done.set()
+    assert (caught.value.phase, caught.value.retryable) == ("connect", True)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n", STREAM, b"HTTP/1.0 200 OK\r\n\r\n"],
+    ids=["length", "chunks", "close"],
+)
+async def test_an_answer_cut_without_a_word_of_tls_is_not_whole(
+    new_transport: NewTransport, authority: Authority, head: bytes
+) -> None:
+    """Case T37: whoever cuts the line cannot make a shorter answer of it, where its end is that of the connection neither."""
+
+    def cut(connection: Any, server: Loopback) -> bool:
+        connection.sendall(head + chunks(b"half"))
+        socket.socket(fileno=connection.detach()).close()
+        return False
+
+    with loopback(cut, tls=authority.server("127.0.0.1")) as server, pytest.raises(TransportError) as caught:
+        await exchange(new_transport, server.url, tls=authority.file)
+    assert caught.value.retryable
+
+
+async def test_an_answer_that_ends_with_the_connection_is_whole_when_tls_says_so(
+    new_transport: NewTransport, authority: Authority
+) -> None:
+    def end(connection: Any, server: Loopback) -> bool:
+        connection.sendall(b"HTTP/1.0 200 OK\r\n\r\nwhole")
+        with contextlib.suppress(OSError):
+            connection.unwrap()
+        return False
+
+    with loopback(end, tls=authority.server("127.0.0.1")) as server:
+        assert (await exchange(new_transport, server.url, tls=authority.file)).body == b"whole"
+
+
+# --- who the client is ----------------------------------------------------------------------------------------------
+
+
+async def test_a_server_that_asks_gets_the_certificate_of_the_client(
+    new_transport: NewTransport, authority: Authority, mine: tuple[Path, Path]
+) -> None:
+    cert, key = mine
+    together = cert.with_name("both.pem")
+    together.write_bytes(key.read_bytes() + cert.read_bytes())
+    with loopback(hello(), tls=authority.server("127.0.0.1", asks=True)) as server:
+        for tls in (Tls(ca=authority.file, cert=cert, key=key), Tls(ca=authority.file, cert=together)):
+            assert (await exchange(new_transport, server.url, tls=tls)).body == b"hello"
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
+async def test_a_server_that_asks_and_gets_none_is_an_error_that_is_not_tried_again(
+    new_transport: NewTransport, authority: Authority, version: ssl.TLSVersion
+) -> None:
+    """In TLS 1.3 the server says so after the client thinks that all is well."""
+    context = authority.server("127.0.0.1", asks=True)
+    context.maximum_version = version
+    with loopback(hello(), tls=context) as server, pytest.raises(TLSError) as caught:
+        await exchange(new_transport, server.url, tls=authority.file)
+    assert (caught.value.retryable, server.heads) == (False, [])
+
+
+# --- what tls= takes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_what_is_wrong_with_tls_is_said_when_the_client_is_made(
+    kind: Any, authority: Authority, mine: tuple[Path, Path], tmp_path: Path
+) -> None:
+    cert, key = mine
+    empty = tmp_path / "empty.pem"
+    empty.touch()
+    locked = tmp_path / "locked.pem"
+    locked.write_bytes(with_password(key.read_bytes()))
+    for wrong, said in [
+        ("/nowhere/ca.pem", "tls ca: '/nowhere/ca.pem': No such file"),
+        (empty, "tls ca: .*empty.pem"),
+        (Tls(cert="/nowhere/cert.pem"), "tls cert: '/nowhere/cert.pem': No such file"),
+        (Tls(ca=authority.file, cert=cert), "tls cert"),
+        (Tls(ca=authority.file, cert=cert, key=locked), "password takes an ssl.SSLContext"),
+        (Tls(key=key), "a key goes with a certificate"),
+        (False, "not a bool"),
+    ]:
+        with pytest.raises(ConfigError, match=said):
+            kind("openai/gpt-5", api_key="sk-0123456789", tls=wrong)
+
+
+def with_password(key: bytes) -> bytes:
+    """The same key, locked."""
+    found = serialization.load_pem_private_key(key, None)
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return found.private_bytes(encoding, form, serialization.BestAvailableEncryption(b"secret"))
+
+
+def test_a_client_of_the_callers_has_its_own_tls() -> None:
+    with httpx.Client() as mine, pytest.raises(ConfigError, match="has its own TLS"):
+        Client("openai/gpt-5", api_key="sk-0123456789", http=mine, tls=ssl.create_default_context())
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+def test_a_variable_that_leads_nowhere_is_named(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "/nowhere")
+    with pytest.raises(ConfigError, match=f"{variable}: '/nowhere': No such file"):
+        usual_context()
+
+
+def test_a_configuration_is_made_once_and_again_when_its_files_change(
+    authority: Authority, mine: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cert, key = mine
+    config = Tls(ca=authority.file, cert=cert, key=key)
+    first = context_of(config)
+    assert context_of(Tls(ca=str(authority.file), cert=str(cert), key=str(key))) is first
+    assert context_of(authority.file) is not first
+    os.utime(cert, ns=(0, 0))
+    assert context_of(config) is not first
+    assert usual_context() is usual_context()
+    usual = usual_context()
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    assert usual_context() is not usual
+    assert context_of(Tls(cert=cert, key=key)) is not usual_context(), "a certificate is shown to those it is for"
+
+
+def test_a_context_of_the_callers_is_used_as_it_is() -> None:
+    context = ssl.create_default_context()
+    assert context_of(context) is context

@@ -8,7 +8,6 @@ file, know that schemas and values come from others: a malformed keyword is no k
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +29,7 @@ Found = Iterator[tuple[Path, str]]
 
 _TOO_DEEP = "nested too deeply"
 _DEPTH = 200
-_STEPS = 500_000
+_STEPS = 200_000
 _TRIES = 20_000_000
 
 _ONE = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
@@ -38,24 +37,29 @@ _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
 
 
-def problems(schema: Schema | bool, value: Any, *, limit: int = 20) -> list[str]:
+def problems(schema: Schema | bool, value: Any) -> list[str]:
     """What keeps `value`, as plain JSON data, from fitting `schema`, each with its place; none where it fits."""
-    return [f"{spelled(path)}: {what}" for path, what in _faults(schema, value, limit)]
+    return _in_words(_faults(schema, value))
 
 
 def checked(schema: Schema | bool, value: Any) -> tuple[Any, list[str]]:
     """`value` as it was meant, and what is wrong with it still: a null that does not fit was meant as a field left out."""
-    nulls = [path for path, _ in _faults(schema, value, 1000) if path and _is_null(value, path)]
+    faults = _faults(schema, value)
+    nulls = [path for path, _ in faults if path and _is_null(value, path)]
     for path in nulls:
         value = _without(value, path)
-    return value, problems(schema, value)
+    return value, _in_words(_faults(schema, value) if nulls else faults)
 
 
-def _faults(schema: Schema | bool, value: Any, limit: int) -> list[tuple[Path, str]]:
+def _faults(schema: Schema | bool, value: Any) -> list[tuple[Path, str]]:
     try:
-        return list(islice(_Check(schema).faults(schema, value, (), 0), limit))
+        return list(islice(_Check(schema).faults(schema, value, (), 0), 1000))
     except RecursionError:
         return [((), _TOO_DEEP)]
+
+
+def _in_words(faults: list[tuple[Path, str]]) -> list[str]:
+    return [f"{spelled(path)}: {what}" for path, what in faults[:20]]
 
 
 def _is_null(value: Any, path: Path) -> bool:
@@ -119,25 +123,15 @@ class _Check:
         if mismatch is not None:
             yield path, mismatch
             return  # what else there is to say would repeat it
-        for what in _choice_faults(found, value):
+        for what in _own_faults(found, value):
             yield path, what
-        match value:
-            case str():
-                yield from ((path, what) for what in _string_faults(found, value))
-            case bool() | None:
-                pass
-            case int() | float():
-                yield from ((path, what) for what in _number_faults(found, value))
-            case list():
-                yield from self._array(found, cast("Any", value), path, depth + 1)
-            case dict():
-                yield from self._object(found, cast("Schema", value), path, depth + 1)
-            case _:
-                pass
+        if isinstance(value, list):
+            yield from self._array(found, cast("Any", value), path, depth + 1)
+        elif isinstance(value, dict):
+            yield from self._object(found, cast("Any", value), path, depth + 1)
         yield from self._combined(found, value, path, depth + 1)
 
     def _array(self, schema: Schema, value: list[Any], path: Path, depth: int) -> Found:
-        yield from _size_faults(schema, len(value), "Items", "items", path)
         if schema.get("uniqueItems") is True and len({_key(item) for item in value}) < len(value):
             yield path, "its items must differ from each other"
         items = schema.get("items", True)
@@ -147,16 +141,12 @@ class _Check:
             yield from self.faults(prefix[i] if i < len(prefix) else rest, item, (*path, i), depth)
 
     def _object(self, schema: Schema, value: Schema, path: Path, depth: int) -> Found:
-        yield from _size_faults(schema, len(value), "Properties", "properties", path)
         properties = _dict(schema.get("properties"))
-        for name in _list(schema.get("required")):
+        beside = _dict(schema.get("dependentRequired"))
+        asked_for = [*_list(schema.get("required")), *(other for name in value for other in _list(beside.get(name)))]
+        for name in asked_for:
             if isinstance(name, str) and name not in value:
                 yield (*path, name), "missing, and required"
-        for name, others in _dict(schema.get("dependentRequired")).items():
-            if name in value:
-                for other in _list(others):
-                    if other not in value:
-                        yield (*path, str(other)), f"missing, and required beside {name}"
         patterns, rest = _dict(schema.get("patternProperties")), schema.get("additionalProperties", True)
         for name, item in value.items():
             asked = [properties[name]] if name in properties else []
@@ -233,12 +223,21 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-_LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
-    "minimum": ("at least", operator.ge),
-    "exclusiveMinimum": ("more than", operator.gt),
-    "maximum": ("at most", operator.le),
-    "exclusiveMaximum": ("less than", operator.lt),
+_LIMITS: dict[str, tuple[str, Callable[[float, float], bool], str, str]] = {
+    "minimum": ("number", operator.ge, "at least", ""),
+    "exclusiveMinimum": ("number", operator.gt, "more than", ""),
+    "maximum": ("number", operator.le, "at most", ""),
+    "exclusiveMaximum": ("number", operator.lt, "less than", ""),
+    "minLength": ("string", operator.ge, "at least", " characters"),
+    "maxLength": ("string", operator.le, "at most", " characters"),
+    "minItems": ("array", operator.ge, "at least", " items"),
+    "maxItems": ("array", operator.le, "at most", " items"),
+    "minProperties": ("object", operator.ge, "at least", " properties"),
+    "maxProperties": ("object", operator.le, "at most", " properties"),
 }
+
+
+_NO_LIMIT = ("", operator.ge, "", "")
 
 
 def _type_fault(schema: Schema, value: Any) -> str | None:
@@ -251,48 +250,36 @@ def _type_fault(schema: Schema, value: Any) -> str | None:
     return f"expected {' or '.join(_TYPES[kind][0] for kind in kinds)}, got {_shown(value)}"
 
 
-def _choice_faults(schema: Schema, value: Any) -> Iterator[str]:
-    if "const" in schema and _key(schema["const"]) != _key(value):
-        yield f"expected {_shown(schema['const'])}, got {_shown(value)}"
-    choices = schema.get("enum")
-    if isinstance(choices, list):
-        words = [_shown(choice) for choice in _list(choices)[:50]]
-        if _key(value) not in {_key(choice) for choice in _list(choices)}:
-            yield f"expected one of {', '.join(words)}, got {_shown(value)}"
-
-
-def _number_faults(schema: Schema, value: float) -> Iterator[str]:
-    for key, (words, fits) in _LIMITS.items():
-        limit = _number(schema, key)
-        if limit is not None and not fits(value, limit):
-            yield f"expected {words} {limit}, got {_shown(value)}"
-    step = _number(schema, "multipleOf")
+def _own_faults(schema: Schema, value: Any) -> Iterator[str]:
+    """What is wrong with a value of the right type, apart from its parts."""
+    for choices in (schema.get("enum"), [schema["const"]] if "const" in schema else None):
+        if isinstance(choices, list) and _key(value) not in {_key(choice) for choice in _list(choices)}:
+            words = [_shown(choice) for choice in _list(choices)[:50]]
+            yield f"expected {'one of ' * (len(words) > 1)}{', '.join(words)}, got {_shown(value)}"
+    for key, limit in schema.items():
+        kind, holds, words, unit = _LIMITS.get(key, _NO_LIMIT)
+        if kind and _TYPES[kind][1](value) and _TYPES["number"][1](limit):
+            size = value if kind == "number" else len(value)
+            if not holds(size, limit):
+                yield f"expected {words} {limit}{unit}, got {size}"
+    step = schema.get("multipleOf")
     # By their decimal spelling, in which 0.3 is three times 0.1.
-    if step and math.isfinite(step) and math.isfinite(value) and Fraction(str(value)) % Fraction(str(step)):
+    if step and _finite(step) and _finite(value) and _exact(value) % _exact(step):
         yield f"expected a multiple of {step}, got {_shown(value)}"
+    if isinstance(value, str):
+        pattern, named = schema.get("pattern"), schema.get("format")
+        if isinstance(pattern, str) and not _matches(pattern, value, unless=True):
+            yield f"expected text matching the pattern {pattern}, got {_shown(value)}"
+        if isinstance(named, str) and named in _FORMATS and not _FORMATS[named][1](value):
+            yield f"expected {_FORMATS[named][0]}, got {_shown(value)}"
 
 
-def _string_faults(schema: Schema, value: str) -> Iterator[str]:
-    least, most = _number(schema, "minLength"), _number(schema, "maxLength")
-    if least is not None and len(value) < least:
-        yield f"expected at least {least} characters, got {_shown(value)}"
-    if most is not None and len(value) > most:
-        yield f"expected at most {most} characters, got {len(value)}"
-    pattern = schema.get("pattern")
-    if isinstance(pattern, str) and not _matches(pattern, value, unless=True):
-        yield f"expected text matching the pattern {pattern}, got {_shown(value)}"
-    asked = schema.get("format")
-    words, fits = _FORMATS.get(asked, _ANY) if isinstance(asked, str) else _ANY
-    if not fits(value):
-        yield f"expected {words}, got {_shown(value)}"
+def _finite(value: Any) -> bool:
+    return _TYPES["number"][1](value) and value - value == 0
 
 
-def _size_faults(schema: Schema, size: int, key: str, words: str, path: Path) -> Found:
-    least, most = _number(schema, f"min{key}"), _number(schema, f"max{key}")
-    if least is not None and size < least:
-        yield path, f"expected at least {least} {words}, got {size}"
-    if most is not None and size > most:
-        yield path, f"expected at most {most} {words}, got {size}"
+def _exact(number: float) -> Fraction:
+    return Fraction(number if isinstance(number, int) else str(number))
 
 
 # --- formats and patterns -------------------------------------------------------------------------------------------
@@ -310,7 +297,6 @@ def _parses(pattern: str, parse: Callable[[str], Any] = str) -> Callable[[str], 
     return check
 
 
-_ANY = ("", _parses(r"(?s).*"))
 _FORMATS = {
     "date": ("a date such as 2026-01-02", _parses(r"\d{4}-\d\d-\d\d", date.fromisoformat)),
     "date-time": (
@@ -356,7 +342,10 @@ def _ways(tree: Any, length: int) -> float:
                 rounds = min(int(most), max(length, int(least)))
                 ways *= (rounds - least + 1) if inner == 1 else min(inner, 1e9) ** min(rounds, 40)
             case "BRANCH", (_, arms):
-                ways *= sum(_ways(arm, length) for arm in arms)
+                each = [_ways(arm, length) for arm in arms]
+                starts = {str(arm[0][1]) for arm in arms if len(arm) and str(arm[0][0]) == "LITERAL"}
+                # Arms that begin differently exclude each other.
+                ways *= max(each) if len(starts) == len(each) else sum(each)
             case "SUBPATTERN", (*_, body):
                 ways *= _ways(body, length)
             case (("ASSERT" | "ASSERT_NOT"), (_, body)):
@@ -379,11 +368,6 @@ def _list(value: Any) -> list[Any]:
 
 def _dict(value: Any) -> Schema:
     return cast("Schema", value) if isinstance(value, dict) else {}
-
-
-def _number(schema: Schema, key: str) -> int | float | None:
-    value = schema.get(key)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and value == value else None
 
 
 def _key(value: Any) -> Any:

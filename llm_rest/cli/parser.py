@@ -17,6 +17,7 @@ examples:
   llm-rest ask "Tell me a story" --stream -m groq/openai/gpt-oss-120b
   llm-rest convert --from anthropic_messages --to openai_chat --kind request < body.json
   llm-rest serve --simulate
+  llm-rest serve -m anthropic/claude-haiku-4-5 --alias fast=groq/openai/gpt-oss-20b
 
 A model is written vendor/model; `llm-rest vendors` lists the vendors and the variables that hold their keys.
 exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under --strict, 4 the stream on stdin was cut,
@@ -74,7 +75,27 @@ def _explain(command: argparse.ArgumentParser) -> None:
 
 
 def _serve(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--simulate", action="store_true", required=True, help="answer with the simulated vendor")
+    answers = command.add_mutually_exclusive_group(required=True)
+    answers.add_argument("--simulate", action="store_true", help="answer with the simulated vendor")
+    answers.add_argument(
+        "-m",
+        "--model",
+        metavar="VENDOR/MODEL",
+        action="append",
+        default=[],
+        help="a model to ask; the first one answers every other name",
+    )
+    answers.add_argument("--config", metavar="FILE", help="a TOML file with models, callers and limits")
+    command.add_argument(
+        "--alias", metavar="NAME=VENDOR/MODEL", action="append", default=[], help="another name for a model"
+    )
+    command.add_argument(
+        "--token-env",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a variable that holds an access token; needed off this machine",
+    )
     command.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     command.add_argument("--port", type=int, default=8000, help="the port to listen on (default: %(default)s)")
 

@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names of this machine."""
 
+GRACE = 1.0
+"""How many seconds the streams that run get to finish when a server is told to stop that says nothing else about it."""
+
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The most that one request, and one caller, may take.
 
     `body` is bytes of a request, `body_seconds` how long it may take to arrive, `concurrent` the requests of one caller at a
     time, `stall` the seconds in which a caller must read something of what waits for it. `output_tokens` caps what is asked
-    of a model, `seconds` how long it may take to answer, `upstream` the requests to vendors at a time.
+    of a model, `seconds` how long it may take to answer, `upstream` the requests to vendors at a time, `grace` the seconds that
+    streams get to finish when the server is told to stop.
     """
 
     body: int = 64 * 1024 * 1024
@@ -42,6 +46,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     output_tokens: int | None = None
     seconds: float | None = None
     upstream: int = 1000
+    grace: float = 30
 
 
 class Door:

@@ -1,6 +1,6 @@
 """The server as an ASGI application, and ways to run it. Needs the extra `server`: Starlette and uvicorn.
 
-One route takes every path: which wire is meant, and everything that may be wrong, is decided by `exchange`. Starlette and
+Every path comes to one place: which wire is meant, and everything that may be wrong, is decided by `exchange`. Starlette and
 uvicorn are imported when something is served, so that the in-process simulator needs neither. Before changing this file, know
 that a request is one task, which is cancelled when its client goes away, whatever it is doing, and that no piece of an answer
 is made before the one before it was taken.
@@ -20,7 +20,7 @@ from anyio import CancelScope, create_task_group, fail_after, sleep
 from anyio.lowlevel import checkpoint
 
 from ..errors import ConfigError, ErrorFacts
-from .access import Door
+from .access import GRACE, Door
 from .exchange import Answer, Streamed, exchange, refused
 from .handler import Pause, Refused
 from .logs import finished
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-GRACE = 1.0
-"""How many seconds the streams that run get to finish when the server is told to stop."""
-
 
 def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:
     """The ASGI application around `handler`, the simulator without one; `door` says who may ask, everybody without one.
@@ -52,7 +49,6 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
     """
     try:
         from starlette.applications import Starlette
-        from starlette.routing import Route
     except ImportError as missing:
         raise _missing(missing) from None
     answering: Handler = handler or Simulator()
@@ -64,7 +60,10 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
         if (close := getattr(answering, "aclose", None)) is not None:
             await close()
 
-    return Starlette(routes=[Route("/{path:path}", _Endpoint(answering, door or Door()))], lifespan=lifespan)
+    app = Starlette(lifespan=lifespan)
+    # A route would not match every path there is: its pattern ends at a line break.
+    app.router.default = _Endpoint(answering, door or Door())
+    return app
 
 
 class _Endpoint:

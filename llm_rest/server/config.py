@@ -13,7 +13,8 @@ import msgspec
 from msgspec import Struct, field
 
 from ..errors import ConfigError
-from .access import Limits
+from ..vendors import is_loopback
+from .access import Door, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +69,14 @@ def tokens(config: Config, environ: Mapping[str, str] | None = None) -> dict[str
             )
         found[name] = token
     return found
+
+
+def door(config: Config, host: str) -> Door:
+    """Who may ask a gateway that listens on `host`. Raises `ConfigError` where anybody on a network could."""
+    found = tokens(config)
+    if not found and not is_loopback(host):
+        raise ConfigError(f"a gateway on {host} needs access tokens", hint="--token-env NAME, or [tokens] in the file")
+    return Door.at(host, tokens=found, limits=config.limits)
 
 
 SHORTEST = 16

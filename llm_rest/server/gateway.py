@@ -54,10 +54,9 @@ class NoHistory:
 
     async def before(self, request: Request, context: Context) -> Request:
         """The request itself, unless it goes on from something."""
-        for name in ("previous_response_id", "conversation"):
-            if given(getattr(request, name)):
-                message = "This server keeps nothing between requests; send the whole conversation as input."
-                raise Refused(ErrorFacts(status=400, message=message, param=name, code="previous_response_not_found"))
+        if given(request.previous_response_id):
+            message = "This server keeps nothing between requests; send the whole conversation as input."
+            raise _unserved(message, "previous_response_id", code="previous_response_not_found")
         return request
 
     async def after(self, request: Request, response: Response, context: Context) -> None:
@@ -174,8 +173,9 @@ class Gateway:
         way = self._found(request.model or "")
         context.facts["vendor"], _, context.facts["upstream_model"] = way.model.partition("/")
         if request.background is True:
-            message = "This server answers at once; background responses are not kept."
-            raise Refused(ErrorFacts(status=400, message=message, param="background"))
+            raise _unserved("This server answers at once and has no background responses.", "background")
+        if given(request.conversation):
+            raise _unserved("This server has no conversations; it has previous_response_id.", "conversation")
         asked = await self._history.before(request, context)
         most, wanted = self._limits.output_tokens, request.max_output_tokens
         if most is not None and not (given(wanted) and wanted <= most):
@@ -216,6 +216,10 @@ class Gateway:
             message = f"This server has no access to {endpoint.vendor.name}."
             raise Refused(ErrorFacts(status=502, message=message, should_retry=False)) from None
         return _Way(self._shared, name, name)
+
+
+def _unserved(message: str, param: str, code: str | None = None) -> Refused:
+    return Refused(ErrorFacts(status=400, message=message, param=param, code=code, type="invalid_request_error"))
 
 
 def _dress(response: Response, request: Request, way: _Way) -> None:

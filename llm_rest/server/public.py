@@ -40,6 +40,7 @@ def _strip(value: Any) -> None:
 
 def _repairs(leftovers: Any) -> Any:
     """What our own decoder noted about a call; the caller may forge it, and then reads it in the losses."""
-    noted: Any = leftovers.get(WIRE, {}).get(REPAIRED)
-    told = noted if isinstance(noted, list) else [None]
-    return {WIRE: {REPAIRED: noted}} if all(isinstance(fault, str) for fault in cast("Any", told)) else UNSET
+    noted = cast("object", leftovers.get(WIRE, {}).get(REPAIRED))
+    if not isinstance(noted, list) or not all(isinstance(fault, str) for fault in cast("list[object]", noted)):
+        return UNSET
+    return cast("object", {WIRE: {REPAIRED: noted}})

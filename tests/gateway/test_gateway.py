@@ -1,0 +1,455 @@
+"""The gateway over real HTTP: any client in front, the simulated vendor of every wire behind it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import time
+from collections.abc import Generator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from llm_rest import ConfigError, wires
+from llm_rest.errors import ErrorFacts
+from llm_rest.responses import Request, Response
+from llm_rest.responses import events as ev
+from llm_rest.server.access import Limits
+from llm_rest.server.app import running
+from llm_rest.server.config import Config, Upstream
+from llm_rest.server.gateway import Gateway
+from llm_rest.server.handler import Context, Refused
+from llm_rest.server.logs import JsonLines
+from tests.gateway.upstreams import (
+    Busy,
+    Echo,
+    everything,
+    gateway,
+    message_of,
+    post,
+    question,
+    text_of,
+    told,
+)
+from tests.support.streams import read
+
+Plain = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Generator[str]:
+    with running() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def http(upstream: str) -> Generator[httpx.Client]:
+    with gateway(everything(upstream)) as client:
+        yield client
+
+
+# --- every client, every vendor -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("behind", wires.NAMES)
+@pytest.mark.parametrize("wire", wires.NAMES)
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_any_client_reaches_any_vendor(http: httpx.Client, wire: str, behind: str, stream: bool) -> None:
+    answer = post(http, wire, behind, "reason Hm.\nsay Hello, world.", stream=stream)
+    assert answer.status_code == 200, answer.text
+    response = told(wire, answer)
+    assert (response.status, text_of(response)) == ("completed", "Hello, world.")
+    assert response.model == behind, "the answer has the name that was asked for"
+    assert answer.headers["request-id" if wire == "anthropic_messages" else "x-request-id"].startswith("req_")
+
+
+@pytest.mark.parametrize("behind", wires.NAMES)
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_an_error_of_the_vendor_keeps_its_status_in_the_callers_words(
+    http: httpx.Client, wire: str, behind: str
+) -> None:
+    answer = post(http, wire, behind, "fail 400 context_length_exceeded Too long.")
+    assert (answer.status_code, message_of(answer)) == (400, "Too long.")
+    late = post(http, wire, behind, "say Hello.\nfail 503 server_error Broke.", stream=True)
+    assert late.status_code == 200
+    events = read(wire, [late.content])
+    assert isinstance(events[-1], ev.ResponseFailed)
+    assert events[-1].response.error
+    assert events[-1].response.error.message == "Broke."
+
+
+class Limited(Echo):
+    """A vendor that has had enough."""
+
+    async def answer(self, request: Request, context: Context) -> Response:
+        raise Refused(ErrorFacts(status=429, message="Slow down.", retry_after=77))
+
+
+def test_a_vendor_that_says_when_to_come_back_is_heard() -> None:
+    with running(Limited()) as url, gateway(everything(url)) as client:
+        for wire in wires.NAMES:
+            answer = post(client, wire, "anthropic_messages", "hi")
+            assert (answer.status_code, answer.headers["retry-after"]) == (429, "77")
+
+
+def test_a_key_of_the_gateway_that_is_refused_is_no_fault_of_the_caller(
+    upstream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BAD_KEY", "invalid")
+    bad = Upstream(model="anthropic/claude-haiku-4-5", base_url=upstream, key_env="BAD_KEY")
+    with gateway(Config(models={"m": bad})) as client:
+        for wire in wires.NAMES:
+            for stream in (False, True):
+                answer = post(client, wire, "m", "hi", stream=stream, headers={"authorization": "Bearer mine"})
+                assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "false")
+                assert message_of(answer) == "This server's own access to anthropic was refused."
+
+
+def test_a_vendor_that_is_not_there_is_a_bad_gateway() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with gateway(everything(nobody)) as client:
+            answer = post(client, "openai_chat", "openai_chat", "hi")
+    assert answer.status_code == 502
+    assert answer.json()["error"]["type"] == "server_error"
+
+
+@pytest.mark.parametrize("behind", wires.NAMES)
+@pytest.mark.parametrize("wire", ["openai_responses", "anthropic_messages", "gemini_generate_content"])
+def test_tokens_are_counted_by_the_vendor_or_estimated(http: httpx.Client, wire: str, behind: str) -> None:
+    path, document = question(wire, behind, "Count me, please.")
+    path = {"openai_responses": path + "/input_tokens", "anthropic_messages": path + "/count_tokens"}.get(
+        wire, path.replace(":generateContent", ":countTokens")
+    )
+    answer = http.post(path, json=document)
+    assert answer.status_code == 200, answer.text
+    assert answer.json().get("input_tokens", answer.json().get("totalTokens")) > 0
+    estimated = any("estimated" in loss for loss in json.loads(answer.headers.get("x-llm-rest-losses", "[]")))
+    assert estimated == (behind in ("openai_chat", "ollama_chat"))
+
+
+def test_what_a_vendor_cannot_take_is_told_in_a_header(http: httpx.Client) -> None:
+    answer = post(http, "openai_chat", "anthropic_messages", "hi", logit_bias={"5": 1})
+    assert answer.status_code == 200
+    assert any("logit_bias" in loss for loss in json.loads(answer.headers["x-llm-rest-losses"]))
+    streamed = post(http, "openai_chat", "anthropic_messages", "hi", logit_bias={"5": 1}, stream=True)
+    assert any("logit_bias" in loss for loss in json.loads(streamed.headers["x-llm-rest-losses"]))
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_leads_where_the_operator_said(upstream: str) -> None:
+    config = Config(
+        default=Upstream(model="simulator/first", base_url=upstream, wire="openai_chat"),
+        models={"fast": "simulator/quick"},
+    )
+    with gateway(config) as client:
+        for name, shown in (
+            ("fast", "fast"),
+            ("simulator/any", "simulator/any"),
+            ("gpt-9", "simulator/first"),
+            ("claude", "simulator/first"),
+        ):
+            assert told("openai_chat", post(client, "openai_chat", name, "hi")).model == shown
+        listed = [model["id"] for model in client.get("/v1/models", headers={"anthropic-version": ""}).json()["data"]]
+        assert listed == ["fast", "simulator/first"]
+        refused = post(client, "openai_chat", "openai/gpt-5.2", "hi")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "model_not_found")
+    assert "fast, simulator/first" in message_of(refused)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nope",
+        "openai/gpt-5.2",
+        "compatible/x",
+        "http://127.0.0.1:1/v1",
+        "simulator/../../etc/passwd",
+        "simulator/x?y",
+        "simulator/%2e%2e/x",
+        "simulator/\u202ex\n",
+        "simulator/",
+        "/etc/passwd",
+        "x" * 5000,
+    ],
+)
+def test_a_name_that_leads_nowhere_is_no_model(http: httpx.Client, name: str) -> None:
+    for wire in wires.NAMES:
+        answer = post(http, wire, name, "hi")
+        assert answer.status_code == 404
+        assert "does not exist" in message_of(answer) or "cannot be sent" in message_of(answer)
+
+
+def test_a_vendor_without_a_key_is_no_fault_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    with gateway(Config(models={"m": "simulator/x"}, vendors=("*",))) as client:
+        answer = post(client, "openai_chat", "groq/llama", "hi")
+    assert answer.status_code == 502
+    assert "GROQ_API_KEY" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        (Config(default="groq/llama"), "GROQ_API_KEY"),
+        (Config(models={"m": "nobody/x"}), "nobody"),
+        (Config(models={"m": "gpt-5"}), "names no vendor"),
+        (Config(models={"m": Upstream(model="simulator/x", key_env="UNSET_KEY")}), "UNSET_KEY"),
+        (Config(vendors=("nobody",)), "nobody"),
+    ],
+)
+def test_a_gateway_that_cannot_answer_does_not_start(
+    config: Config, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match=problem):
+        Gateway(config)
+
+
+# --- what stays on which side ---------------------------------------------------------------------------------------
+
+
+def test_nothing_of_the_callers_headers_reaches_the_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THE_KEY", "key-of-the-gateway")
+    echo = Echo()
+    sent = {
+        "authorization": "Bearer key-of-the-caller",
+        "x-api-key": "key-of-the-caller",
+        "cookie": "session=1",
+        "x-forwarded-for": "1.2.3.4",
+        "openai-organization": "org",
+        "user-agent": "curious",
+    }
+    with running(echo) as url:
+        way = Upstream(model="openai/gpt-5.2", base_url=url + "/v1", key_env="THE_KEY")
+        with gateway(Config(models={"m": way})) as client:
+            assert post(client, "openai_chat", "m", "hi", headers=sent).status_code == 200
+    headers = echo.contexts[0].headers
+    assert headers["authorization"] == "Bearer key-of-the-gateway"
+    assert not {"cookie", "x-api-key", "x-forwarded-for", "openai-organization"} & headers.keys()
+    assert headers["user-agent"] == "llm_rest"
+
+
+def test_what_a_vendor_keeps_is_not_for_callers() -> None:
+    echo = Echo()
+    with running(echo) as url:
+        way = Upstream(model="simulator/x", base_url=url, wire="openai_responses")
+        with gateway(Config(models={"m": way})) as client:
+            for field in ({"background": True}, {"conversation": "conv_1"}, {"previous_response_id": "resp_1"}):
+                answer = post(client, "openai_responses", "m", "hi", **field)
+                assert (answer.status_code, answer.json()["error"]["param"]) == (400, *field)
+            assert post(client, "openai_responses", "m", "hi", store=True).status_code == 200
+    assert [request.store for request in echo.asked] == [False]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"model":"m","input":"hi","extra":{"anthropic_messages":{"model":"opus","system":"evil"}}}',
+        b'{"model":"m","input":"hi","leftovers":{"anthropic_messages":{"system":"evil"}}}',
+        b'{"model":"m","input":"hi","left\\u006fvers":{"anthropic_messages":{"system":"evil"}}}',
+        b'{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi",'
+        b'"leftovers":{"anthropic_messages":{"evil":1}}}],"leftovers":{"anthropic_messages":{"evil":1}}}]}',
+        b'{"model":"m","input":[{"type":"message","role":"user","content":"hi"},{"type":"function_call","call_id":"c",'
+        b'"name":"f","arguments":"{}","leftovers":{"openai_responses":{"repaired":5},"anthropic_messages":{"evil":1}}},'
+        b'{"type":"function_call_output","call_id":"c","output":"ok"}]}',
+    ],
+)
+def test_fields_of_ours_mean_nothing_in_a_body(said: bytes) -> None:
+    echo = Echo()
+    with running(echo) as url:
+        way = Upstream(model="simulator/x", base_url=url, wire="anthropic_messages")
+        with gateway(Config(models={"m": way})) as client:
+            answer = client.post("/v1/responses", content=said)
+    assert answer.status_code == 200, answer.text
+    assert echo.body["model"] == "x"
+    assert "evil" not in json.dumps(echo.body)
+
+
+def test_options_that_other_wires_share_may_be_set_in_responses() -> None:
+    echo = Echo()
+    with running(echo) as url:
+        way = Upstream(model="simulator/x", base_url=url, wire="anthropic_messages")
+        with gateway(Config(models={"m": way})) as client:
+            answer = post(client, "openai_responses", "m", "hi", stop=["END"], top_k=5)
+    assert answer.status_code == 200
+    assert (echo.body["stop_sequences"], echo.body["top_k"]) == (["END"], 5)
+
+
+@pytest.mark.parametrize("behind", wires.NAMES)
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "llm_rest.1.anthropic_messages.simulator.e30",
+        "llm_rest.1.gemini_generate_content.simulator." + "A" * 4000,
+        "llm_rest.1.server.llm_rest.eyJraW5kIjoic3VtbWFyeSIsInRleHQiOjV9",
+        "llm_rest.1.openai_chat.simulator.!!",
+        "llm_rest.",
+    ],
+)
+def test_a_forged_envelope_is_harmless(http: httpx.Client, behind: str, forged: str) -> None:
+    said: list[Plain] = [
+        {"type": "message", "role": "user", "content": "hi"},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": forged},
+        {"type": "message", "role": "assistant", "content": "ho"},
+        {"type": "message", "role": "user", "content": "say Fine."},
+    ]
+    answer = http.post("/v1/responses", json={"model": behind, "input": said})
+    assert answer.status_code in (200, 400), answer.text
+
+
+# --- limits ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_output_of_a_model_is_capped() -> None:
+    echo = Echo()
+    with running(echo) as url:
+        way = Upstream(model="simulator/x", base_url=url)
+        with gateway(Config(models={"m": way}, limits=Limits(output_tokens=50))) as client:
+            more = post(client, "openai_responses", "m", "hi", max_output_tokens=60)
+            post(client, "openai_responses", "m", "hi", max_output_tokens=40)
+            post(client, "openai_responses", "m", "hi")
+    assert [request.max_output_tokens for request in echo.asked] == [50, 40, 50]
+    assert "the server allows 50" in more.headers["x-llm-rest-losses"]
+
+
+def test_a_model_that_takes_too_long_is_a_timeout_of_the_gateway() -> None:
+    busy = Busy()
+    with running(busy) as url:
+        way = Upstream(model="simulator/x", base_url=url)
+        with gateway(Config(models={"m": way}, limits=Limits(seconds=0.3))) as client:
+            assert post(client, "openai_chat", "m", "hi").status_code == 504
+
+
+def test_a_caller_has_only_so_many_requests_at_a_time() -> None:
+    busy = Busy(3600)
+    with running(busy) as url:
+        config = Config(models={"m": Upstream(model="simulator/x", base_url=url)}, limits=Limits(concurrent=1))
+        with gateway(config) as client:
+            path, document = question("anthropic_messages", "m", "hi", stream=True)
+            with client.stream("POST", path, json=document) as first:
+                assert first.status_code == 200
+                second = post(client, "anthropic_messages", "m", "hi")
+                assert (second.status_code, second.headers["retry-after"]) == (429, "1")
+                assert second.json()["error"]["type"] == "rate_limit_error"
+            assert busy.left.wait(10)
+            with client.stream("POST", path, json=document) as third:
+                assert third.status_code == 200
+
+
+# --- who goes away --------------------------------------------------------------------------------------------------
+
+
+def asking(client: httpx.Client, wire: str, model: str, *, stream: bool, window: int | None = None) -> socket.socket:
+    """A connection on which a question was sent, and nothing read."""
+    path, document = question(wire, model, "hi", stream=stream)
+    host, port = urlsplit(str(client.base_url)).netloc.split(":")
+    body = json.dumps(document).encode()
+    plain = socket.socket()
+    if window is not None:
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+    plain.connect((host, int(port)))
+    plain.sendall(f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    return plain
+
+
+def test_a_client_that_goes_away_is_not_worked_for_any_more() -> None:
+    busy = Busy(0.01)
+    with running(busy) as url, gateway(everything(url)) as client:
+        for wire in wires.NAMES:
+            for stream in (False, True):
+                busy.reset()
+                with asking(client, wire, "openai_chat", stream=stream) as plain:
+                    assert busy.came.wait(10)
+                    if stream:
+                        assert plain.recv(100)
+                    assert not busy.left.is_set()
+                assert busy.left.wait(10), (wire, stream)
+
+
+def test_a_client_that_never_reads_holds_back_the_vendor() -> None:
+    busy = Busy()
+    with running(busy) as url, gateway(everything(url)) as client:
+        with asking(client, "openai_responses", "openai_responses", stream=True, window=4096):
+            assert busy.came.wait(10)
+            before = -1
+            while busy.said != before:
+                before = busy.said
+                time.sleep(0.3)
+            assert busy.said < 30_000, "what is on its way fits the buffers of the sockets"
+            assert post(client, "openai_chat", "nope", "hi").status_code == 404, "others are served"
+        assert busy.left.wait(10)
+
+
+def test_a_client_that_does_not_read_for_too_long_is_left() -> None:
+    busy = Busy()
+    with running(busy) as url, gateway(Config(models=everything(url).models, limits=Limits(stall=0.5))) as client:
+        path, document = question("openai_responses", "openai_responses", "hi", stream=True)
+        with client.stream("POST", path, json=document):
+            assert busy.left.wait(10)
+
+
+def test_streams_that_run_are_finished_when_the_server_stops(upstream: str) -> None:
+    with httpx.Client() as client:
+        with running(Gateway(everything(upstream)), grace=20) as url:
+            path, document = question("openai_chat", "openai_chat", "pieces 1\ndelay 0.05\nsay 12345678", stream=True)
+            sending = client.stream("POST", url + path, json=document)
+            answer = sending.__enter__()
+        # The block waits for the server to end, which waits for this stream.
+        body = answer.read()
+        sending.__exit__(None, None, None)
+    assert "".join(e.delta for e in read("openai_chat", [body]) if isinstance(e, ev.OutputTextDelta)) == "12345678"
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/healthz")
+
+
+def test_a_stream_that_does_not_end_is_cut_when_the_grace_is_over() -> None:
+    busy = Busy(0.01)
+    with running(busy) as behind:
+        begun = time.monotonic()
+        with running(Gateway(everything(behind)), grace=1) as url, httpx.Client() as client:
+            path, document = question("openai_chat", "openai_chat", "hi", stream=True)
+            sending = client.stream("POST", url + path, json=document)
+            sending.__enter__()
+        assert busy.left.wait(10)
+        assert time.monotonic() - begun < 15
+        sending.__exit__(None, None, None)
+
+
+# --- logs -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_request_is_one_line_of_json_without_what_was_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("ALICE", "token-of-alice-0123")
+    monkeypatch.setenv("THE_KEY", "key-of-the-gateway")
+    caplog.set_level(logging.INFO, "llm_rest.server.requests")
+    with running(Echo()) as url:
+        caplog.clear()
+        way = Upstream(model="openai/gpt-5.2", base_url=url + "/v1", key_env="THE_KEY")
+        with gateway(Config(models={"m": way}, tokens={"alice": "ALICE"})) as client:
+            headers = {"authorization": "Bearer token-of-alice-0123"}
+            post(client, "openai_chat", "m", "a secret question", headers=headers, logit_bias={"1": 1})
+            post(client, "openai_chat", "m", "a secret question", headers=headers, stream=True)
+            post(client, "openai_chat", "m", "a secret question")
+    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
+    whole, streamed, refused = (line for line in lines if line.get("scope") == "alice" or line.get("status") == 401)
+    assert (whole["wire"], whole["model"], whole["vendor"], whole["upstream_model"]) == (
+        "openai_chat",
+        "m",
+        "openai",
+        "gpt-5.2",
+    )
+    assert (whole["status"], whole["losses"], whole["attempts"]) == (200, 1, 1)
+    assert whole["request_id"].startswith("req_")
+    assert whole["seconds"] > 0
+    assert streamed["streamed"] is True
+    assert "scope" not in refused
+    assert not any(word in json.dumps(lines) for word in ("question", "fine", "token-of", "key-of"))

@@ -76,11 +76,11 @@ class Documents:
         return self.frames("x")[: self.opening]
 
     def delta(self, text: str) -> bytes:
-        return self.frames(text)[self.opening]
+        return self.frames(text, "")[self.opening]
 
     def end(self, *texts: str) -> list[bytes]:
         """What follows the last text."""
-        return self.frames(*texts)[self.opening + len(texts) :]
+        return self.frames(*texts, "")[self.opening + len(texts) :]
 
 
 NAMED = ("openai_responses", "anthropic_messages")

@@ -34,10 +34,14 @@ def lenient_message(document: Any) -> Any:
 
 
 def lenient_event(document: Any) -> Any:
-    """A step of a stream whose message, or whose counts, are put right."""
+    """A step of a stream whose message, or whose counts, are put right; an error of a router is this wire's."""
     if not isinstance(document, dict):
         return document
     event: Plain = {**cast("Plain", document)}
+    if event.get("error") and "type" not in event:
+        said: Any = event["error"]
+        inside: Plain = said if isinstance(said, dict) else {"message": str(said)}
+        event |= {"type": "error", "error": {"type": "api_error", "message": "", **inside}}
     if event.get("message") is not None:
         event["message"] = lenient_message(event["message"])
     if isinstance(event.get("usage"), dict):

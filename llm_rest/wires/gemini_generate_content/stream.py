@@ -57,13 +57,14 @@ class StreamDecoder:
         self._text: list[str] | None = None
         self._thought = False
         self._call: PartialCall | None = None
+        self._last: types.Response | None = None  # the chunk that told the end
         self._silent = False  # nothing is told any more: an error came
         self._over = False
 
     def feed(self, chunk: types.Response) -> list[AnyEvent]:
         """The events of one chunk."""
-        if self._over:
-            return []
+        if self._over or (self._last is not None and chunk == self._last):
+            return []  # some routers repeat the last chunk
         self._pieces.document(chunk)
         if self._response is None:
             self._begin(chunk)
@@ -77,6 +78,8 @@ class StreamDecoder:
                     self._add(part)
                 self._pieces.spoken(content, parts=self._reader.place > 0 or self._text is not None)
             self._pieces.ending(candidate)
+            if given(candidate.finish_reason):
+                self._last = chunk
         if given(chunk.error):
             self._fail(chunk.error)
         return self._to.take()

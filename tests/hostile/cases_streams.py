@@ -1,0 +1,395 @@
+"""`S`: answers that come as a stream: how they are cut and spelled, how they end, and how they do not."""
+
+# ruff: noqa: E501 - a case is a line
+
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+import zlib
+from typing import Any
+
+from llm_rest.transport import Timeouts
+from tests.hostile.documents import Documents
+from tests.hostile.server import END, Act, chunks, drip, fin, flood, head, http, rst, say, stall
+from tests.hostile.table import Case, Expected, Seen, World, bad, either, good, streamed
+
+SSE_ONLY = {"ollama_chat": "its streams are lines of JSON, not events"}
+NDJSON_ONLY = dict.fromkeys(
+    ("openai_responses", "openai_chat", "anthropic_messages", "gemini_generate_content"),
+    "its streams are events, not lines",
+)
+THREE = ("one ", "two ", "three")
+SAID = "one two three"
+INTERRUPTED = "stream_interrupted"
+BROKEN = ("malformed_response", INTERRUPTED, "protocol_error")
+VENDOR = ("server_error", "overloaded_error", "api_error")
+
+
+def kind(d: Documents) -> str:
+    return "application/x-ndjson" if d.ndjson else "text/event-stream"
+
+
+def opened(d: Documents, *headers: str) -> bytes:
+    return head(kind(d), *headers)
+
+
+def whole(*pieces: bytes) -> bytes:
+    return b"".join(pieces)
+
+
+def sent(d: Documents, body: bytes, *headers: str) -> Act:
+    """A body in one chunk, ended as it should be."""
+    return say(opened(d, *headers) + chunks(body) + END)
+
+
+def stream(change: Any) -> Any:
+    """A good stream whose bytes are changed."""
+    return lambda d: [sent(d, change(whole(*d.frames())))]
+
+
+def lines(end: bytes) -> Any:
+    return stream(lambda body: body.replace(b"\n", end))
+
+
+def by(size: int) -> Any:
+    """A good stream in chunks of so many bytes."""
+
+    def of(d: Documents) -> list[Act]:
+        body = whole(*d.frames("Grü", "ße 😀"))
+        return [say(opened(d), *(chunks(body[i : i + size]) for i in range(0, len(body), size)), END)]
+
+    return of
+
+
+def after_three(*more: bytes, act: Any = say, ended: bool = True) -> Any:
+    """What comes once three texts came."""
+
+    def of(d: Documents) -> list[Act]:
+        begun = whole(*d.begin(), *(piece for piece in three(d)))
+        return [act(opened(d) + chunks(begun), chunks(*more), END if ended else b"")]
+
+    return of
+
+
+def three(d: Documents) -> list[bytes]:
+    """Three texts, and no end."""
+    return d.frames(*THREE, "")[d.opening : d.opening + 3]
+
+
+def with_event(event: bytes) -> Any:
+    """Something odd between the texts of a good stream."""
+
+    def of(d: Documents) -> list[Act]:
+        frames = d.frames()
+        at = d.opening + 1
+        odd = event + b"\n" if d.ndjson else b"data: " + event + b"\n\n"
+        return [sent(d, whole(*frames[:at], odd, *frames[at:]))]
+
+    return of
+
+
+def cut_texts(*expected: str) -> Any:
+    return bad(*BROKEN, attempts=1, retryable=False, then=lambda s: "".join(s.texts) in expected and kept(s))
+
+
+def kept(seen: Seen) -> bool:
+    """Whether the partial answer is what was handed out, and says it is not whole."""
+    partial = getattr(seen.error, "partial", None)
+    return (
+        partial is not None
+        and partial.output_text == "".join(seen.texts)
+        and partial.status in ("incomplete", "failed", "in_progress", "cancelled")
+    )
+
+
+def interrupted(*kinds: str, **facts: Any) -> Expected:
+    return bad(*(kinds or (INTERRUPTED,)), attempts=1, partial=SAID, then=kept, **facts)
+
+
+def odd_event() -> Expected:
+    """Skipped, or a typed error that keeps what came before; never another text, never a retry."""
+    return either(good(), bad(*BROKEN, *VENDOR, attempts=1, then=lambda s: "Hello".startswith("".join(s.texts))))
+
+
+def failing(word: str) -> Any:
+    return lambda d: [say(opened(d) + chunks(*d.begin(), *three(d), d.frame(d.failing(word))) + END)]
+
+
+def unended(d: Documents) -> list[Act]:
+    """Everything but what says that it is over, and a clean end of the body."""
+    return [sent(d, whole(*d.begin(), *three(d)))]
+
+
+def document(d: Documents) -> list[Act]:
+    return [say(http(d.good(), "200 OK"))]
+
+
+def odd_text(text: str) -> Any:
+    return lambda d: [sent(d, whole(*d.frames(text, "!")))]
+
+
+def emoji(d: Documents) -> list[Act]:
+    """An emoji whose halves come in two deltas, as hosts that cut text anywhere send it."""
+    frames = d.frames("A@@1", "@@2B")
+    body = whole(*frames[: d.opening + 2]).replace(b"@@1", rb"\ud83d").replace(b"@@2", rb"\ude00")
+    return [sent(d, body + whole(*frames[d.opening + 2 :]).replace(b"@@1@@2", rb"\ud83d\ude00"))]
+
+
+def half(d: Documents) -> list[Act]:
+    """Half an emoji, and the other half never comes."""
+    return [sent(d, whole(*d.frames("A@@", "B")).replace(b"@@", rb"\ud83d"))]
+
+
+def zipped(d: Documents) -> list[Act]:
+    packer = zlib.compressobj(wbits=31)
+    pieces = [packer.compress(frame) + packer.flush(zlib.Z_SYNC_FLUSH) for frame in d.frames()]
+    return [say(opened(d, "content-encoding: gzip") + chunks(*pieces, packer.flush()) + END)]
+
+
+def unzipped(d: Documents) -> list[Act]:
+    return [say(opened(d, "content-encoding: gzip") + chunks(gzip.compress(whole(*d.frames()))[:90]) + END)]
+
+
+def endless(d: Documents) -> list[Act]:
+    return [flood(opened(d) + chunks(*d.begin()), chunks(d.delta("x" * 1000)) * 50, most=400_000_000)]
+
+
+def old(d: Documents) -> list[Act]:
+    return [fin(f"HTTP/1.0 200 OK\r\ncontent-type: {kind(d)}\r\n\r\n".encode() + whole(*d.frames()))]
+
+
+def untyped(d: Documents) -> list[Act]:
+    return [fin(b"HTTP/1.1 200 OK\r\n\r\n" + whole(*d.frames()))]
+
+
+def slow(d: Documents) -> list[Act]:
+    return [drip(*(chunks(frame) for frame in d.frames("H", "e", "l", "l", "o")), END, pause=0.08, first=opened(d))]
+
+
+def comment(d: Documents) -> bytes:
+    return b"\n" if d.ndjson else b": ping\n\n"
+
+
+def pings(d: Documents) -> list[Act]:
+    return [drip(chunks(comment(d)), pause=0.05, first=opened(d) + chunks(*d.begin(), *three(d)), again=True)]
+
+
+def early_pings(d: Documents) -> list[Act]:
+    return [say(opened(d) + chunks(*[comment(d)] * 200, *d.frames()) + END)]
+
+
+def never_finished(d: Documents) -> list[Act]:
+    """Gemini: no finish reason; Chat: `finish_reason` null and no `[DONE]`; the others: no last event."""
+    return unended(d)
+
+
+def twice_ended(d: Documents) -> list[Act]:
+    frames = d.frames()
+    return [sent(d, whole(*frames, frames[-2 if d.done else -1], *([d.done] if d.done else [])))]
+
+
+def after_the_end(d: Documents) -> list[Act]:
+    return [sent(d, whole(*d.frames(), d.frame({"type": "unheard.of"}), b"<html>"))]
+
+
+def no_blank_line(d: Documents) -> list[Act]:
+    return [sent(d, whole(*d.frames()).rstrip(b"\n"))]
+
+
+async def forgotten(world: World) -> Any:
+    """A stream is left without a word; its connection is closed, and nothing is said."""
+    llm = world.client()
+
+    async def leave() -> None:
+        stream = llm.stream("Hi")
+        async for _ in stream:
+            break
+
+    await leave()
+    gc.collect()
+    world.script.go.set()
+    return await llm.generate("Hi")
+
+
+def first_endless(d: Documents) -> list[Act]:
+    return [stall(opened(d) + chunks(*d.begin(), d.delta("Hel"))), say(http(d.good()))]
+
+
+async def left(world: World) -> Any:
+    """A stream is left by `break`, inside its `with`."""
+    llm = world.client()
+    async with llm.stream("Hi") as stream:
+        async for _ in stream:
+            break
+    assert world.script.wait_closed() == 0
+    world.seen.reply = await llm.generate("Hi")
+    return world.seen.reply
+
+
+async def closed(world: World) -> Any:
+    llm = world.client()
+    stream = llm.stream("Hi")
+    async for _ in stream:
+        break
+    await stream.aclose()
+    await stream.aclose()
+    assert world.script.wait_closed() == 0
+    return await llm.generate("Hi")
+
+
+async def accumulated(world: World) -> Any:
+    """The text alone is read, and the reply afterwards."""
+    stream = world.client().stream("Hi")
+    try:
+        async with stream:
+            async for text in stream.text:
+                world.seen.texts.append(text)
+    finally:
+        world.seen.reply = stream.response
+    return stream.response
+
+
+async def read_again(world: World) -> Any:
+    """An error stays the stream's last word."""
+    stream = world.client().stream("Hi")
+    first = await failed(world.read(stream))
+
+    async def on() -> None:
+        async for _ in stream:
+            raise AssertionError("the stream goes on after its error")
+
+    assert str(await failed(on())) == str(first)
+    raise first
+
+
+async def failed(work: Any) -> Exception:
+    try:
+        await work
+    except Exception as problem:
+        return problem
+    raise AssertionError("nothing was raised")
+
+
+def many(d: Documents) -> list[Act]:
+    """A hundred thousand texts of one letter."""
+    frame = d.delta("x")
+    return [say(opened(d) + chunks(*d.begin()), *[chunks(frame * 500)] * 40, chunks(*d.end("x" * 20_000)), END)]
+
+
+def huge(d: Documents) -> list[Act]:
+    return [sent(d, whole(*d.frames("x" * 10_000_000)))]
+
+
+def nested(d: Documents) -> bytes:
+    return b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
+def router(d: Documents) -> list[Act]:
+    error = {"error": {"code": 429, "message": "Rate limited upstream", "metadata": {"provider_name": "x"}}}
+    return [sent(d, whole(*d.begin(), *three(d), d.frame(json.dumps(error).encode())))]
+
+
+def announced(d: Documents) -> list[bytes]:
+    """What says that an answer begins, and nothing of it."""
+    return d.begin()[: 2 if d.wire == "openai_responses" else 1]
+
+
+def once(d: Documents, act: Act) -> list[Act]:
+    return [act, sent(d, whole(*d.frames()))]
+
+
+def refused(status: str) -> Any:
+    return lambda d: [say(http(d.error(int(status.split()[0])), status))]
+
+
+def S_(name: str, given: str, does: Any, expected: Any, **more: Any) -> Case:
+    return Case(name, given, does, expected, **{"ask": streamed, **more})
+
+
+EMPTY = bad("malformed_response", INTERRUPTED, attempts=(1, 3))
+LIMITS = {"timeout": Timeouts(silence=0.3, first_byte=0.3)}
+
+S = [
+    S_("S01", "a good stream", stream(lambda body: body), good()),
+    S_("S02", "a byte in a chunk each", by(1), good(text="Grüße 😀")),
+    S_("S03", "CRLF, split between CR and LF", lambda d: [say(opened(d), *(chunks(piece + b"\r") + chunks(b"\n") for piece in whole(*d.frames()).split(b"\n")[:-1]), END)], good()),
+    S_("S04", "CR alone as a line end", lines(b"\r"), good(), cannot=SSE_ONLY),
+    S_("S05", "line ends mixed", stream(lambda body: body.replace(b"\n\n", b"\r\n\n").replace(b"}\n", b"}\r\n")), good()),
+    S_("S06", "a byte order mark at the beginning", stream(lambda body: b"\xef\xbb\xbf" + body), good()),
+    S_("S07", "comments, retry:, id:", stream(lambda body: (b": hello\nretry: 3000\n\n" + body.replace(b"data:", b"id: 7\ndata:").replace(b"\n\n", b"\n\n: ping\n\n"))), good(), cannot=SSE_ONLY),
+    S_("S08", "data over several lines", stream(lambda body: body.replace(b'",', b'",\ndata: ')), good(), cannot=SSE_ONLY),
+    S_("S09", "no space after the colon", stream(lambda body: body.replace(b": {", b":{").replace(b"event: ", b"event:")), good(), cannot=SSE_ONLY),
+    S_("S10", "event names that contradict, or are missing", stream(lambda body: body.replace(b"event: ", b"event: x")), good(), cannot=SSE_ONLY),
+    S_("S11", "unknown events and unknown fields", lambda d: [sent(d, whole(d.frame({"type": "unheard.of", "x": 1}) if not d.ndjson else b"", *(frame.replace(b'{"', b'{"x_new":[1],"', 1) for frame in d.frames())))], good()),
+    S_("S12", "a hundred thousand blank lines and pings first", early_pings, good()),
+    S_("S13", "one line without end", lambda d: [flood(opened(d) + chunks(b"data: " if not d.ndjson else b'{"'), chunks(b"x" * 65_536), most=200_000_000)], bad("response_too_large", "malformed_response", "protocol_error", attempts=(1, 3), then=lambda s: True), modes=("sync", "asyncio")),
+    S_("S14", "chunks of three bytes, which cut characters", by(3), good(text="Grüße 😀")),
+    S_("S15", "chunks of seven bytes", by(7), good(text="Grüße 😀")),
+    S_("S16", "invalid UTF-8 in an event", with_event(b'{"x": "\xff\xfe"}'), odd_event()),
+    S_("S17", "malformed JSON in an event", lambda d: [say(opened(d) + chunks(*d.begin(), *three(d)) + chunks(d.frame(b'{"type": "oops"')) + END)], bad("malformed_response", attempts=1, partial=SAID, then=kept)),
+    S_("S18", "the last event is cut in two by the end", lambda d: [sent(d, whole(*d.begin(), *three(d), d.frames()[-2 if d.done else -1][:-20]))], cut_texts(SAID)),
+    S_("S19", "event data null", with_event(b"null"), odd_event()),
+    S_("S20", 'event data "text"', with_event(b'"text"'), odd_event()),
+    S_("S21", "event data [1]", with_event(b"[1]"), odd_event()),
+    S_("S22", "event data 42, and true", with_event(b"42"), odd_event()),
+    S_("S23", "an event with empty data", with_event(b""), odd_event()),
+    S_("S24", "event data {}", with_event(b"{}"), odd_event()),
+    S_("S25", "a delta of the wrong type", lambda d: [sent(d, whole(*d.begin(), d.delta("@@@").replace(b'"@@@"', b"7"), *d.end("x")))], either(good(text=None), bad(*BROKEN, *VENDOR, attempts=(1, 3)))),
+    S_("S26", "a clean end after three deltas", unended, interrupted()),
+    S_("S27", "FIN after three deltas", after_three(act=fin, ended=False), interrupted(retryable=False)),
+    S_("S28", "RST after three deltas", after_three(act=rst, ended=False), interrupted(retryable=False), slow=True),
+    S_("S29", "silence after three deltas", after_three(act=stall, ended=False), interrupted("timeout_error", phase="silence"), slow=True, options=LIMITS),
+    S_("S30", "keep-alives and nothing else after three deltas", pings, interrupted("timeout_error", phase="idle"), slow=True, options={"timeout": Timeouts(idle=0.4)}),
+    S_("S31", "broken chunk framing after three deltas", lambda d: [fin(opened(d) + chunks(*d.begin(), *three(d)) + b"ZZ\r\n")], interrupted(retryable=False)),
+    S_("S32", "a chunk that is longer than it says, after three deltas", lambda d: [fin(opened(d) + chunks(*d.begin(), *three(d)) + b"3\r\nabcdef\r\n")], interrupted(retryable=False)),
+    S_("S33", "the vendor's error event after three deltas", failing("failed"), interrupted(*VENDOR)),
+    S_("S34", "the vendor's error event first, every time", lambda d: [sent(d, whole(*announced(d), d.frame(d.failing("failed"))))], bad(*VENDOR, attempts=3, retryable=True)),
+    S_("S35", "overloaded is told apart, and retryable for the caller", failing("overloaded"), interrupted("overloaded_error", retryable=True, code="rate_limit"), best=True),
+    S_("S36", "an error of a router in the stream", router, interrupted("rate_limit_error", *VENDOR), cannot={"ollama_chat": "its errors are texts"}),
+    S_("S37", "a whole answer instead of a stream", document, good()),
+    S_("S38", "an error object instead of a stream", lambda d: [say(http(d.error(500, "broken")))], bad(*VENDOR, "invalid_request", attempts=(1, 3))),
+    S_("S39", "an empty stream", lambda d: [sent(d, b"")], EMPTY),
+    S_("S40", "a page of HTML instead of a stream", lambda d: [say(http(b"<html><title>Sign in</title></html>", "200 OK", "content-type: text/html"))], bad("malformed_response", attempts=2)),
+    S_("S41", "it dies before the first event once, then good", lambda d: once(d, fin(opened(d))), good(2), best=True),
+    S_("S42", "it dies after mere announcements once, then good", lambda d: once(d, fin(opened(d) + chunks(*announced(d)))), good(2)),
+    S_("S43", "the last event twice", twice_ended, good()),
+    S_("S44", "events and a page of HTML behind the end", after_the_end, good()),
+    S_("S45", "the last event lacks its blank line", no_blank_line, either(good(), interrupted())),
+    S_("S46", "no [DONE] behind a finish reason", lambda d: [sent(d, whole(*d.frames()).replace(d.done or b"\0", b""))], good()),
+    S_("S47", "gzip in small pieces", zipped, good()),
+    S_("S48", "gzip cut short", unzipped, bad(*BROKEN, attempts=(1, 3), then=lambda s: "".join(s.texts) in ("", "Hello"))),
+    S_("S49", "U+2028, U+2029, U+0085, VT, FF, FS inside the text", odd_text("a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg"), good(text="a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg!")),
+    S_("S50", "NUL and other control characters inside the text", odd_text("a\0b\x1b[31mc\x7f"), good(text="a\0b\x1b[31mc\x7f!")),
+    S_("S51", "429 on opening once, then good", lambda d: once(d, say(http(d.error(429), "429 Too Many Requests"))), good(2)),
+    S_("S52", "500 on opening, every time", refused("500 Internal Server Error"), bad("server_error", attempts=3, status=500)),
+    S_("S53", "slow but alive: what counts is the wait, not the sum", slow, good(), slow=True, options={"timeout": Timeouts(silence=0.3, idle=0.3, first_byte=0.3)}),
+    S_("S54", "the head at once, and the first event late", lambda d: [drip(*(chunks(f) for f in d.frames()), END, pause=0.02, first=opened(d))], good(), slow=True),
+    S_("S55", "the caller forgets the stream", first_endless, good(2), ask=forgotten, best=True, counted=False),
+    S_("S56", "the caller leaves the stream by break", first_endless, good(2), ask=left, counted=False),
+    S_("S57", "a stream without a Content-Type", untyped, good()),
+    S_("S58", "a stream that says it is text/plain, or JSON", lambda d: [say(head("application/json") + chunks(*d.frames()) + END)], good()),
+    S_("S59", "a stream over HTTP/1.0", old, good()),
+    S_("S60", "the caller closes the stream twice", first_endless, good(2), ask=closed, counted=False),
+    S_("S61", "a model that never stops", endless, bad("response_too_large", "timeout_error", attempts=1, then=lambda s: s.error.partial is not None), options={"timeout": Timeouts(total=1.0)}, slow=True, modes=("sync", "asyncio")),
+    S_("S62", "twenty thousand texts of one letter", many, good(text=None, then=lambda s: len(s.texts) >= 20_000), modes=("sync", "asyncio")),
+    S_("S63", "a clean end after three deltas, read as text", unended, interrupted(), ask=accumulated),
+    S_("S64", "FIN after three deltas, and the caller reads on", after_three(act=fin, ended=False), interrupted(), ask=read_again),
+    S_("S65", "HTML in the middle of the stream", lambda d: [sent(d, whole(*d.begin(), *three(d), b"<html>\n<body>502</body></html>\n\n"))], either(interrupted(), interrupted("malformed_response"))),
+    S_("S66", "an event nested 100 000 deep", lambda d: [sent(d, whole(*d.begin(), *three(d), d.frame(nested(d))))], interrupted("malformed_response")),
+    S_("S67", "no end is told, and a clean end of the body", never_finished, interrupted()),
+    S_("S68", "an emoji whose halves come in two deltas", emoji, good(text="A😀B")),
+    S_("S69", "[DONE] with odd spacing", lambda d: [sent(d, whole(*d.frames()).replace(b"data: [DONE]\n\n", b"data:[DONE] \n\n"))], good()),
+    S_("S70", "half an emoji, and the other half never comes", half, good(text=None, then=lambda s: bool("".join(s.texts).encode()) and s.reply.output_text.encode().endswith(b"B"))),
+    S_("S71", "one text of 10 MB", huge, good(text=None, then=lambda s: len(s.reply.output_text) == 10_000_000), modes=("sync",)),
+    S_("S72", "401 on opening", refused("401 Unauthorized"), bad("auth_error", attempts=1, status=401)),
+    S_("S73", "a redirect on opening", lambda d: [say(http(b"", "307 Temporary Redirect", "location: http://127.0.0.1:9/"))], bad("protocol_error", attempts=1, retryable=False)),
+    S_("S74", "the stream stalls before its first event, every time", lambda d: [stall(opened(d))], bad("timeout_error", attempts=3, phase="first_byte", retryable=True), slow=True, options=LIMITS),
+    S_("S75", "FIN after three deltas, one attempt allowed", after_three(act=fin, ended=False), interrupted(), options={"retry": 1}),
+    S_("S76", "an error object on one line behind three deltas", lambda d: [sent(d, whole(*d.begin(), *three(d), b'{"error": {"message": "broken", "type": "server_error", "code": 502}}\n'))], interrupted(*VENDOR, "invalid_request")),
+    S_("S77", "204 and an empty body", lambda d: [say(b"HTTP/1.1 204 No Content\r\n\r\n")], EMPTY),
+    S_("S78", "only white space and comments", lambda d: [sent(d, comment(d) * 50)], EMPTY),
+    S_("S79", "the call is over its time while text keeps coming", lambda d: [drip(chunks(d.delta("x")), pause=0.03, first=opened(d) + chunks(*d.begin()), again=True)], bad("timeout_error", attempts=1, phase="total", then=kept), slow=True, options={"timeout": 0.4}),
+    S_("S80", "content coding of a stream that nobody asked for", lambda d: [sent(d, b"x", "content-encoding: br")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+]  # fmt: skip

@@ -305,35 +305,6 @@ def test_a_timeout_is_a_positive_number(name: str, value: Any) -> None:
         Timeouts(**{name: value})
 
 
-# --- proxies --------------------------------------------------------------------------------------------------------
-
-
-async def test_the_proxy_of_the_environment_is_used(
-    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with loopback(send(http(b"proxied"))) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        monkeypatch.setenv("http_proxy", proxy.url)
-        answer = await exchange(new_transport, "http://vendor.example/v1")
-    assert answer.body == b"proxied"
-    assert proxy.heads[0].startswith(b"POST http://vendor.example/v1 ")
-
-
-async def test_no_proxy_is_obeyed(new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch) -> None:
-    with loopback(send(http(b"direct"))) as server:
-        monkeypatch.setenv("http_proxy", nobody())
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        assert (await exchange(new_transport, server.url)).body == b"direct"
-
-
-async def test_a_proxy_that_is_no_url_is_a_configuration_error(
-    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "http://[:::::garbage")
-    with pytest.raises(ConfigError, match="proxy"):
-        await exchange(new_transport, "http://vendor.example/v1")
-
-
 # --- somebody else's client -----------------------------------------------------------------------------------------
 
 

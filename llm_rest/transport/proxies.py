@@ -105,26 +105,21 @@ def _covers(entry: str, address: Address) -> bool:
     if "/" in entry:
         network = ip_network(entry, strict=False)
         return _is_ip(host) and ip_address(host) in network
-    if entry.startswith("["):
-        name, _, port = entry[1:].partition("]")
-        ip_address(name)
-    elif entry.count(":") > 1:
-        name, port = entry, ""
+    if entry.startswith("[") or entry.count(":") > 1:
+        name, _, port = entry[1:].partition("]") if entry[0] == "[" and "]" in entry else (entry, "", "")
         ip_address(name)
     else:
         name, colon, number = entry.partition(":")
         port = colon + number
-    if port and not (port[0] == ":" and port[1:].isdecimal()):
-        raise ValueError(port)
+    domain = name.removeprefix("*").removeprefix(".").removesuffix(".")
+    if not domain or (port and not (port[0] == ":" and port[1:].isdecimal())):
+        raise ValueError(entry)
     if port and int(port[1:]) != address.port:
         return False
     if _is_ip(name) or _is_ip(host):
         return _is_ip(name) and _is_ip(host) and ip_address(name) == ip_address(host)
-    name = name.removeprefix("*").removeprefix(".").removesuffix(".")
-    if not name:
-        raise ValueError(entry)
     host = host.removesuffix(".")
-    return host == name or host.endswith(f".{name}")
+    return host == domain or host.endswith(f".{domain}")
 
 
 def _is_ip(text: str) -> bool:

@@ -57,7 +57,7 @@ def find(path: str, headers: Mapping[str, str]) -> list[Place]:
         if found := _pattern(served).fullmatch(below):
             model = found.groupdict().get("model")
             fitting.append(replace(place, model=unquote(model)) if model else place)
-    if found := _MODELS.fullmatch(below):
+    if not fitting and (found := _MODELS.fullmatch(below)):
         wire, model = listings.caller(headers), found["model"]
         purpose: Purpose = "model" if model else "models"
         fitting.append(Place(purpose, wire, DIALECTS[wire](), vendor, unquote(model) if model else None, methods=READ))

@@ -1,0 +1,304 @@
+"""Who may ask a server and how: tokens, names, methods, bodies."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+from collections.abc import Generator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from llm_rest import ConfigError, wires
+from llm_rest.server.access import Door, Limits
+from llm_rest.server.app import running
+from llm_rest.server.config import Config, Upstream, door, load
+from tests.gateway.upstreams import VERSION, Echo, message_of, post, question
+
+TOKENS = {"alice": "token-of-alice-0123", "bob": "token-of-bob-45678"}
+
+
+@pytest.fixture(scope="module")
+def echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture(scope="module")
+def guarded(echo: Echo) -> Generator[httpx.Client]:
+    with running(echo, door=Door(tokens=TOKENS)) as url, httpx.Client(base_url=url, headers=VERSION) as http:
+        yield http
+
+
+@pytest.fixture(scope="module")
+def local() -> Generator[httpx.Client]:
+    limits = Limits(body=5000, body_seconds=0.5)
+    with running(Echo(), door=Door.at("127.0.0.1", limits=limits)) as url:
+        with httpx.Client(base_url=url, headers=VERSION) as http:
+            yield http
+
+
+# --- tokens ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"authorization": "Bearer token-of-alice-0123"},
+        {"authorization": "bearer  token-of-alice-0123"},
+        {"x-api-key": "token-of-alice-0123"},
+        {"x-goog-api-key": "token-of-alice-0123"},
+        {"api-key": "token-of-alice-0123"},
+    ],
+)
+def test_a_token_says_whose_request_it_is(guarded: httpx.Client, echo: Echo, headers: dict[str, str]) -> None:
+    assert post(guarded, "openai_chat", "m", "hi", headers=headers).status_code == 200
+    assert echo.contexts[-1].scope == "alice"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        None,
+        "",
+        "nobody",
+        "token-of-alice-012",
+        "token-of-alice-01234",
+        "TOKEN-OF-ALICE-0123",
+        "' OR 1=1 --",
+        "x" * 10_000,
+        "caf\xe9",
+        "alice",
+    ],
+)
+def test_without_a_token_of_this_server_nothing_is_answered(guarded: httpx.Client, echo: Echo, key: str | None) -> None:
+    """BUGS 90"""
+    before = len(echo.asked)
+    for wire in wires.NAMES:
+        headers = {} if key is None else {"authorization": f"Bearer {key}".strip().encode("latin-1")}
+        path, document = question(wire, "m", "hi")
+        answer = guarded.post(path, json=document, headers=headers)  # type: ignore[arg-type]
+        assert (answer.status_code, answer.headers["connection"]) == (401, "close")
+        assert message_of(answer) == "A valid access token of this server is needed, as an API key."
+        assert key is None or len(key) < 9 or key not in answer.text
+    assert guarded.get("/v1/models").status_code == 401
+    assert len(echo.asked) == before
+
+
+def test_the_error_for_a_wrong_token_is_the_one_that_each_client_knows(guarded: httpx.Client) -> None:
+    bodies = {wire: post(guarded, wire, "m", "hi").json() for wire in wires.NAMES}
+    assert bodies["openai_responses"]["error"]["code"] == "invalid_api_key"
+    assert bodies["openai_chat"]["error"]["code"] == "invalid_api_key"
+    assert bodies["anthropic_messages"]["error"]["type"] == "authentication_error"
+    assert bodies["gemini_generate_content"]["error"]["status"] == "UNAUTHENTICATED"
+    assert isinstance(bodies["ollama_chat"]["error"], str)
+
+
+def test_a_body_is_not_read_without_a_token(guarded: httpx.Client) -> None:
+    host, port = urlsplit(str(guarded.base_url)).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as plain:
+        plain.sendall(b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{")
+        assert plain.recv(100).startswith(b"HTTP/1.1 401 ")
+
+
+def test_anybody_may_ask_whether_it_runs(guarded: httpx.Client) -> None:
+    for method in ("GET", "HEAD"):
+        answer = guarded.request(method, "/healthz")
+        assert answer.status_code == 200
+    assert guarded.get("/healthz").json() == {"status": "ok"}
+
+
+def test_a_gateway_that_others_can_reach_needs_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    for host in ("0.0.0.0", "::", "192.168.1.5", "example.com"):
+        with pytest.raises(ConfigError, match="needs access tokens"):
+            door(Config(), host)
+    for host in ("127.0.0.1", "localhost", "::1"):
+        door(Config(), host)
+    config = Config(tokens={"alice": "ALICE"})
+    for token in ("", "short"):
+        monkeypatch.setenv("ALICE", token)
+        with pytest.raises(ConfigError, match="ALICE"):
+            door(config, "0.0.0.0")
+    monkeypatch.setenv("ALICE", TOKENS["alice"])
+    found = door(config, "0.0.0.0")
+    assert found.scope({"authorization": f"Bearer {TOKENS['alice']}"}) == "alice"
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil", "", "[", "a@b"]
+)
+def test_a_server_of_this_machine_answers_to_its_own_names_only(local: httpx.Client, host: str) -> None:
+    """BUGS 88: a page in a browser may point a name of its own here."""
+    path, document = question("openai_chat", "m", "hi")
+    assert local.post(path, json=document, headers={"host": host}).status_code in (400, 403)
+    assert local.get("/healthz", headers={"host": host}).status_code in (400, 403)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:8000"])
+def test_its_own_names_are_answered_to(local: httpx.Client, host: str) -> None:
+    assert local.get("/v1/models", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1.evil.example:8000", "file://"])
+def test_a_page_from_elsewhere_is_not_answered(local: httpx.Client, origin: str) -> None:
+    path, document = question("openai_chat", "m", "hi")
+    assert local.post(path, json=document, headers={"origin": origin}).status_code == 403
+    assert local.request("OPTIONS", path, headers={"origin": origin}).status_code == 403
+    assert local.post(path, json=document, headers={"origin": "http://localhost:3000"}).status_code == 200
+
+
+# --- methods --------------------------------------------------------------------------------------------------------
+
+READ = ("/v1/models", "/v1beta/models", "/api/tags", "/v1/models/x")
+ASKED = [question(wire, "m", "hi")[0] for wire in wires.NAMES]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"])
+def test_every_path_says_which_methods_it_has(local: httpx.Client, method: str) -> None:
+    for path in (*ASKED, *READ, "/v1/responses/input_tokens", "/nowhere", "/"):
+        answer = local.request(method, path, content=b"[]" if method == "POST" else None)
+        has = ("POST",) if path in ASKED or "input_tokens" in path else ("GET", "HEAD") if path in READ else ()
+        if not has:
+            assert answer.status_code == 404
+        elif method == "OPTIONS":
+            assert (answer.status_code, answer.content) == (204, b"")
+            assert answer.headers["allow"] == ", ".join([*has, "OPTIONS"])
+        elif method in has:
+            assert answer.status_code == (400 if method == "POST" else 200)
+        else:
+            assert answer.status_code == 405
+            assert answer.headers["allow"] == ", ".join([*has, "OPTIONS"])
+        if method != "HEAD" and answer.status_code >= 400:
+            assert message_of(answer)
+        if method == "TRACE":
+            assert "anthropic-version" not in answer.text
+
+
+def test_an_error_about_a_path_is_spelled_as_its_wire_does(local: httpx.Client) -> None:
+    assert local.get("/v1/messages", headers={"anthropic-version": ""}).json()["type"] == "error"
+    assert isinstance(local.get("/api/chat").json()["error"], str)
+    assert local.get("/v1beta/models/m:generateContent").json()["error"]["status"] == "INVALID_ARGUMENT"
+    assert local.get("/v1/chat/completions").json()["error"]["type"] == "invalid_request_error"
+
+
+def test_a_head_tells_what_a_get_would(local: httpx.Client) -> None:
+    got, head = local.get("/v1/models"), local.head("/v1/models")
+    assert head.content == b""
+    assert head.headers["content-length"] == got.headers["content-length"]
+
+
+# --- bodies ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b'"text"',
+        b'{"model": "\xff\xfe"}',
+        b"[" * 4000,
+        b'{"a":' * 800 + b"1" + b"}" * 800,
+        b'{"model":"m","max_tokens":' + b"9" * 4500 + b"}",
+        b'{"model":"m","messages":"hi","input":5,"contents":5,"max_tokens":1}',
+        b'{"model":"m","messages":[5],"input":[[]],"contents":[5],"max_tokens":1}',
+        b"\x16\x03\x01\x02\x00",
+    ],
+    ids=lambda body: body[:12].decode("latin-1"),
+)
+def test_a_body_that_is_no_request_is_a_bad_request_in_the_callers_words(local: httpx.Client, body: bytes) -> None:
+    for path in (*ASKED, "/v1/messages/count_tokens", "/v1/responses/input_tokens", "/v1beta/models/m:countTokens"):
+        answer = local.post(path, content=body)
+        if b"999" in body and answer.status_code == 200:
+            continue  # a number where this wire has no field of that name
+        assert answer.status_code == 400, (path, answer.text)
+        assert message_of(answer)
+        assert "Traceback" not in answer.text
+
+
+def test_a_body_that_is_packed_is_refused_unopened(local: httpx.Client) -> None:
+    bomb = gzip.compress(b"[" * 100_000)
+    for path in ASKED:
+        for coding in ("gzip", "deflate", "br", "zstd", "gzip, identity"):
+            answer = local.post(path, content=bomb, headers={"content-encoding": coding})
+            assert (answer.status_code, message_of(answer)) == (
+                415,
+                "Send the body as it is, without a content encoding.",
+            )
+    path, document = question("openai_chat", "m", "hi")
+    assert local.post(path, json=document, headers={"content-encoding": "identity"}).status_code == 200
+
+
+def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(local: httpx.Client) -> None:
+    for path in ASKED:
+        for body in (b"x" * 5001, iter([b"x" * 3000, b"x" * 3000])):
+            answer = local.post(path, content=body)
+            assert answer.status_code == 413
+            assert message_of(answer) == "The request is too large."
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(local: httpx.Client) -> None:
+    host, port = urlsplit(str(local.base_url)).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as plain:
+        plain.sendall(b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+        came = b""
+        while piece := plain.recv(1000):
+            came += piece
+        assert came.startswith(b"HTTP/1.1 408 ")
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_says_all_there_is_to_say(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.toml"
+    path.write_text("""
+default = "anthropic/claude-haiku-4-5"
+vendors = ["openai"]
+
+[models]
+fast = "groq/openai/gpt-oss-20b"
+own = { model = "compatible/llama", base_url = "https://llm.example/v1", key_env = "OWN_KEY" }
+
+[tokens]
+alice = "ALICE_TOKEN"
+
+[limits]
+concurrent = 8
+output_tokens = 4000
+""")
+    own = Upstream(model="compatible/llama", base_url="https://llm.example/v1", key_env="OWN_KEY")
+    assert load(path) == Config(
+        default="anthropic/claude-haiku-4-5",
+        vendors=("openai",),
+        models={"fast": "groq/openai/gpt-oss-20b", "own": own},
+        tokens={"alice": "ALICE_TOKEN"},
+        limits=Limits(concurrent=8, output_tokens=4000),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("models = 5", r"models"),
+        ("modles = {}", "modles"),
+        ("[limits]\nbody = 'big'", r"limits\.body"),
+        ("= 5", "line 1"),
+        ("[models]\na = { model = 'x/y', api_key = 'sk-1' }", "api_key"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "gateway.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=problem):
+        load(path)
+
+
+def test_a_file_that_is_not_there_is_said() -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        load(Path("/nowhere/gateway.toml"))

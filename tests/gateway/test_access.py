@@ -73,7 +73,6 @@ def test_a_token_says_whose_request_it_is(guarded: httpx.Client, echo: Echo, hea
     ],
 )
 def test_without_a_token_of_this_server_nothing_is_answered(guarded: httpx.Client, echo: Echo, key: str | None) -> None:
-    """BUGS 90"""
     before = len(echo.asked)
     for wire in wires.NAMES:
         headers = {} if key is None else {"authorization": f"Bearer {key}".strip().encode("latin-1")}
@@ -132,7 +131,7 @@ def test_a_gateway_that_others_can_reach_needs_tokens(monkeypatch: pytest.Monkey
     "host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil", "", "[", "a@b"]
 )
 def test_a_server_of_this_machine_answers_to_its_own_names_only(local: httpx.Client, host: str) -> None:
-    """BUGS 88: a page in a browser may point a name of its own here."""
+    """A page in a browser may point a name of its own here."""
     path, document = question("openai_chat", "m", "hi")
     assert local.post(path, json=document, headers={"host": host}).status_code in (400, 403)
     assert local.get("/healthz", headers={"host": host}).status_code in (400, 403)

@@ -82,6 +82,8 @@ class LLMError(Exception):
     kind: str = "llm_error"
     retryable: bool = False
     hint: str | None = None
+    run: Any = None
+    """The state of the run that it ended, where it ended one."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

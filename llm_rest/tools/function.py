@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from msgspec import UNSET, UnsetType
 
@@ -29,6 +29,8 @@ R_co = TypeVar("R_co", covariant=True)
 
 class Tool(Generic[P, R_co]):
     """A function that a model may call, and that programs call as before."""
+
+    __name__: str
 
     def __init__(
         self,
@@ -62,12 +64,17 @@ class Tool(Generic[P, R_co]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         return self.function(*args, **kwargs)
 
-    def __get__(self: Tool[Concatenate[Any, Q], R], instance: object, owner: type | None = None) -> Tool[Q, R]:
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self: Tool[Concatenate[Any, Q], R], instance: object, owner: type | None = None) -> Tool[Q, R]: ...
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         """The tool of one object, where the function is a method."""
-        bound = copy(cast("Tool[Q, R]", self))
-        if instance is not None and self.is_method:
-            bound.function = cast("Any", self.function).__get__(instance, owner)
-            bound._signature = self._signature._replace(lacks_self=False)
+        if instance is None or not self.is_method:
+            return self
+        bound = copy(self)
+        bound.function = cast("Any", self.function).__get__(instance, owner)
+        bound._signature = self._signature._replace(lacks_self=False)
         return bound
 
     def __repr__(self) -> str:

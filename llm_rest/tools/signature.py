@@ -10,7 +10,8 @@ import functools
 import inspect
 import re
 from contextlib import suppress
-from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -36,7 +37,10 @@ class Signature(NamedTuple):
 
 def name_of(function: Any, asked: str | None) -> str:
     """The name a model knows the function by. Raises `ConfigError` for what no vendor takes as a name."""
-    name = asked or (_written(function).__name__ if inspect.isroutine(_inner(function)) else type(function).__name__)
+    if isinstance(function, type):
+        raise ConfigError(f"{function.__name__} is a class; a tool is a function")
+    inner = _inner(function)
+    name = asked or (inner.__name__ if inspect.isroutine(inner) else type(inner).__name__)
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise ConfigError(
             f"{name!r} is no name for a tool", hint="give name= with letters, digits, _ and -, at most 64 of them"
@@ -50,20 +54,15 @@ def _inner(function: Any) -> Any:
     return _inner(below) if below is not None else cast("Any", function)
 
 
-def _written(function: Any) -> Any:
-    """The function that somebody wrote: of an object, what calling it runs."""
-    inner = _inner(function)
-    return inner if inspect.isroutine(inner) else type(inner).__call__
-
-
 def signature_of(function: Any, name: str) -> Signature:
     """What the function takes. Raises `ConfigError` naming the parameter that a model cannot fill in."""
-    if isinstance(function, type):
-        raise ConfigError(f"{name} is a class; a tool is a function")
-    written = _written(function)
+    inner = _inner(function)
+    # Of an object that can be called, what calling it runs.
+    written = inner if inspect.isroutine(inner) else type(inner).__call__
+    docstring = inspect.getdoc(written) or (inspect.getdoc(cast("Any", type(inner))) if written is not inner else None)
     try:
         parameters = inspect.signature(function).parameters
-        hints = get_type_hints(written, include_extras=True)
+        hints = _hints(written)
     except NameError as problem:
         raise ConfigError(
             f"{name}: an annotation cannot be resolved: {problem}",
@@ -71,7 +70,7 @@ def signature_of(function: Any, name: str) -> Signature:
         ) from None
     except (TypeError, ValueError) as problem:
         raise ConfigError(f"{name}: its signature cannot be read: {problem}") from None
-    found = Signature(inspect.getdoc(written) or inspect.getdoc(cast("Any", type(function))), {}, {})
+    found = Signature(docstring, {}, {})
     filled = function.keywords if isinstance(function, functools.partial) else {}
     for i, parameter in enumerate(parameters.values()):
         key, kind, form = parameter.name, parameter.kind, hints.get(parameter.name)
@@ -92,6 +91,16 @@ def signature_of(function: Any, name: str) -> Signature:
             if parameter.default is not parameter.empty:
                 found.defaults[key] = parameter.default
     return found
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    """The types of the parameters. What the function returns may be known to type checkers only, such as its own class."""
+
+    def asked() -> None: ...
+
+    written = getattr(function, "__annotations__", {})
+    asked.__annotations__ = {name: form for name, form in written.items() if name != "return"}
+    return get_type_hints(asked, getattr(function, "__globals__", {}), include_extras=True)
 
 
 def schema_of(signature: Signature, name: str) -> tuple[str, Schema]:
@@ -124,6 +133,8 @@ _LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "p
 
 def _limited(form: Any) -> Any:
     """The form with the limits that notes of other libraries put on it, such as pydantic's `Field(ge=1)`."""
+    if get_origin(form) in (Union, UnionType):
+        return Union[tuple(_limited(arm) for arm in get_args(form))]  # noqa: UP007
     if get_origin(form) is not Annotated:
         return form
     notes = [each for note in form.__metadata__ for each in (note, *getattr(note, "metadata", ()))]

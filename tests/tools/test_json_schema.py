@@ -242,14 +242,14 @@ def _deeper(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS = st.recursive(st.booleans() | st.fixed_dictionaries({}, optional=LEAVES), _deeper, max_leaves=6)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150)
 @given(SCHEMAS, SCHEMAS, SCHEMAS.filter(lambda one: "$ref" not in str(one)), VALUES)
 def test_the_reference_implementation_finds_the_same_values_right(schema: Any, one: Any, two: Any, value: Any) -> None:
     whole = {"allOf": [schema], "$defs": {"one": {"items": one, "properties": {"a": one}}, "two": two}}
     assert (problems(whole, value) == []) == jsonschema.Draft202012Validator(whole).is_valid(value)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 @given(
     st.dictionaries(st.sampled_from([*LEAVES, "properties", "items", "anyOf", "not", "format"]), VALUES, max_size=5),
     VALUES,

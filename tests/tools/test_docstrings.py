@@ -1,0 +1,93 @@
+"""Google, NumPy and reST docstrings say the same to a model."""
+
+from __future__ import annotations
+
+import pytest
+
+from llm_rest.tools.docstrings import read
+
+GOOGLE = """The weather now.
+
+    It comes from
+    a station.
+
+    Args:
+        city (str): Where,
+            by its usual name.
+        unit: Celsius: C, or F
+        **more: Ignored.
+
+    Returns:
+        The temperature: a text.
+
+    Raises:
+        KeyError: Nobody knows the city.
+
+    Example:
+        >>> weather("Oslo")
+    """
+
+NUMPY = """The weather now.
+
+    It comes from
+    a station.
+
+    Parameters
+    ----------
+    city : str
+        Where,
+        by its usual name.
+    unit : {"C", "F"}, optional
+        Celsius: C, or F
+
+    **more
+        Ignored.
+
+    Returns
+    -------
+    str
+        The temperature.
+
+    See Also
+    --------
+    forecast
+    """
+
+REST = """The weather now.
+
+    It comes from
+    a station.
+
+    :param str city: Where,
+        by its usual name.
+    :param unit: Celsius: C, or F
+    :type unit: str
+    :param more: Ignored.
+    :returns: The temperature.
+    :raises KeyError: Nobody knows the city.
+    """
+
+
+@pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, REST], ids=["google", "numpy", "rest"])
+def test_each_style_gives_the_description_and_the_parameters(docstring: str) -> None:
+    assert read(docstring) == (
+        "The weather now.\n\nIt comes from\na station.",
+        {"city": "Where, by its usual name.", "unit": "Celsius: C, or F", "more": "Ignored."},
+    )
+
+
+@pytest.mark.parametrize(
+    ("docstring", "said"),
+    [
+        (None, ("", {})),
+        ("One line.", ("One line.", {})),
+        ("Looks up: a word.\nNote: this is text.", ("Looks up: a word.\nNote: this is text.", {})),
+        ("A.\n\nArgs:\n    x: The x.\n\nMore to say.", ("A.\n\nMore to say.", {"x": "The x."})),
+        ("A.\n\nParameters\n----------\nx, y : int\n    Both.", ("A.", {"x": "Both.", "y": "Both."})),
+        ("A.\n\n:param x: The x.\n:warning: stays", ("A.\n\n:warning: stays", {"x": "The x."})),
+        ("A.\n\nArgs:\n    x: One\n\n        and more.\n    y: Two.", ("A.", {"x": "One and more.", "y": "Two."})),
+        ("A.\n\nArgs:\n  x (dict[str, int], optional): The x.", ("A.", {"x": "The x."})),
+    ],
+)
+def test_what_is_no_section_is_description(docstring: str | None, said: tuple[str, dict[str, str]]) -> None:
+    assert read(docstring) == said

@@ -1,0 +1,382 @@
+"""A function becomes a tool: what a model is told about it, and how the arguments of a call arrive."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union
+from uuid import UUID
+
+import pytest
+from annotated_types import Ge, MaxLen
+from msgspec import UNSET, Meta
+from pydantic import Field
+
+from llm_rest import ConfigError, FunctionTool, Tool, ToolContext, tool
+from llm_rest.forms import DoesNotFit
+
+from .shapes import Node, Options, Person, Point, Size, Unit
+
+
+@tool
+def weather(city: Annotated[str, "Where."], unit: Literal["C", "F"] = "C") -> str:
+    """The weather now.
+
+    Args:
+        city: Not said twice.
+        unit: Celsius or Fahrenheit.
+    """
+    return f"{city}: 7 {unit}"
+
+
+def test_a_tool_is_still_the_function() -> None:
+    assert weather("Oslo", unit="F") == "Oslo: 7 F"
+    assert (weather.__name__, weather.__doc__, weather.__module__) == ("weather", weather.function.__doc__, __name__)
+    assert list(inspect.signature(weather).parameters) == ["city", "unit"]
+
+
+def test_its_definition_says_what_the_function_says() -> None:
+    assert weather.definition == FunctionTool(
+        name="weather",
+        description="The weather now.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "city": {"description": "Where.", "type": "string"},
+                "unit": {
+                    "description": "Celsius or Fahrenheit.",
+                    "enum": ["C", "F"],
+                    "type": "string",
+                    "default": "C",
+                },
+            },
+            "required": ["city"],
+            "additionalProperties": False,
+        },
+    )
+
+
+def test_options_say_how_a_run_treats_it() -> None:
+    slow = tool(
+        name="slow-one",
+        description="Slow.",
+        blocking=False,
+        timeout=3,
+        needs_approval=True,
+        on_resume="rerun",
+        strict=True,
+    )(weather)
+    assert slow.definition == FunctionTool(
+        name="slow-one", description="Slow.", parameters=weather.parameters, strict=True
+    )
+    facts = slow.facts
+    assert (facts.name, facts.blocking, facts.timeout, facts.needs_approval, facts.on_resume, facts.runs) == (
+        ("slow-one", False, 3, True, "rerun", True)
+    )
+    assert (weather.facts.blocking, weather.facts.timeout, weather.facts.on_resume) == (True, UNSET, "lost")
+
+
+# --- what arrives -----------------------------------------------------------------------------------------------------
+
+CLOSED = {"additionalProperties": False}
+NODE = {
+    "type": "object",
+    "description": "A tree.",
+    "properties": {
+        "name": {"type": "string"},
+        "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}, "default": []},
+    },
+    "required": ["name"],
+    **CLOSED,
+}
+PERSON = {
+    "type": "object",
+    "properties": {
+        "first_name": {"type": "string", "minLength": 1},
+        "boss": {"anyOf": [{"$ref": "#/$defs/Person"}, {"type": "null"}], "default": None},
+    },
+    "required": ["first_name"],
+    **CLOSED,
+}
+ADA = Person(first_name="Ada")
+NUMBER, TEXT, NULL = {"type": "integer"}, {"type": "string"}, {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("form", "schema", "sent", "arrives"),
+    [
+        (int, NUMBER, 3.0, 3),
+        (float, {"type": "number"}, 3, 3.0),
+        (bool, {"type": "boolean"}, True, True),
+        (Annotated[int, Meta(ge=1, description="n")], {"description": "n", **NUMBER, "minimum": 1}, 2, 2),
+        (Annotated[int, Field(ge=1, description="n")], {"description": "n", **NUMBER, "minimum": 1}, 2, 2),
+        (Annotated[str, MaxLen(3)], {**TEXT, "maxLength": 3}, "abc", "abc"),
+        (Union[Annotated[int, Ge(0)], None], {"anyOf": [{**NUMBER, "minimum": 0}, NULL]}, None, None),  # noqa: UP007
+        (str | None, {"anyOf": [TEXT, NULL]}, "a", "a"),
+        (Literal[1, 2], {"enum": [1, 2], **NUMBER}, 2, 2),
+        (Literal["a", 1], {"enum": [1, "a"]}, 1, 1),
+        (list[int], {"type": "array", "items": NUMBER}, [1], [1]),
+        (set[str], {"type": "array", "items": TEXT, "uniqueItems": True}, ["a"], {"a"}),
+        (dict[str, int], {"type": "object", "additionalProperties": NUMBER}, {"a": 1}, {"a": 1}),
+        (dict, {"type": "object"}, {"a": 1}, {"a": 1}),
+        (Any, {}, [1, None], [1, None]),
+        (date, {**TEXT, "format": "date"}, "2026-01-02", date(2026, 1, 2)),
+        (UUID, {**TEXT, "format": "uuid"}, f"{UUID(int=1)}", UUID(int=1)),
+        (bytes, {**TEXT, "contentEncoding": "base64"}, "YQ==", b"a"),
+        (Unit, ("Unit", {"enum": ["C", "F"], **TEXT}), "F", Unit.FAHRENHEIT),
+        (Node, ("Node", NODE), {"name": "a", "children": [{"name": "b"}]}, Node("a", [Node("b")])),
+        (
+            Person,
+            ("Person", PERSON),
+            {"first_name": "Bo", "boss": {"first_name": "Ada"}},
+            Person(first_name="Bo", boss=ADA),
+        ),
+        (
+            Options,
+            (
+                "Options",
+                {
+                    "type": "object",
+                    "properties": {"depth": NUMBER, "deep": {"type": "boolean"}},
+                    "required": ["depth"],
+                    **CLOSED,
+                },
+            ),
+            {"depth": 1},
+            {"depth": 1},
+        ),
+        (
+            Size,
+            (
+                "Size",
+                {
+                    "type": "object",
+                    "properties": {"width": NUMBER, "height": {**NUMBER, "default": 1}},
+                    "required": ["width"],
+                    **CLOSED,
+                },
+            ),
+            {"width": 2},
+            Size(2),
+        ),
+    ],
+)
+def test_a_parameter_has_the_schema_of_its_type_and_arrives_as_it(
+    form: Any, schema: Any, sent: Any, arrives: Any
+) -> None:
+    def take(x: int) -> Any:
+        return x
+
+    take.__annotations__["x"] = form
+    made = tool(take)
+    if isinstance(schema, tuple):
+        name, definition = schema
+        assert made.parameters["properties"]["x"] == {"$ref": f"#/$defs/{name}"}
+        assert made.parameters["$defs"] == {name: definition}
+    else:
+        assert made.parameters["properties"]["x"] == schema
+        assert "$defs" not in made.parameters
+    values = made.typed({"x": sent})
+    assert values == {"x": arrives}
+    assert type(values["x"]) is type(arrives)
+
+
+def test_defaults_that_json_can_say_are_in_the_schema() -> None:
+    nowhere, at, tags = object(), Point(1), ["a"]
+
+    def find(at: Point = at, unit: Unit = Unit.CELSIUS, where: Any = nowhere, tags: list[str] = tags) -> None: ...
+
+    shown = tool(find).parameters["properties"]
+    assert {key: schema.get("default") for key, schema in shown.items()} == {
+        "at": {"x": 1, "y": 0.0, "tags": []},
+        "unit": "C",
+        "where": None,
+        "tags": ["a"],
+    }
+    assert "default" not in shown["where"]
+
+
+def test_what_the_model_leaves_out_is_left_to_the_function() -> None:
+    assert weather.typed({"city": "Oslo"}) == {"city": "Oslo"}
+    assert weather.typed({"city": "Oslo", "unit": None}) == {"city": "Oslo"}, (
+        "null is what many models write for absent"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problems"),
+    [
+        ({}, ["$.city: missing, and required"]),
+        ({"city": 1, "unit": "K"}, ["$.city: expected a string, got 1", '$.unit: expected one of "C", "F", got "K"']),
+        ({"city": "Oslo", "untt": "C"}, ["$.untt: not a property here; did you mean unit?"]),
+    ],
+)
+def test_arguments_that_do_not_fit_are_named_one_by_one(arguments: dict[str, Any], problems: list[str]) -> None:
+    with pytest.raises(DoesNotFit) as caught:
+        weather.typed(arguments)
+    assert caught.value.problems == problems
+
+
+def test_what_only_the_type_knows_is_named_too() -> None:
+    def hire(who: Person, at: list[UUID]) -> None: ...
+
+    class Even(Person):
+        def model_post_init(self, context: Any) -> None:
+            if self.first_name == "Bo":
+                raise ValueError("Bo has left")
+
+    hire.__annotations__["who"] = Even
+    with pytest.raises(DoesNotFit) as caught:
+        tool(hire).typed({"who": {"first_name": "Bo"}, "at": []})
+    (problem,) = caught.value.problems
+    assert problem.startswith("$.who: ")
+    assert "Bo has left" in problem
+    assert "pydantic.dev" not in problem
+
+
+def test_the_schema_is_the_same_in_every_process() -> None:
+    code = (
+        "from tests.tools.test_function import *\n"
+        "def f(a: Node, b: Person, c: Unit, d: Literal['x', 'y', 'z'], e: Point, f: Size | None, g: Options): ...\n"
+        "import msgspec; print(msgspec.json.encode(tool(f).parameters).decode())"
+    )
+    root = Path(__file__).parents[2]
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=root,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1
+
+
+# --- what may be a tool -----------------------------------------------------------------------------------------------
+
+
+class Station:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @tool
+    def read(self, hour: int, context: ToolContext) -> str:
+        """What was measured."""
+        return f"{self.name} {hour} {context.call_id}"
+
+    @classmethod
+    @tool
+    def create(cls, name: str) -> Station:
+        return cls(name)
+
+    @staticmethod
+    @tool
+    def count(of: str) -> int:
+        return len(of)
+
+    def plain(self, hour: int) -> str:
+        return f"{self.name} {hour}"
+
+    def __call__(self, city: str) -> str:
+        """What is forecast."""
+        return city + self.name
+
+
+def test_a_method_is_the_tool_of_its_object() -> None:
+    read = Station("Blindern").read
+    assert list(read.parameters["properties"]) == ["hour"], "neither self nor the context is the model's to fill in"
+    assert read.call({"hour": 3}, ToolContext(call_id="c1")) == "Blindern 3 c1"
+    assert read(3, ToolContext()) == "Blindern 3 "
+    assert not read.is_method
+    assert Station.read.is_method
+    assert Station.count("abc") == 3
+
+
+def test_a_class_method_gets_its_class() -> None:
+    from llm_rest.tools.registry import as_tool
+
+    create = as_tool(Station.create)
+    assert list(create.parameters["properties"]) == ["name"]
+    assert create.call({"name": "A"}).name == "A"
+
+
+@functools.wraps(weather.function)
+def wrapped(*args: Any, **kwargs: Any) -> str:
+    return weather(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "description", "parameters", "gives"),
+    [
+        (Station("A").plain, "plain", "", {"hour": 3}, "A 3"),
+        (Station("A"), "Station", "What is forecast.", {"city": "Oslo"}, "OsloA"),
+        (functools.partial(weather.function, unit="F"), "weather", "The weather now.", {"city": "Oslo"}, "Oslo: 7 F"),
+        (functools.partial(weather.function, "Oslo"), "weather", "The weather now.", {"unit": "C"}, "Oslo: 7 C"),
+        (wrapped, "weather", "The weather now.", {"city": "Oslo", "unit": "C"}, "Oslo: 7 C"),
+    ],
+)
+def test_whatever_can_be_called_can_be_a_tool(
+    function: Callable[..., Any], name: str, description: str, parameters: dict[str, Any], gives: str
+) -> None:
+    made: Tool[..., Any] = tool(function)
+    assert (made.name, made.description) == (name, description)
+    assert list(made.parameters["properties"]) == list(parameters)
+    assert made.call(made.typed(parameters)) == gives
+
+
+def unknown_type(x: Nowhere) -> None: ...  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+
+def without_annotation(x) -> None: ...  # pyright: ignore[reportMissingParameterType]
+
+
+def any_number(*cities: str) -> None: ...
+
+
+def anything(**options: str) -> None: ...
+
+
+def by_position(city: str, /) -> None: ...
+
+
+def no_schema(city: str, way: Callable[[], None]) -> None: ...
+
+
+def mixed(x: Literal["a"] | Station) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (unknown_type, "unknown_type: an annotation cannot be resolved: name 'Nowhere'"),
+        (without_annotation, "without_annotation: parameter 'x' has no annotation"),
+        (any_number, "any_number: parameter 'cities' takes any number of values"),
+        (anything, "anything: parameter 'options' takes any number of values"),
+        (by_position, "by_position: parameter 'city' is positional only"),
+        (no_schema, "no_schema: parameter 'way': no JSON Schema: type"),
+        (mixed, "mixed: parameter 'x': no JSON Schema: "),
+        (lambda: None, "'<lambda>' is no name for a tool"),
+        (Station, "Station is a class"),
+        (functools.partial(int), "signature"),
+    ],
+)
+def test_what_a_model_cannot_be_offered_is_refused_when_the_tool_is_made(
+    function: Callable[..., Any], words: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        tool(function)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"name": "no spaces"}, {"name": "x" * 65}, {"on_resume": "repeat"}])
+def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        tool(**options)(weather)

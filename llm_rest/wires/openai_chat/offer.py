@@ -1,23 +1,33 @@
-"""The tools that a request offers, and which of them it may call, both ways.
+"""The tools that a request offers and the choice among them, both ways; web search is an option here, a tool in Responses.
 
-Before changing this file, know that a choice and a word about parallel calls are sent only where tools are: hosts refuse them
-alone. Follows the Chat Completions reference and its legacy `functions` (read 2026-11-20).
+Where a host lacks a way of choosing, the tools are cut down to what was chosen: that is reported as emulated. Before
+changing this file, know that a choice and a word about parallel calls are sent only where tools are, since hosts refuse them
+alone, and that a choice of a tool of the vendor is refused, since sending none would run another. Follows the Chat
+Completions reference and its legacy `functions` (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from ...responses.items import AdditionalTools, AnyItem
-from ...unknown import Opt, convert, given
+from ...responses.tools import (
+    AnyTool,
+    ChooseAllowed,
+    ChooseCustom,
+    ChooseFunction,
+    ChooseMcp,
+    ToolChoice,
+    UserLocation,
+    WebSearchTool,
+)
+from ...unknown import Opt, Unknown, convert, given
 from . import types
-from .choice import decode_choice, encode_choice
 from .left import ABSENT, absent, as_object, notes
-from .search import decode_search, encode_search
-from .tools import decode_functions, decode_tools, encode_tools
+from .tools import decode_tools, encode_tools, is_search, name_of
 from .types import Json
 
 if TYPE_CHECKING:
@@ -26,6 +36,19 @@ if TYPE_CHECKING:
     from ...dialects import ChatDialect
     from ...losses import Losses
     from ...responses.request import Request
+
+WORDS = {"any": "required"}
+"""What some hosts say for a word of the tool choice; the way back prefers OpenAI's, except in the host's own document."""
+
+PLACE = ("city", "country", "region", "timezone")
+"""Where a search is made from: one object deeper here."""
+
+
+class Chosen(NamedTuple):
+    """The tool choice of a request, and the tools it leaves."""
+
+    choice: Opt[str | types.ToolChoice]
+    tools: list[types.Tool]
 
 
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
@@ -43,34 +66,29 @@ def encode_offer(
             offered += item.tools
     if not offered:
         body.tools = absent(spelling.get("tools", ABSENT))
-        _encode_no_tools(request, lost)
-        return
     tools = encode_tools(offered, as_object(left.get("tools")), dialect, lost)
-    body.web_search_options = encode_search(offered, request.model, "web_search" in spelling, dialect, lost)
+    body.web_search_options = _encode_search(offered, request.model, "web_search" in spelling, dialect, lost)
     if not tools:
-        _encode_no_tools(request, lost)
+        if given(request.tool_choice) and request.tool_choice != "auto":
+            lost.dropped("tool_choice", "a choice among no tools")
+        if given(request.parallel_tool_calls):
+            lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
         return
-    chosen, tools = encode_choice(request.tool_choice, tools, dialect, lost)
-    came = _choice(spelling.get("tool_choice"))
-    if came is not None and decode_choice(came) == request.tool_choice:
-        chosen = came
+    chosen, tools = _encode_choice(request.tool_choice, tools, dialect, lost)
     if not tools:
         return
+    came = _came(spelling.get("tool_choice"))
     body.tools = tools
-    body.tool_choice = chosen
+    body.tool_choice = came if came is not None and _decode_choice(came) == request.tool_choice else chosen
     body.parallel_tool_calls = request.parallel_tool_calls
     if "functions" in spelling:
-        _encode_functions(body)
+        body.functions = [tool.function for tool in tools if given(tool.function)]
+        choice = body.tool_choice
+        body.function_call = choice.function if isinstance(choice, types.ToolChoice) else choice
+        body.tools = body.tool_choice = UNSET
 
 
-def _encode_no_tools(request: Request, lost: Losses) -> None:
-    if given(request.tool_choice) and request.tool_choice != "auto":
-        lost.dropped("tool_choice", "a choice among no tools")
-    if given(request.parallel_tool_calls):
-        lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
-
-
-def _choice(plain: Any) -> str | types.ToolChoice | None:
+def _came(plain: Any) -> str | types.ToolChoice | None:
     """The tool choice that a document had, from a leftover that may have come from anywhere."""
     try:
         return convert(plain, str | types.ToolChoice | None)
@@ -78,12 +96,75 @@ def _choice(plain: Any) -> str | types.ToolChoice | None:
         return None
 
 
-def _encode_functions(body: types.Request) -> None:
-    """Write tools and their choice in the legacy form."""
-    body.functions = [tool.function for tool in body.tools or () if given(tool.function)]
-    choice = body.tool_choice
-    body.function_call = choice.function if isinstance(choice, types.ToolChoice) else choice
-    body.tools = body.tool_choice = UNSET
+def _encode_choice(choice: Opt[ToolChoice], tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
+    """The tool choice as the host can take it; where it cannot, the tools are cut down to what was chosen."""
+    match choice:
+        case None | UnsetType():
+            return Chosen(choice, tools)
+        case str():
+            return _encode_word(choice, tools, dialect, lost)
+        case ChooseFunction(name=name) | ChooseCustom(name=name):
+            kind = "custom" if isinstance(choice, ChooseCustom) and dialect.custom_tools else "function"
+            if kind == "function" and isinstance(choice, ChooseCustom):
+                lost.emulated("tool_choice", f"the custom tool {name!r}, chosen as the function it was sent as")
+            if kind in dialect.tool_choices:
+                named: Json = {kind: types.Named(name=name)}
+                return Chosen(types.ToolChoice(type=kind, **named), tools)
+            lost.emulated("tool_choice", f"the tool {name!r} is the only one offered")
+            return _encode_word("required", [tool for tool in tools if name_of(tool) == name], dialect, lost)
+        case ChooseAllowed():
+            return _encode_allowed(choice, tools, dialect, lost)
+        case ChooseMcp() | Unknown():
+            lost.refused("tool_choice", "a tool of the vendor, which this wire cannot choose")
+            return Chosen(UNSET, tools)
+
+
+def _encode_word(word: str, tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
+    if word in dialect.tool_choices or word not in ("none", "auto", "required"):
+        return Chosen(word, tools)
+    if word == "none":
+        lost.emulated("tool_choice", "no tools are offered, since this host knows no way to forbid them")
+        return Chosen(UNSET, [])
+    lost.dropped("tool_choice", f"{word!r}, which this host does not take")
+    return Chosen(UNSET, tools)
+
+
+def _encode_allowed(choice: ChooseAllowed, tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
+    mode = choice.mode or "auto"
+    entries: list[Json] = []
+    for j, entry in enumerate(choice.tools):
+        kind, name = entry.get("type"), entry.get("name")
+        if kind in ("function", "custom") and isinstance(name, str):
+            entries.append({"type": kind, kind: {"name": name}})
+        else:
+            lost.dropped(f"tool_choice.tools[{j}]", "a tool of the vendor")
+    if "allowed_tools" in dialect.tool_choices:
+        allowed = {"mode": mode, "tools": entries}
+        return Chosen(types.ToolChoice(type="allowed_tools", allowed_tools=allowed), tools)
+    lost.emulated("tool_choice", "only the allowed tools are offered")
+    names = {_flat(entry)["name"] for entry in entries}
+    return _encode_word(mode, [tool for tool in tools if name_of(tool) in names], dialect, lost)
+
+
+def _encode_search(
+    tools: Sequence[AnyTool], model: Opt[str], own_form: bool, dialect: ChatDialect, lost: Losses
+) -> Opt[types.WebSearchOptions]:
+    """The option that stands for a web search tool, on models that take it; `own_form` says that it came so."""
+    options: Opt[types.WebSearchOptions] = UNSET
+    for i, tool in enumerate(tools):
+        if not is_search(tool):
+            continue
+        if not own_form and not (model and model.startswith(dialect.search_models)):
+            lost.refused(f"tools[{i}]", "web search, which this model cannot be asked for on this wire")
+            continue
+        for name in ("filters", "external_web_access", "search_content_types"):
+            if given(getattr(tool, name)):
+                lost.dropped(f"tools[{i}].{name}", "an option of web search that this wire has no field for")
+        options = types.WebSearchOptions(search_context_size=tool.search_context_size)
+        if given(where := tool.user_location):
+            place = types.Location(**{name: getattr(where, name) for name in PLACE})
+            options.user_location = types.UserLocation(type=where.type, approximate=place)
+    return options
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -92,37 +173,64 @@ def _encode_functions(body: types.Request) -> None:
 def decode_offer(body: types.Request, request: Request, left: Json, spelling: Json, lost: Losses) -> None:
     """Read the tools in any of their forms, and the choice among them."""
     kept: Json = {}
-    if body.tools is not UNSET:
-        if body.tools:
-            request.tools = decode_tools(body.tools, kept)
-        else:
-            spelling["tools"] = body.tools
+    tools: list[AnyTool] = []
+    if body.tools:
+        tools += decode_tools(body.tools, kept)
+    elif body.tools is not UNSET:
+        spelling["tools"] = body.tools
     if given(body.functions):
         lost.emulated("functions", "legacy functions, read as tools")
         spelling["functions"] = True
-        request.tools = [*(request.tools or ()), *decode_functions(body.functions, kept)]
+        tools += decode_tools([types.Tool(type="function", function=each) for each in body.functions], kept)
     if given(body.web_search_options):
         spelling["web_search"] = True
-        request.tools = [*(request.tools or ()), decode_search(body.web_search_options)]
+        tools.append(_decode_search(body.web_search_options))
     if kept:
         left["tools"] = kept
     choice: Opt[str | types.ToolChoice] = body.tool_choice
     if given(body.function_call):
         named = body.function_call
         choice = named if isinstance(named, str) else types.ToolChoice(type="function", function=named)
-    if request.tools and choice:
-        request.tool_choice = decode_choice(choice)
-        if _unusual(choice):
+    if not tools:
+        found = {"tool_choice": choice, "parallel_tool_calls": body.parallel_tool_calls}
+        left.update({name: msgspec.to_builtins(value) for name, value in found.items() if value is not UNSET})
+        return
+    request.tools = tools
+    request.parallel_tool_calls = body.parallel_tool_calls
+    if choice:
+        request.tool_choice = _decode_choice(choice)
+        usual = choice == request.tool_choice if isinstance(choice, str) else choice.type in ("function", "custom")
+        if not usual:
             spelling["tool_choice"] = msgspec.to_builtins(choice)
     elif choice is not UNSET:
-        left["tool_choice"] = msgspec.to_builtins(choice)
-    if request.tools:
-        request.parallel_tool_calls = body.parallel_tool_calls
-    elif body.parallel_tool_calls is not UNSET:
-        left["parallel_tool_calls"] = body.parallel_tool_calls
+        left["tool_choice"] = choice
 
 
-def _unusual(choice: str | types.ToolChoice) -> bool:
+def _decode_choice(choice: str | types.ToolChoice) -> ToolChoice:
+    """The tool choice as Responses spells it."""
     if isinstance(choice, str):
-        return decode_choice(choice) != choice
-    return choice.type not in ("function", "custom")
+        return WORDS.get(choice, choice)
+    if given(choice.function):
+        return ChooseFunction(name=choice.function.name)
+    if given(choice.custom):
+        return ChooseCustom(name=choice.custom.name)
+    allowed = choice.allowed_tools
+    if given(allowed) and isinstance(allowed.get("tools"), list):
+        tools = [_flat(cast("Json", entry)) for entry in cast("list[Any]", allowed["tools"]) if isinstance(entry, dict)]
+        return ChooseAllowed(tools=tools, mode=allowed.get("mode", UNSET))
+    return Unknown(msgspec.to_builtins(choice))
+
+
+def _flat(entry: Json) -> Json:
+    inner = entry.get(str(entry.get("type")))
+    return {"type": entry["type"], **cast("Json", inner)} if isinstance(inner, dict) else entry
+
+
+def _decode_search(options: types.WebSearchOptions) -> WebSearchTool:
+    """The web search tool that the option stands for."""
+    tool = WebSearchTool(search_context_size=options.search_context_size)
+    if given(where := options.user_location):
+        near = where.approximate
+        place: Json = {name: getattr(near, name) for name in PLACE} if given(near) else {}
+        tool.user_location = UserLocation(type=where.type, **place)
+    return tool

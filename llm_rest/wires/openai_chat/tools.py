@@ -3,13 +3,14 @@
 Nested here, flat in Responses. Without `strict` a Responses host tries strict decoding and falls back where the schema does
 not allow it; here it means loose: so a missing `strict` is decided by the schema on the way out and becomes false on the
 way in. Before changing this file, know that tools of the vendor have no place on this wire, and that everything emulated
-here has to be undone for the calls that come back (`calls.names_sent`). Follows the Chat Completions reference (read 2026-11-20).
+here has to be undone for the calls that come back (`calls.names_sent`). Follows the Chat Completions reference and OpenAI's
+guide to structured outputs (read 2026-11-20).
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import msgspec
 from msgspec import UNSET
@@ -23,14 +24,15 @@ from ...responses.tools import (
     NamespaceTool,
     Schema,
     TextGrammar,
+    WebSearchPreviewTool,
+    WebSearchPreviewTool20250311,
+    WebSearchTool,
+    WebSearchTool20250826,
 )
 from ...unknown import Opt, Unknown, convert, extras, given
 from . import types
 from .calls import qualified
-from .choice import name_of
 from .left import absent, as_object, as_plain, notes, put_back, sent, unspelled
-from .search import is_search
-from .strictness import doubts, holds_strictly
 from .types import Json
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 
     from ...dialects import ChatDialect
     from ...losses import Losses
-
 
 INPUT: Schema = {
     "type": "object",
@@ -48,9 +49,26 @@ INPUT: Schema = {
 }
 """The parameters of a function that stands for a custom tool."""
 
+DOUBTFUL = frozenset({"allOf", "not", "if", "then", "else", "oneOf", "patternProperties", "dependentRequired"})
+"""Keywords of a schema with which strict decoding may or may not work."""
+
+_SEARCH = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
+_VALUES = frozenset({"default", "enum", "const", "examples"})
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+
+def name_of(tool: types.Tool) -> str | None:
+    """The name of a function or custom tool; a tool of the host has none."""
+    named = tool.function if isinstance(tool.function, types.Function) else tool.custom
+    return named.name if isinstance(named, types.Function | types.Custom) else None
+
+
+def is_search(tool: AnyTool) -> TypeGuard[WebSearchTool]:
+    """Whether the tool is the vendor's web search, of whatever version."""
+    return isinstance(tool, _SEARCH)
+
+
+# --- Responses -> Chat ----------------------------------------------------------------------------------------------
 
 
 def encode_tools(tools: Sequence[AnyTool], left: Json, dialect: ChatDialect, lost: Losses) -> list[types.Tool]:
@@ -71,10 +89,21 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, dialect: ChatDialect, los
             case _ if is_search(tool):
                 continue  # becomes an option of the request
             case Unknown():
-                encoded += _encode_host_tool(tool, path, lost)
+                # A tool of the host, which callers may name as the host does.
+                declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
+                try:
+                    encoded.append(put_back(convert(declared, types.Tool), tool))
+                except msgspec.ValidationError:
+                    lost.refused(path, f"a tool of type {tool.type!r} in a form this wire does not have")
             case _:
                 lost.refused(path, f"the tool {tool.__struct_config__.tag!r}, which only a Responses host runs")
-    _check_names(encoded, lost)
+    seen: set[str | None] = set()
+    for i, name in enumerate(map(name_of, encoded)):
+        if name is not None and name in seen:
+            lost.refused(f"tools[{i}].name", f"a second tool of the name {name!r}")
+        elif name is not None and not _NAME.fullmatch(name):
+            lost.refused(f"tools[{i}].name", f"the name {name!r}; letters, digits, _ and - are allowed, up to 64")
+        seen.add(name)
     return encoded
 
 
@@ -87,36 +116,24 @@ def _encode_tool(
     for name in extras(tool):
         lost.dropped(f"{path}.{name}", "a field only a Responses host would know")
     name = qualified(tool.name, namespace)
-    if isinstance(tool, CustomTool):
-        return put_back(_encode_custom(tool, name, dialect, path, lost), as_object(left.get(name)))
     # Null is no text and no schema here, where a field is there or not.
-    function = types.Function(name=name)
-    if given(tool.description):
-        function.description = tool.description
-    if given(tool.parameters):
-        function.parameters = tool.parameters
-    elif dialect.needs_parameters:
-        function.parameters = {"type": "object", "properties": {}}
-    if tool.strict or (not given(tool.strict) and _strict_unasked(tool.parameters, path, lost)):
-        if dialect.strict_tools:
-            function.strict = True
-        elif tool.strict:
-            lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
-    made = types.Tool(type="function", function=function)
-    kept = as_object(left.get(name))
-    return _spelled(made, kept) if kept else made
-
-
-def _strict_unasked(schema: Opt[Schema], path: str, lost: Losses) -> bool:
-    if not schema or not holds_strictly(schema):
-        return False
-    if doubtful := doubts(schema):
-        lost.changed(f"{path}.strict", f"strictness was left open, and is off because of {', '.join(doubtful)}")
-    return not doubtful
-
-
-def _spelled(made: types.Tool, kept: Json) -> types.Tool:
-    """The tool with what its document said beyond Responses, written as it was."""
+    about: Json = {"name": name, "description": UNSET if tool.description is None else tool.description}
+    if isinstance(tool, CustomTool):
+        made = _encode_custom(tool, about, dialect, path, lost)
+    else:
+        function = types.Function(**about)
+        if given(tool.parameters):
+            function.parameters = tool.parameters
+        elif dialect.needs_parameters:
+            function.parameters = {"type": "object", "properties": {}}
+        if tool.strict or (not given(tool.strict) and _strict_unasked(tool.parameters, path, lost)):
+            if dialect.strict_tools:
+                function.strict = True
+            elif tool.strict:
+                lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
+        made = types.Tool(type="function", function=function)
+    if not (kept := as_object(left.get(name))):
+        return made
     spelling = notes(kept)
     if "type" in spelling:
         made.type = absent(spelling["type"])
@@ -125,54 +142,64 @@ def _spelled(made: types.Tool, kept: Json) -> types.Tool:
     return put_back(made, unspelled(kept))
 
 
-def _encode_custom(tool: CustomTool, name: str, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:
-    if not dialect.custom_tools:
-        lost.emulated(path, "a custom tool, sent as a function with one text")
-        description = tool.description or ""
-        if isinstance(tool.format, Grammar):
-            lost.changed(f"{path}.format", "a grammar, which is only described to the model")
-            description = (
-                f"{description}\n\nThe input follows this {tool.format.syntax} grammar:\n{tool.format.definition}"
-            )
-        return types.Tool(
-            type="function", function=types.Function(name=name, description=description.strip(), parameters=INPUT)
-        )
-    custom = types.Custom(name=name)
-    if given(tool.description):
-        custom.description = tool.description
-    match tool.format:
-        case Grammar(definition=definition, syntax=syntax):
-            custom.format = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
-        case TextGrammar():
-            custom.format = types.TextFormat()
-        case Unknown() as unknown:
-            custom.format = unknown
-        case nothing:
-            custom.format = nothing
-    return types.Tool(type="custom", custom=custom)
+def _encode_custom(tool: CustomTool, about: Json, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:
+    if dialect.custom_tools:
+        match tool.format:
+            case Grammar(definition=definition, syntax=syntax):
+                form: Any = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
+            case TextGrammar():
+                form = types.TextFormat()
+            case other:
+                form = other
+        return types.Tool(type="custom", custom=types.Custom(**about, format=form))
+    lost.emulated(path, "a custom tool, sent as a function with one text")
+    description = tool.description or ""
+    if isinstance(tool.format, Grammar):
+        lost.changed(f"{path}.format", "a grammar, which is only described to the model")
+        description += f"\n\nThe input follows this {tool.format.syntax} grammar:\n{tool.format.definition}"
+    function = types.Function(name=about["name"], description=description.strip(), parameters=INPUT)
+    return types.Tool(type="function", function=function)
 
 
-def _encode_host_tool(tool: Unknown, path: str, lost: Losses) -> list[types.Tool]:
-    """A tool of the host, which callers may name as the host does."""
-    declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
-    try:
-        return [put_back(convert(declared, types.Tool), tool)]
-    except msgspec.ValidationError:
-        lost.refused(path, f"a tool of type {tool.type!r} in a form this wire does not have")
-        return []
+def _strict_unasked(schema: Opt[Schema], path: str, lost: Losses) -> bool:
+    """Whether a Responses host would decode strictly although nothing was said: where every object is closed."""
+    # Most schemas are open at the top, and then nothing below needs to be looked at.
+    if not schema or schema.get("additionalProperties") is not False:
+        return False
+    nodes = _nodes(schema)
+    if not all(map(_closed, nodes)):
+        return False
+    if doubtful := sorted({name for node in nodes for name in DOUBTFUL & node.keys()}):
+        lost.changed(f"{path}.strict", f"strictness was left open, and is off because of {', '.join(doubtful)}")
+    return not doubtful
 
 
-def _check_names(tools: list[types.Tool], lost: Losses) -> None:
-    seen: set[str] = set()
-    for i, tool in enumerate(tools):
-        name = name_of(tool)
-        if name is None:
-            continue
-        if name in seen:
-            lost.refused(f"tools[{i}].name", f"a second tool of the name {name!r}")
-        elif not _NAME.fullmatch(name):
-            lost.refused(f"tools[{i}].name", f"the name {name!r}; letters, digits, _ and - are allowed, up to 64")
-        seen.add(name)
+def _nodes(schema: Any) -> list[Schema]:
+    """Every object of the schema, itself included, without the values it lists."""
+    found: list[Schema] = []
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            found.append(cast("Schema", node))
+            waiting += [value for name, value in cast("Schema", node).items() if name not in _VALUES]
+        elif isinstance(node, list):
+            waiting += cast("Any", node)
+    return found
+
+
+def _closed(node: Schema) -> bool:
+    properties = node.get("properties")
+    if node.get("type") != "object" and not isinstance(properties, dict):
+        return True
+    required: Any = node.get("required")
+    names = cast("Schema", properties).keys() if isinstance(properties, dict) else ()
+    return node.get("additionalProperties") is False and (
+        all(name in required for name in names) if isinstance(required, list) else not names
+    )
+
+
+# --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
 def decode_tools(tools: Sequence[types.Tool], left: Json) -> list[AnyTool]:
@@ -200,30 +227,19 @@ def _decode_tool(tool: types.Tool, left: Json) -> AnyTool:
         nulls = {name: None for name in ("description", "parameters") if getattr(function, name) is None}
         if unknown := {**nulls, **extras(function)}:
             kept["function"] = unknown
-    elif tool.type == "custom" and given(tool.custom):
-        made = decode_custom(tool.custom)
-        if unknown := extras(tool.custom):
+    elif tool.type == "custom" and given(custom := tool.custom):
+        made = CustomTool(name=custom.name, description=custom.description)
+        match custom.format:
+            case types.GrammarFormat(grammar=grammar):
+                made.format = Grammar(definition=grammar.definition, syntax=grammar.syntax)
+            case types.TextFormat():
+                made.format = TextGrammar()
+            case other:
+                made.format = other
+        if unknown := extras(custom):
             kept["custom"] = unknown
     else:
         return Unknown(as_plain(tool))
     if kept:
         left[made.name] = kept
     return made
-
-
-def decode_custom(custom: types.Custom) -> CustomTool:
-    """A custom tool, its grammar no longer nested."""
-    made = CustomTool(name=custom.name, description=custom.description)
-    match custom.format:
-        case types.GrammarFormat(grammar=grammar):
-            made.format = Grammar(definition=grammar.definition, syntax=grammar.syntax)
-        case types.TextFormat():
-            made.format = TextGrammar()
-        case other:
-            made.format = other
-    return made
-
-
-def decode_functions(functions: Sequence[types.Function], left: Json) -> list[AnyTool]:
-    """Functions in their legacy form, as tools."""
-    return decode_tools([types.Tool(type="function", function=function) for function in functions], left)

@@ -1,0 +1,168 @@
+"""Calls that are cancelled at any moment leave nothing behind, however often."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import random
+import socket
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from llm_rest import AsyncClient, RetryPolicy
+from llm_rest.errors import LLMError
+from tests.callers import BEGIN, NewClient, answer, delta
+from tests.loopback import STREAM, chunks, http, loopback, send, watched
+from tests.transport.hindered import hindered
+
+pytestmark = pytest.mark.anyio
+
+SEED = 20261120
+AT_ONCE = 60
+CONNECTIONS = 45
+HOW_MANY = {("asyncio", "native"): 4000, ("asyncio", "scope"): 4000, ("trio", "scope"): 2000}
+
+
+def open_sockets() -> list[str]:
+    """What this process has open."""
+    files = Path("/proc/self/fd")
+    if not files.is_dir():
+        pytest.skip("this system does not say what a process has open")
+    found = []
+    for each in files.iterdir():
+        with contextlib.suppress(OSError):
+            found.append(str(each.readlink()))
+    return sorted(link for link in found if link.startswith("socket:"))
+
+
+@contextmanager
+def nobody_accepting() -> Iterator[str]:
+    """A base URL where connections are never made: the queue of those who want one is full."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
+        waiting = []
+        for _ in range(3):
+            waiting.append(socket.socket())
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(listening.getsockname())
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        finally:
+            for each in waiting:
+                each.close()
+
+
+async def call(llm: AsyncClient, stream: bool) -> None:
+    """One call, to its end if it is let."""
+    try:
+        if not stream:
+            await llm.generate("Hi")
+            return
+        async with llm.stream("Hi") as events:
+            async for _ in events:
+                pass
+    except LLMError:
+        pass
+
+
+async def cancelled_natively(work: Coroutine[Any, Any, None], after: float) -> bool:
+    """Whether the work was cancelled, by its task."""
+    task = asyncio.get_running_loop().create_task(work)
+    await asyncio.sleep(after)
+    task.cancel()
+    await asyncio.wait([task])
+    return task.cancelled()
+
+
+async def cancelled_by_scope(work: Coroutine[Any, Any, None], after: float) -> bool:
+    """Whether the work was cancelled, by a scope around it."""
+    with anyio.move_on_after(after) as scope:
+        await work
+    return scope.cancelled_caught
+
+
+@pytest.mark.parametrize(("backend", "how"), HOW_MANY)
+def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str) -> None:
+    cancelled: Callable[..., Any] = cancelled_natively if how == "native" else cancelled_by_scope
+    chance = random.Random(SEED)
+    counted = 0
+
+    async def main(good: str, never: str) -> None:
+        options: dict[str, Any] = {
+            "api_key": "sk-test-0123456789",
+            "retry": RetryPolicy(wait=0.02),
+            "max_connections": CONNECTIONS,
+        }
+        clients = [AsyncClient("openai/gpt-4o", base_url=url, **options) for url in (good, never)]
+
+        async def worker() -> None:
+            nonlocal counted
+            while counted < HOW_MANY[backend, how]:
+                llm = clients[chance.random() < 0.1]
+                if await cancelled(call(llm, chance.random() < 0.5), chance.random() * 0.05):
+                    counted += 1
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(AT_ONCE):
+                tasks.start_soon(worker)
+        if backend == "asyncio":
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+        await still_works(clients[0])
+        for llm in clients:
+            await llm.aclose()
+
+    async def still_works(llm: AsyncClient) -> None:
+        """Every place is free: as many calls as there are places are answered at once, however long that takes."""
+        for home in llm._caller.transport._homes():  # type: ignore[attr-defined]
+            assert home.slots.value == CONNECTIONS
+        for _ in range(20):
+            with anyio.move_on_after(1):
+                reply = await llm.try_generate("Hi", retry=1)
+                if not isinstance(reply, dict):
+                    return
+        raise AssertionError("no call was answered any more")
+
+    before = open_sockets()
+    with hindered(SEED) as good, nobody_accepting() as never:
+        anyio.run(main, good, never, backend=backend)
+    gc.collect()
+    assert open_sockets() == before
+
+
+async def test_leaving_a_stream_closes_its_connection(new_client: NewClient) -> None:
+    """Within two seconds, however it is left."""
+    for how in ("break", "error"):
+        with loopback(watched(STREAM + chunks(BEGIN, delta("Hel")), every=chunks(delta("lo")))) as server:
+            async with new_client(base_url=f"{server.url}/v1") as llm:
+                with contextlib.suppress(KeyError):
+                    async with llm.stream("Hi") as events:
+                        async for _ in events:
+                            if how == "break":
+                                break
+                            raise KeyError
+                assert server.left.wait(2)
+
+
+async def test_fifty_streams_left_at_once_close_their_connections(new_client: NewClient) -> None:
+    """Case C13."""
+    endless = watched(STREAM + chunks(BEGIN, delta("Hel")), every=chunks(delta("lo")))
+    before = open_sockets()
+    with loopback(*[endless] * 50, send(http(json.dumps(answer("Hello")).encode()))) as server:
+        async with new_client(base_url=f"{server.url}/v1") as llm:
+
+            async def leave() -> None:
+                async with llm.stream("Hi") as events:
+                    async for _ in events:
+                        break
+
+            async with anyio.create_task_group() as tasks:
+                for _ in range(50):
+                    tasks.start_soon(leave)
+            assert (await llm.generate("Hi")).output_text == "Hello"
+    assert (open_sockets(), server.connections) == (before, 51)

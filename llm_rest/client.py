@@ -27,9 +27,12 @@ from .transport import Timeouts, Transport, drive
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from .loop.tasks import AsyncRun
+    from .loop.threads import Run
     from .models import Capabilities
     from .responses.items import AnyItem
     from .responses.response import CompactedResponse
+    from .running import RunOptions
     from .transport.tls import TlsOption
     from .typed import AsyncJsonStream, JsonStream
     from .vendors import Vendor
@@ -75,7 +78,7 @@ class _Shared:
         raise TypeError(f"a {type(self).__name__} holds connections and a key; make a new one where it is needed")
 
 
-def _plain(options: CallOptions | CallSettings | StreamCallOptions) -> dict[str, Any]:
+def _plain(options: CallOptions | CallSettings | StreamCallOptions | RunOptions) -> dict[str, Any]:
     """The very dict of a method's keywords, so that the token in it is wrapped there too."""
     return cast("dict[str, Any]", options)
 
@@ -205,6 +208,27 @@ class Client(_Shared):
         from .typed import JsonStream
 
         return JsonStream(self._caller, input, _plain(options), Site(), type)
+
+    def run(
+        self, input: Input | None = None, offered: Iterable[Any] = (), /, **options: Unpack[RunOptions]
+    ) -> Run[Reply]:
+        """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
+
+        What is `offered` are functions, `@tool`s, executors and definitions. `on_event` hears what happens, `approve` is
+        asked where a tool needs it, `max_iterations`, `tool_timeout` and `total` are limits, and `state` takes an earlier
+        run up again.
+        """
+        from .running import run_of
+
+        return run_of(self._caller, input, offered, _plain(options), Site())
+
+    def generate_with_tools(
+        self, input: Input | None = None, offered: Iterable[Any] = (), /, **options: Unpack[RunOptions]
+    ) -> Reply:
+        """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
+        from .running import run_of
+
+        return run_of(self._caller, input, offered, _plain(options), Site()).result()
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """How many tokens the vendor counts in this input, with its tools and instructions."""
@@ -361,6 +385,22 @@ class AsyncClient(_Shared):
         from .typed import AsyncJsonStream
 
         return AsyncJsonStream(self._caller, input, _plain(options), Site(), type)
+
+    def run(
+        self, input: Input | None = None, offered: Iterable[Any] = (), /, **options: Unpack[RunOptions]
+    ) -> AsyncRun[Reply]:
+        """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes."""
+        from .running import async_run_of
+
+        return async_run_of(self._caller, input, offered, _plain(options), Site())
+
+    def generate_with_tools(
+        self, input: Input | None = None, offered: Iterable[Any] = (), /, **options: Unpack[RunOptions]
+    ) -> Coroutine[Any, Any, Reply]:
+        """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
+        from .running import async_run_of
+
+        return async_run_of(self._caller, input, offered, _plain(options), Site()).result()
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
         """How many tokens the vendor counts in this input, with its tools and instructions."""

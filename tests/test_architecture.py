@@ -22,6 +22,7 @@ TABLES = ("framing", "vendors", "models")
 # What a client is made of: one call, what it takes, what it gives, who is told.
 CLIENT = (
     "client",
+    "running",
     "call",
     "sending",
     "retry",

@@ -1,0 +1,353 @@
+"""What both shells of the loop share: a run's state, who is told, and doing what each step says.
+
+Everything here is written once. Its coroutines await nothing but what a shell gives them (`Shell`, `Workers`), so the shell
+for sync callers drives them without an event loop. Before changing this file, know that `take` alone changes the state, and
+that a job reports to the workers that started it: what is left over from an earlier drive is never heard.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, assert_never, cast
+
+from msgspec.structs import replace
+
+from ..errors import (
+    ConfigError,
+    LLMError,
+    MaxRoundsReached,
+    TimeoutError_,
+    ToolArgumentsInvalid,
+    ToolError,
+    ToolNotFound,
+)
+from ..responses.assemble import disassemble
+from ..responses.items import CustomToolCall, FunctionCall
+from ..tools import ToolContext
+from ..turns import Call, State, deadline, step
+from ..turns import happenings as h
+
+if TYPE_CHECKING:
+    from ..responses.events import AnyEvent
+    from ..responses.items import AnyItem
+    from ..responses.request import Request
+    from ..responses.response import Response
+    from ..tools import Prepared, Toolbox
+    from ..turns import Output, Statistics
+    from ..turns.events import AnyLoopEvent
+
+R_co = TypeVar("R_co", covariant=True)
+
+Listener = Callable[[Any], object]
+Approver = Callable[[Call], "bool | None | Awaitable[bool | None]"]
+"""Says whether a call may run; `None` leaves it open, and the run stops with it in `waiting`."""
+
+MODEL = "model"
+"""The name of the job that asks the model."""
+
+
+class Workers(Protocol):
+    """Where the jobs of one drive are done: a clock, jobs by name, and what they report."""
+
+    def now(self) -> float: ...
+    def start(self, name: str, job: Callable[[], Awaitable[None]], /) -> None: ...
+    def cancel(self, name: str, /) -> None: ...
+    def put(self, report: Any, /) -> None: ...
+    async def receive(self, within: float | None, /) -> Any: ...
+
+
+class Shell(Protocol):
+    """How tools are run and the model is asked: waiting for it, or not."""
+
+    async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext, /) -> Output: ...
+    async def ask(self, answer: Callable[[Request], Any], request: Request, /) -> Response: ...
+    async def stream(self, opened: Any, hear: Callable[[AnyEvent], bool], /) -> Response: ...
+
+
+class Decided(NamedTuple):
+    """What was said about a call."""
+
+    execution_id: str
+    verdict: bool | None
+
+
+class Engine:
+    """A run at work, and at rest."""
+
+    def __init__(
+        self,
+        shell: Shell,
+        state: State,
+        tools: Toolbox,
+        answer: Callable[[Request], Any],
+        stream: Callable[[Request], Any] | None,
+        heard_by: Iterable[Listener],
+        approve: Approver | None,
+        run: Any,
+    ) -> None:
+        self.shell = shell
+        self.state = replace(state, running=False)
+        self.tools = tools
+        self.answer = answer
+        self.opens = stream
+        self.heard_by = tuple(heard_by)
+        self.approve = approve
+        self.run = run
+        self.out: deque[AnyLoopEvent | AnyEvent] = deque()
+        self.answers: list[Response] = []
+        self.fault: Exception | None = None
+        self._workers: Workers | None = None
+        self._driven = False
+        self._streams = False
+        self._began = 0.0
+        self._asked_about: set[str] = set()
+        self._deciding = 0
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether there is nothing to drive: a run that has ended is looked at, and not begun again."""
+        return self._driven and self.state.outcome not in (None, "waiting")
+
+    def begin(self, workers: Workers, *, streams: bool) -> None:
+        """Take the run up, with these workers."""
+        if self._workers is not None:
+            raise ConfigError("this run is being driven already", hint="use one of result, events and stream at a time")
+        self._workers, self._streams, self._driven = workers, streams, True
+        self._began = workers.now() - self.state.at
+        self._asked_about.clear()
+        self._deciding = 0
+        self.take(h.Begun(at=self.state.at))
+
+    async def advance(self) -> bool:
+        """Wait for something to happen and do what follows; whether anything can still happen."""
+        state, workers = self.state, self._workers
+        if workers is None or (not state.running and (state.outcome != "waiting" or not self._deciding)):
+            return False
+        limit = deadline(state) if state.running else None
+        report = await workers.receive(None if limit is None else max(0.0, limit - self._now()))
+        if report is None:
+            self.take(h.Ticked(at=self._now()))
+        elif isinstance(report, Decided):
+            self._decided(report)
+        elif callable(report):
+            self.take(cast("Callable[..., h.AnyHappening]", report)(at=self._now()))
+        else:
+            self.out.append(report)
+        return True
+
+    def say(self, report: Callable[..., h.AnyHappening]) -> None:
+        """Somebody has a word: heard in turn while the run is driven, else at once."""
+        if self._workers is not None:
+            self._workers.put(report)
+        else:
+            self.take(report(at=self.state.at))
+
+    def leave(self) -> None:
+        """Nobody drives the run any more. What was under way is cancelled."""
+        if self.state.running:
+            self.take(h.Cancelled(at=self._now()))
+        self._workers = None
+
+    def take(self, happening: h.AnyHappening) -> None:
+        """Let it happen, and do what follows from it."""
+        self.state, actions = step(self.state, happening, self.tools)
+        for action in actions:
+            if isinstance(action, h.Emit):
+                self._tell(action.event)
+            elif self._workers is not None:  # or the run is at rest and starts nothing
+                self._do(action, self._workers)
+
+    def _now(self) -> float:
+        return self.state.at if self._workers is None else self._workers.now() - self._began
+
+    def _do(self, action: h.Action, workers: Workers) -> None:
+        match action:
+            case h.Ask(request=request):
+                offered = self.tools.definitions
+                asked = replace(request, tools=offered) if offered else request
+                workers.start(MODEL, partial(self._model, asked, workers))
+            case h.CancelAsk():
+                workers.cancel(MODEL)
+            case h.StartTool(call=call):
+                workers.start(call.execution_id, partial(self._tool, call, action.prepared, workers))
+            case h.CancelTool(execution_id=name):
+                workers.cancel(name)
+            case h.AskApproval(call=call):
+                if self.approve is not None and call.execution_id not in self._asked_about:
+                    self._asked_about.add(call.execution_id)
+                    self._deciding += 1
+                    workers.start(f"approval of {call.execution_id}", partial(self._ask_about, call, workers))
+            case h.Emit() | h.Stop():
+                pass
+            case _:
+                assert_never(action)
+
+    def _tell(self, event: AnyLoopEvent) -> None:
+        self.out.append(event)
+        for listener in self.heard_by:
+            try:
+                listener(event)
+            except Exception:
+                logging.getLogger("llm_rest").exception("a listener failed on %s", type(event).__name__)
+
+    def _decided(self, report: Decided) -> None:
+        self._deciding -= 1
+        if report.verdict is None:
+            return
+        kind = h.Approved if report.verdict else h.Denied
+        self.take(kind(at=self._now(), execution_id=report.execution_id))
+        if self.state.outcome == "waiting":
+            self.take(h.Begun(at=self._now()))
+
+    # -- jobs: each reports once, whatever becomes of it
+
+    async def _tool(self, call: Call, prepared: Prepared, workers: Workers) -> None:
+        context = ToolContext(execution_id=call.execution_id, call_id=call.call_id, run=self.run)
+        report: Any = partial(h.Failed, error="the tool was cancelled")
+        try:
+            report = partial(h.Finished, output=await self.shell.execute(self.tools, prepared, context))
+        except Exception as problem:
+            report = partial(h.Failed, error=str(problem))
+        finally:
+            workers.put(partial(report, execution_id=call.execution_id))
+
+    async def _model(self, request: Request, workers: Workers) -> None:
+        report: Any = partial(h.AnswerFailed, error="the model call was cancelled")
+        try:
+            if self._streams and self.opens is not None:
+                response = await self.shell.stream(self.opens(request), partial(self._hear, workers))
+            else:
+                response = await self.shell.ask(self.answer, request)
+                for event in disassemble(response) if self._streams else ():
+                    workers.put(event)
+            self.answers.append(response)
+            report = partial(h.Answered, response=response, repairs=repairs_of(response))
+        except Exception as problem:
+            self.fault = problem
+            report = partial(h.AnswerFailed, error=str(problem))
+        finally:
+            workers.put(report)
+
+    def _hear(self, workers: Workers, event: AnyEvent) -> bool:
+        """Pass on an event of a streamed answer; whether anybody still listens."""
+        workers.put(event)
+        return workers is self._workers
+
+    async def _ask_about(self, call: Call, workers: Workers) -> None:
+        verdict = None
+        try:
+            said = self.approve(call) if self.approve is not None else None
+            verdict = await said if inspect.isawaitable(said) else said
+        except Exception:
+            logging.getLogger("llm_rest").exception("asking whether %s may run failed; the call waits", call.name)
+        finally:
+            workers.put(Decided(call.execution_id, verdict))
+
+    # -- how it ended
+
+    def error(self, partial_answer: Any) -> Exception | None:
+        """What stopped the run before its end, with the run on it."""
+        state, said = self.state, self.state.error or ""
+        error: Exception | None = None
+        match state.outcome:
+            case "max_iterations":
+                hint = "allow more with max_iterations=, or go on with run(state=error.run)"
+                error = MaxRoundsReached(said, partial=partial_answer, hint=hint)
+            case "invalid_calls":
+                wrong = next(call for call in reversed(state.calls) if call.problems)
+                known = self.tools.facts(wrong.name) is not None
+                error = (ToolArgumentsInvalid if known else ToolNotFound)(said, partial=partial_answer)
+            case "timeout":
+                error = TimeoutError_(said, phase="total", partial=partial_answer)
+            case "failed" if self.fault is not None:
+                error = self.fault
+            case "failed" | "cancelled":
+                error = ToolError(said, partial=partial_answer)
+            case "completed" | "waiting" | None:
+                pass
+            case _:
+                assert_never(state.outcome)
+        if isinstance(error, LLMError):
+            error.run = state
+        return error
+
+
+_PLACE = re.compile(r"(output|tool_calls)\[(\d+)\]")
+
+
+def repairs_of(response: Response) -> dict[int, list[str]]:
+    """What a decoder put right about the calls in an answer, by their position, where the answer tells."""
+    calls = [i for i, item in enumerate(response.output) if isinstance(item, FunctionCall | CustomToolCall)]
+    found: dict[int, list[str]] = {}
+    for loss in getattr(getattr(response, "generation", None), "losses", ()):
+        place = _PLACE.search(loss.path) if loss.kind == "changed" else None
+        if place is not None:
+            number = int(place[2])
+            at = number if place[1] == "output" else calls[number] if number < len(calls) else None
+            if at is not None:
+                found.setdefault(at, []).append(loss.what)
+    return found
+
+
+class BaseRun(Generic[R_co]):
+    """A run of the loop, as both kinds of caller see it."""
+
+    def __init__(self, engine: Callable[[Any], Engine], conclude: Callable[[State, list[Response]], R_co]) -> None:
+        self._engine = engine(self)
+        self._conclude = conclude
+
+    @property
+    def state(self) -> State:
+        """The whole run as data: encode it, and `run(state=...)` takes it up again, in another process too."""
+        return self._engine.state
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call so far, in the order in which the model made them."""
+        return self.state.calls
+
+    @property
+    def statistics(self) -> Statistics:
+        """How many calls there are, by where they stand and by kind."""
+        return self.state.statistics
+
+    @property
+    def waiting(self) -> list[Call]:
+        """The calls that wait for `approve` or `deny`, or for `supply` where nothing here runs them."""
+        return self.state.waiting
+
+    def approve(self, id: str) -> None:
+        """Let a waiting call run; `id` is its `call_id` or `execution_id`. A run at rest goes on with `result()`."""
+        self._engine.say(partial(h.Approved, execution_id=self._find(id)))
+
+    def deny(self, id: str, reason: str = "") -> None:
+        """Forbid a waiting call; the model is told the reason."""
+        self._engine.say(partial(h.Denied, execution_id=self._find(id), reason=reason))
+
+    def supply(self, id: str, output: Output | AnyItem) -> None:
+        """Give the output of a waiting call: text, parts, or the very item that answers it."""
+        self._engine.say(partial(h.Supplied, execution_id=self._find(id), output=output))
+
+    def cancel(self) -> None:
+        """End the run now: what runs is cancelled, and every call gets an output that says so."""
+        self._engine.say(h.Cancelled)
+
+    def _find(self, id: str) -> str:
+        for call in self.waiting:
+            if id in (call.execution_id, call.call_id):
+                return call.execution_id
+        names = ", ".join(call.call_id for call in self.waiting) or "none"
+        raise ConfigError(f"no call {id!r} is waiting", hint=f"waiting: {names}")
+
+    def _concluded(self) -> R_co:
+        engine = self._engine
+        answer = None if engine.state.response is None else self._conclude(engine.state, engine.answers)
+        error = engine.error(answer)
+        if error is not None:
+            raise error
+        return self._conclude(engine.state, engine.answers) if answer is None else answer

@@ -1,0 +1,160 @@
+"""`AsyncRun`: the loop for async callers, on asyncio and trio. Every tool and model call is a task of one group.
+
+Before changing this file, know that the group lives as long as the `async with` of the events: whoever leaves it, by
+cancellation too, leaves nothing running.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+
+import anyio
+
+from ..turns.events import LoopEvent
+from .engine import BaseRun, Engine, R_co
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from types import TracebackType
+
+    from ..responses.events import AnyEvent
+    from ..responses.request import Request
+    from ..responses.response import Response
+    from ..tools import Prepared, Toolbox, ToolContext
+    from ..turns import Output
+    from ..turns.events import AnyLoopEvent
+
+E_co = TypeVar("E_co", covariant=True)
+
+
+class TaskWorkers:
+    """A task for every job, each in a scope of its own, and a channel for what they report."""
+
+    def __init__(self) -> None:
+        self._send, self._receive = anyio.create_memory_object_stream[Any](math.inf)
+        self._scopes: dict[str, anyio.CancelScope] = {}
+        self._group = anyio.create_task_group()
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        self._group.cancel_scope.cancel()
+        try:
+            return await self._group.__aexit__(kind, value, traceback)
+        finally:
+            self._send.close()
+            self._receive.close()
+
+    def now(self) -> float:
+        return anyio.current_time()
+
+    def start(self, name: str, job: Callable[[], Awaitable[None]]) -> None:
+        scope = self._scopes[name] = anyio.CancelScope()
+
+        async def run() -> None:
+            with scope:
+                await job()
+
+        self._group.start_soon(run, name=f"llm_rest {name}")
+
+    def cancel(self, name: str) -> None:
+        scope = self._scopes.get(name)
+        if scope is not None:
+            scope.cancel()
+
+    def put(self, report: Any) -> None:
+        self._send.send_nowait(report)
+
+    async def receive(self, within: float | None) -> Any:
+        with anyio.move_on_after(within):
+            return await self._receive.receive()
+        return None
+
+
+class TaskShell:
+    """Tools are run and the model is asked in tasks; sync tools in threads that are left behind on cancellation."""
+
+    async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext) -> Output:
+        return await tools.run(prepared, context)
+
+    async def ask(self, answer: Callable[[Request], Any], request: Request) -> Response:
+        found: Any = answer(request)
+        response: Response = await found if inspect.isawaitable(found) else found
+        return response
+
+    async def stream(self, opened: Any, hear: Callable[[AnyEvent], bool]) -> Response:
+        async with opened as events:
+            async for event in events:
+                hear(event)
+            found: Response = events.response
+            return found
+
+
+class AsyncRun(BaseRun[R_co]):
+    """`Run` for async callers."""
+
+    async def result(self) -> R_co:
+        """The answer after all calls, or the answer so far where the run stopped with calls in `waiting`.
+
+        Raises the model's error, and `MaxRoundsReached`, `TimeoutError_` and so on at a limit; `error.run` is the state.
+        """
+        async with self.events() as events:
+            async for _ in events:
+                pass
+        return self._concluded()
+
+    def events(self) -> AsyncRunEvents[AnyLoopEvent]:
+        """The run's events as they come, in an `async with`; leaving it early cancels the run."""
+        return AsyncRunEvents(self._engine, streams=False)
+
+    def stream(self) -> AsyncRunEvents[AnyLoopEvent | AnyEvent]:
+        """The same and, between them, the events of every answer as it is streamed."""
+        return AsyncRunEvents(self._engine, streams=True)
+
+
+class AsyncRunEvents(Generic[E_co]):
+    """The events of a run as they come. Use it in an `async with`: leaving it early cancels the run."""
+
+    def __init__(self, engine: Engine, *, streams: bool) -> None:
+        self._engine = engine
+        self._streams = streams
+        self._workers: TaskWorkers | None = None
+
+    async def __aenter__(self) -> Self:
+        if not self._engine.at_rest:
+            workers = await TaskWorkers().__aenter__()
+            try:
+                self._engine.begin(workers, streams=self._streams)
+            except BaseException:
+                await workers.__aexit__(*sys.exc_info())
+                raise
+            self._workers = workers
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            self._engine.leave()
+            await workers.__aexit__(kind, value, traceback)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> E_co:
+        while self._workers is not None:
+            while self._engine.out:
+                event: Any = self._engine.out.popleft()
+                if self._streams or isinstance(event, LoopEvent):
+                    return cast("E_co", event)
+            if not await self._engine.advance():
+                break
+        raise StopAsyncIteration

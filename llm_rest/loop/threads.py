@@ -1,0 +1,147 @@
+"""`Run`: the loop for sync callers. Tools and model calls run in daemon threads, the caller waits at a queue.
+
+No event loop is needed and none is disturbed: it works inside a running one as well. Before changing this file, know that a
+thread cannot be stopped from outside: one that is cancelled is left behind, what it reports is dropped, and as a daemon it
+keeps no program from ending.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+
+from ..turns.events import LoopEvent
+from .engine import BaseRun, Engine, R_co, Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from types import TracebackType
+
+    from ..responses.events import AnyEvent
+    from ..responses.request import Request
+    from ..responses.response import Response
+    from ..tools import Prepared, Toolbox, ToolContext
+    from ..turns import Output
+    from ..turns.events import AnyLoopEvent
+
+T = TypeVar("T")
+E_co = TypeVar("E_co", covariant=True)
+
+
+def drive(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        found: T = done.value
+        return found
+    work.close()
+    raise RuntimeError("a coroutine waited where nobody can wait")
+
+
+class ThreadWorkers:
+    """A daemon thread for every job, and a queue for what they report."""
+
+    def __init__(self) -> None:
+        self._reports: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def start(self, name: str, job: Callable[[], Any]) -> None:
+        work, context = job(), copy_context()
+        threading.Thread(target=context.run, args=(drive, work), name=f"llm_rest {name}", daemon=True).start()
+
+    def cancel(self, name: str) -> None:
+        """The thread goes on; what it reports is of no interest any more."""
+
+    def put(self, report: Any) -> None:
+        self._reports.put(report)
+
+    async def receive(self, within: float | None) -> Any:
+        try:
+            return self._reports.get(timeout=within)
+        except queue.Empty:
+            return None
+
+
+class ThreadShell:
+    """Tools are run and the model is asked in the thread that does it."""
+
+    async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext) -> Output:
+        return tools.run_sync(prepared, context)
+
+    async def ask(self, answer: Callable[[Request], Any], request: Request) -> Response:
+        found: Response = answer(request)
+        return found
+
+    async def stream(self, opened: Any, hear: Callable[[AnyEvent], bool]) -> Response:
+        with opened as events:
+            for event in events:
+                if not hear(event):
+                    break
+            found: Response = events.response
+            return found
+
+
+class Run(BaseRun[R_co]):
+    """A run of the loop for sync callers: `result()`, or `events()` or `stream()` to watch it."""
+
+    workers: Callable[[], Workers] = ThreadWorkers
+
+    def result(self) -> R_co:
+        """The answer after all calls, or the answer so far where the run stopped with calls in `waiting`.
+
+        Raises the model's error, and `MaxRoundsReached`, `TimeoutError_` and so on at a limit; `error.run` is the state.
+        """
+        with self.events() as events:
+            for _ in events:
+                pass
+        return self._concluded()
+
+    def events(self) -> RunEvents[AnyLoopEvent]:
+        """The run's events as they come, in a `with`; leaving it early cancels the run."""
+        return RunEvents(self._engine, self.workers, streams=False)
+
+    def stream(self) -> RunEvents[AnyLoopEvent | AnyEvent]:
+        """The same and, between them, the events of every answer as it is streamed."""
+        return RunEvents(self._engine, self.workers, streams=True)
+
+
+class RunEvents(Generic[E_co]):
+    """The events of a run as they come. Use it in a `with`: leaving it early cancels the run."""
+
+    def __init__(self, engine: Engine, workers: Callable[[], Workers], *, streams: bool) -> None:
+        self._engine = engine
+        self._new_workers = workers
+        self._streams = streams
+        self._open = False
+
+    def __enter__(self) -> Self:
+        if not self._engine.at_rest:
+            self._engine.begin(self._new_workers(), streams=self._streams)
+            self._open = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._open:
+            self._open = False
+            self._engine.leave()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> E_co:
+        while self._open:
+            while self._engine.out:
+                event: Any = self._engine.out.popleft()
+                if self._streams or isinstance(event, LoopEvent):
+                    return cast("E_co", event)
+            if not drive(self._engine.advance()):
+                break
+        raise StopIteration

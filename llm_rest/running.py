@@ -1,0 +1,171 @@
+"""Runs of the tool loop for clients: a request and its tools in, a `Run` out whose model calls go through the client.
+
+Before changing this file, know that a run's state is kept in files: keys, headers and tools, which may hold secrets, are
+given anew to every process and stay out of it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict
+from uuid import uuid4
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from . import endpoints
+from .call import hide
+from .errors import ConfigError
+from .loop.engine import Engine
+from .loop.tasks import AsyncRun, TaskShell
+from .loop.threads import Run, ThreadShell
+from .observers import listeners
+from .options import SETTINGS, StreamCallOptions, checked_names, to_request
+from .reply import COUNTS, Generation, Reply, metadata, reply
+from .responses.items import Message
+from .streaming import AsyncStream, Stream
+from .tools import Toolbox
+from .transport import drive
+from .turns import STATE, Limits, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .call import Caller
+    from .loop.engine import Approver, Listener, Shell
+    from .on_loss import Site
+    from .options import Input
+    from .responses.items import AnyItem
+    from .responses.request import Request
+    from .responses.response import Response
+    from .tools import ToolExecutor
+
+
+class LoopOptions(TypedDict, total=False):
+    """How a run goes about its calls."""
+
+    on_event: Listener | Iterable[Listener] | None
+    """Hears every event of the run (`llm_rest.turns.events`)."""
+    approve: Approver | None
+    """Asked about calls that need approval: true, false, or `None` to stop the run and decide later."""
+    executor: ToolExecutor | None
+    """Runs the tools that are given by name or as a definition."""
+    max_iterations: int
+    """How often the model may be asked: 10."""
+    tool_timeout: float | None
+    """Seconds for a tool that does not say its own: 30."""
+    total: float | None
+    """Seconds for the whole run: as long as it takes."""
+    chain: bool
+    """Leave the conversation with the vendor (`store`, `previous_response_id`) instead of sending it every time."""
+    state: State | bytes | str | None
+    """The state of an earlier run, or its JSON, to be taken up again instead of an input."""
+
+
+class RunOptions(StreamCallOptions, LoopOptions, total=False):
+    """The fields of a request, how its calls are made, and how the run goes about them."""
+
+
+_LOOP = frozenset(LoopOptions.__annotations__)
+_LIMITS = frozenset(Limits.__struct_fields__)
+
+
+def run_of(
+    caller: Caller, input: Input | None, tools: Iterable[Any], options: dict[str, Any], site: Site
+) -> Run[Reply]:
+    """A run that has not begun, with the model behind this client. Raises `ConfigError` for what is wrong already."""
+    asked = _Asked(caller, site)
+    engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
+    return Run(engine, asked.concluded)
+
+
+def async_run_of(
+    caller: Caller, input: Input | None, tools: Iterable[Any], options: dict[str, Any], site: Site
+) -> AsyncRun[Reply]:
+    """The same for async callers."""
+    asked = _Asked(caller, site)
+    engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
+    return AsyncRun(engine, asked.concluded)
+
+
+def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> State:
+    limits = {name: how[name] for name in _LIMITS & how.keys()}
+    saved = how.get("state")
+    if saved is not None:
+        if input is not None or fields:
+            raise ConfigError("a run that is taken up again has its input and options", hint="give state= or an input")
+        state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
+        return replace(state, limits=replace(state.limits, **limits))
+    request = to_request(input, fields)
+    said: list[AnyItem] = request.input if isinstance(request.input, list) else []
+    if isinstance(request.input, str):
+        said = [Message(role="user", content=request.input)]
+    if limits.get("chain") and request.store is UNSET:
+        request = replace(request, store=True)
+    request = replace(request, input=UNSET, tools=UNSET)
+    return State(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=Limits(**limits))
+
+
+class _Asked:
+    """The model calls that this process makes for a run."""
+
+    def __init__(self, caller: Caller, site: Site) -> None:
+        self._caller = caller
+        self._site = site
+        self._settings: dict[str, Any] = {}
+
+    def engine(
+        self,
+        shell: Shell,
+        answer: Callable[[Request], Any],
+        stream: type[Stream] | type[AsyncStream],
+        input: Input | None,
+        tools: Iterable[Any],
+        options: dict[str, Any],
+    ) -> Callable[[Any], Engine]:
+        """What drives the run, as soon as the run is there."""
+        hide(options)
+        how = {name: options.pop(name) for name in _LOOP & options.keys()}
+        checked_names(options, stream=True)
+        self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
+        if self._settings.get("max_repairs") is not None:
+            how["max_repairs"] = self._settings["max_repairs"]
+        toolbox = Toolbox([*tools, *(options.pop("tools", None) or ())], how.get("executor"))
+        return partial(
+            Engine,
+            shell,
+            _state(input, options, how),
+            toolbox,
+            answer,
+            lambda request: stream(self._caller, request, {**self._settings}, self._site),
+            listeners(how.get("on_event")),
+            how.get("approve"),
+        )
+
+    async def answer(self, request: Request) -> Reply:
+        """The model's reply; one that is made in the background is waited for."""
+        found = await self._caller.generate(request, {**self._settings}, self._site)
+        if found.status in endpoints.UNFINISHED:
+            found = await endpoints.poll(self._caller, found, {**self._settings}, self._site, 2.0, None)
+        return found
+
+    def concluded(self, state: State, answers: list[Response]) -> Reply:
+        """The last answer as a reply that tells of the whole run, as far as this process saw it."""
+        response = state.response
+        if response is None:
+            raise ConfigError("the model has not answered yet", hint="result() waits for it")
+        made = [one.generation for one in answers if isinstance(one, Reply)]
+        if made:
+            known = made[-1].metadata
+        else:
+            target, _ = self._caller.chosen({**self._settings, "model": state.request.model or None})
+            known = metadata(response, provider=target.provider, model=target.model, seconds=0)
+        totals = state.totals
+        counted = {name: str(getattr(totals, name)) for name in (*COUNTS, "api_calls", "tool_rounds")}
+        told = Generation(
+            losses=[loss for one in made for loss in one.losses],
+            attempts=tuple(attempt for one in made for attempt in one.attempts),
+            raw=made[-1].raw if made else b"",
+            metadata={**known, **counted, "latency_ms": str(round(totals.seconds * 1000))},
+        )
+        return reply(replace(response), told)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ..losses import Loss
     from ..responses import Request, Response
     from .handler import Handler, Pause, Told
+    from .kept import Kept
     from .routes import Place
 
 REQUEST_ID = {"anthropic_messages": "request-id"}
@@ -83,11 +84,12 @@ async def exchange(
     scope: str = "",
     request_id: str | None = None,
     facts: dict[str, Any] | None = None,
+    session: Kept | None = None,
 ) -> Answer | Streamed:
     """The answer of `handler` to an HTTP request, streamed where that asks for it, or the error that the caller's wire spells.
 
-    `scope` says who asks. What the log should say of the request is put into `facts`. A request that is not named is named
-    after its body.
+    `scope` says who asks, `session` on which connection, where that matters. What the log should say of the request is put into
+    `facts`. A request that is not named is named after its body.
     """
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
@@ -109,6 +111,7 @@ async def exchange(
             body=body,
             scope=scope,
             request_id=request_id,
+            session=session,
             facts=facts,
         )
         match place.purpose:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..errors import ErrorFacts
     from ..responses import Request, Response
+    from .kept import Kept
 
 
 class Context(Struct, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class Context(Struct, frozen=True, kw_only=True):
 
     `vendor` and `model` are those the path names (`/groq/chat/completions`, `/v1beta/models/m:generateContent`), if any. Names in
     `headers` are lower case. `scope` says whose request it is: the name of the access token it came with, empty where nobody
-    needs one; what is kept for one scope is never shown to another.
+    needs one; what is kept for one scope is never shown to another. `session` keeps what is kept for this connection only.
 
     A handler adds to the last two: `losses` is what it could not carry (told in a header), `facts` what the log should say.
     """
@@ -38,6 +39,7 @@ class Context(Struct, frozen=True, kw_only=True):
     body: bytes
     scope: str = ""
     request_id: str = ""
+    session: Kept | None = None
     losses: Losses = field(default_factory=Losses)
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 

@@ -35,8 +35,8 @@ class StoredHistory:
 
     async def before(self, request: Request, context: Context) -> Request:
         """The request with what it goes on from. Raises `Refused` where that is not there."""
-        request = compaction.opened(await self.kept.continued(request, context.scope))
-        return await self._restored.restored(request, context.scope)
+        request = await self.kept.continued(request, context.scope, context.session)
+        return await self._restored.restored(compaction.opened(request), context.scope)
 
     async def after(self, request: Request, response: Response, context: Context) -> None:
         """Record the answer. That a store fails is no reason to withhold an answer; it is logged."""
@@ -44,6 +44,8 @@ class StoredHistory:
             await self._restored.remember(response, context.scope)
             if keeps(request, context):
                 await self.kept.keep(request, response, context.scope)
+            elif context.session is not None:
+                await context.session.keep(request, response, context.scope)
         except Exception:
             _log.exception("an answer could not be kept")
 

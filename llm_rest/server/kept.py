@@ -12,8 +12,8 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ..errors import DecodeError, ErrorFacts
-from ..responses.items import AnyItem, Message
+from ..errors import DecodeError, ErrorFacts, printable
+from ..responses.items import AnyItem, CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Message
 from ..responses.response import Response
 from ..unknown import Decoder, Model, Opt, given
 from .handler import Refused
@@ -43,41 +43,37 @@ class Kept:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def continued(self, request: Request, scope: str) -> Request:
-        """The request with the conversation it goes on from before its input. Raises `Refused` where that is not there."""
+    async def continued(self, request: Request, scope: str, session: Kept | None = None) -> Request:
+        """The request with the conversation it goes on from before its input, some of it kept for this `session` only.
+
+        Raises `Refused` where that is not there, or where it has no such call as the input answers.
+        """
         if not given(request.previous_response_id):
             return request
         turns: list[Turn] = []
         name: str | None = request.previous_response_id
         while name:
-            turn = await self._turn(name, scope)
+            turn = (session and await session.turn(name, scope)) or await self.turn(name, scope)
             if turn is None or len(turns) == LONGEST:
                 raise _not_found(request.previous_response_id)
             turns.append(turn)
             name = turn.previous or None
         before = [item for turn in reversed(turns) for item in (*turn.input, *turn.response.output)]
-        return replace(request, input=[*before, *items_of(request)], previous_response_id=UNSET)
+        new = items_of(request)
+        _check_calls(before, new)
+        return replace(request, input=[*before, *new], previous_response_id=UNSET)
 
     async def keep(self, request: Request, response: Response, scope: str) -> None:
         """Keep the response to `request`, which is as its caller wrote it."""
         turn = Turn(response=response, input=items_of(request), previous=request.previous_response_id)
         await self._store.put(scope, _key(response.id), msgspec.json.encode(turn))
 
-    async def response(self, response_id: str, scope: str) -> Response | None:
-        """A kept response."""
-        turn = await self._turn(response_id, scope)
-        return None if turn is None else turn.response
-
-    async def input(self, response_id: str, scope: str) -> list[AnyItem] | None:
-        """The input that was new in a kept turn."""
-        turn = await self._turn(response_id, scope)
-        return None if turn is None else turn.input
-
     async def forget(self, response_id: str, scope: str) -> bool:
         """Delete a turn, and with it what goes on from it; whether it was there."""
         return await self._store.delete(scope, _key(response_id))
 
-    async def _turn(self, name: str, scope: str) -> Turn | None:
+    async def turn(self, name: str, scope: str) -> Turn | None:
+        """A kept turn by the id of its response."""
         found = await self._store.get(scope, _key(name))
         try:
             return None if found is None else _TURN.decode(found)
@@ -92,6 +88,15 @@ def items_of(request: Request) -> list[AnyItem]:
     return request.input or []
 
 
+def _check_calls(before: list[AnyItem], new: list[AnyItem]) -> None:
+    """Return if every result in the input is one of a call that was made."""
+    calls = {item.call_id for item in (*before, *new) if isinstance(item, FunctionCall | CustomToolCall)}
+    for item in new:
+        if isinstance(item, FunctionCallOutput | CustomToolCallOutput) and item.call_id not in calls:
+            message = f"No tool call found for function call output with call_id {printable(str(item.call_id), 100)}."
+            raise Refused(ErrorFacts(status=400, message=message, type="invalid_request_error", param="input"))
+
+
 def _key(response_id: str) -> str:
     return f"response:{response_id}"
 
@@ -100,7 +105,7 @@ def _not_found(response_id: str) -> Refused:
     return Refused(
         ErrorFacts(
             status=400,
-            message=f"Previous response with id '{response_id}' not found.",
+            message=f"Previous response with id '{printable(response_id, 100)}' not found.",
             type="invalid_request_error",
             code="previous_response_not_found",
             param="previous_response_id",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from llm_rest.responses import Request, Response
-from llm_rest.responses.items import Message
+from llm_rest.responses.items import FunctionCall, FunctionCallOutput, Message
 from llm_rest.server.handler import Refused
 from llm_rest.server.kept import Kept
 from llm_rest.server.store import MemoryStore
@@ -64,9 +64,34 @@ def test_a_turn_whose_history_was_deleted_is_not_found() -> None:
         drive(kept.continued(Request(input="three", previous_response_id="r2"), "s"))
 
 
-def test_a_kept_response_and_its_own_input_are_read_back() -> None:
+def test_a_kept_turn_is_read_back_by_its_own_scope() -> None:
     kept = Kept(MemoryStore())
     drive(kept.keep(Request(input="one"), response("r1", "first"), "s"))
-    assert drive(kept.response("r1", "s")) == response("r1", "first")
-    assert drive(kept.input("r1", "s")) == [Message(role="user", content="one")]
-    assert drive(kept.response("r1", "mallory")) is None
+    turn = drive(kept.turn("r1", "s"))
+    assert turn is not None
+    assert turn.response == response("r1", "first")
+    assert turn.input == [Message(role="user", content="one")]
+    assert drive(kept.turn("r1", "mallory")) is None
+
+
+def test_a_result_needs_a_call_in_the_conversation() -> None:
+    kept = Kept(MemoryStore())
+    called = Response(id="r1", status="completed", output=[FunctionCall(call_id="c1", name="f", arguments="{}")])
+    drive(kept.keep(Request(input="one"), called, "s"))
+    for name in ("c1", "c2"):
+        asked = Request(input=[FunctionCallOutput(call_id=name, output="1")], previous_response_id="r1")
+        if name == "c1":
+            assert len(drive(kept.continued(asked, "s")).input or ()) == 3
+        else:
+            with pytest.raises(Refused, match="No tool call found for function call output with call_id c2"):
+                drive(kept.continued(asked, "s"))
+
+
+def test_a_session_goes_on_from_its_own_turns_and_from_those_before_it() -> None:
+    kept, session = Kept(MemoryStore()), Kept(MemoryStore())
+    drive(kept.keep(Request(input="one"), response("r1", "first"), "s"))
+    drive(session.keep(Request(input="two", previous_response_id="r1"), response("r2", "second"), "s"))
+    asked = Request(input="three", previous_response_id="r2")
+    assert said(drive(kept.continued(asked, "s", session))) == ["one", "first", "two", "second", "three"]
+    with pytest.raises(Refused):
+        drive(kept.continued(asked, "s"))

@@ -179,11 +179,15 @@ class _Check:
         """Nothing if one of the arms fits; else what is wrong with the one that was meant, or with each."""
         found: list[list[tuple[Path, str]]] = []
         for arm in arms:
-            faults = list(islice(self.faults(arm, value, path, depth), 20))
+            faults = list(islice(self.faults(arm, value, path, depth), 1000))
             if not faults:
                 return
             found.append(faults)
-        # Of the arms that take this kind of value at all, the one it fits best was meant.
+        # An arm that only nulls keep it from fitting was meant; else, of those that take this kind of value, the nearest.
+        for faults in found:
+            if all(at[len(path) :] and _is_null(value, at[len(path) :]) for at, _ in faults):
+                yield from faults
+                return
         meant = [faults for faults in found if faults[0][0] != path] or found
         best = min(map(len, meant))
         if sum(len(faults) == best for faults in meant) == 1:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ..errors import ConfigError
 from ..forms import DoesNotFit, convert, schema_of, schemas_of
-from ..json_schema import Schema, problems
+from ..json_schema import Schema, checked
 from ..losses import Loss, Losses
 from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message
 from ..responses.parts import OutputText
@@ -25,7 +25,7 @@ from ..responses.request import JsonObjectFormat, JsonSchemaFormat, Request, Tex
 from ..responses.tools import ChooseFunction, FunctionTool
 from ..unknown import given
 from .reading import NotJson, json_in
-from .strict import Beyond, strict_form, without_nulls
+from .strict import Beyond, strict_form
 
 T = TypeVar("T")
 
@@ -149,15 +149,15 @@ class Output(Generic[T]):
             raise Mismatch([str(problem)]) from None
         if amid_text:
             lost.changed("output_text", "the text around the JSON was left out")
-        plain = without_nulls(found, self.asked)
-        wrong = problems(self.asked, plain)
-        if wrong and self.wraps and not problems(self.schema, found):
-            lost.changed("output_text", f"the value came without the object around it, as {_WRAP!r}")
-            plain, wrong = {_WRAP: found}, []
-        if wrong:
-            raise Mismatch(wrong)
-        inner = plain[_WRAP] if self.wraps else plain
-        return self._converted(inner), lost
+        plain, wrong = checked(self.asked, found)
+        if not wrong:
+            return self._converted(plain[_WRAP] if self.wraps else plain), lost
+        if self.wraps:
+            plain, wrong_too = checked(self.schema, found)
+            if not wrong_too:
+                lost.changed("output_text", f"the value came without the object around it, as {_WRAP!r}")
+                return self._converted(plain), lost
+        raise Mismatch(wrong)
 
     def _converted(self, plain: Any) -> T:
         if isinstance(self._form, Mapping):

@@ -1,8 +1,8 @@
-"""Schemas as hosts want them that enforce every word (`strict`), and the way back from what they make of a value.
+"""Schemas as hosts want them that enforce every word (`strict`).
 
-Every object is closed and requires all its properties; an optional one may be null instead, and such a null is taken for an
-absent property afterwards. What is not enforced is told to the model in the description, and every change is a loss at its
-place. The caller's schema is never touched. Follows the section on supported schemas of OpenAI's structured outputs guide
+Every object is closed and requires all its properties; an optional one may be null instead, which is taken for an absent
+property afterwards (`json_schema.checked`). What is not enforced is told to the model in the description, and every change is
+a loss at its place. The caller's schema is never touched. Follows the section on supported schemas of OpenAI's structured outputs guide
 (read 2026-11-20).
 """
 
@@ -125,67 +125,3 @@ def _close(node: Schema, made: Schema, lost: Losses, path: str) -> None:
 def _may_be_null(schema: Schema) -> bool:
     """Whether the schema takes null, as far as can be said without its definitions."""
     return "$ref" not in schema and not any("$ref" in one for _, one in walk(schema)) and not problems(schema, None)
-
-
-# --- the way back ---------------------------------------------------------------------------------------------------
-
-
-def without_nulls(value: Any, schema: Schema) -> Any:
-    """`value` without the nulls that stand for optional properties which the schema would not take as null."""
-    return _Back(schema).value(value, schema) if _has_null(value) else value
-
-
-def _has_null(value: Any) -> bool:
-    waiting: list[Any] = [value]
-    while waiting:
-        one = waiting.pop()
-        inside = cast("Schema", one).values() if isinstance(one, dict) else cast("list[Any]", one)
-        for inner in inside if isinstance(one, dict | list) else ():
-            if inner is None:
-                return True
-            waiting.append(inner)
-    return False
-
-
-class _Back:
-    """One walk over a value along the schema that it is an answer to."""
-
-    def __init__(self, root: Schema) -> None:
-        self._root = root
-        self._shared: Schema = {word: root[word] for word in ("$defs", "definitions") if word in root}
-
-    def value(self, value: Any, schema: Any) -> Any:
-        """`value` with the nulls taken out that `schema` does not take."""
-        node = self._followed(schema)
-        for arm in [*node.get("anyOf", ()), *node.get("oneOf", ())]:
-            tried = self.value(value, arm)
-            if self._takes(arm, tried):
-                return tried
-        if isinstance(value, list):
-            return [self.value(one, node.get("items")) for one in cast("Any", value)]
-        known: Schema = node.get("properties", {})
-        if not isinstance(value, dict):
-            return value
-        kept = {
-            name: one
-            for name, one in cast("Schema", value).items()
-            if one is not None
-            or name not in known
-            or name in node.get("required", ())
-            or self._takes(known[name], None)
-        }
-        return {name: self.value(one, known.get(name)) for name, one in kept.items()}
-
-    def _takes(self, schema: Any, value: Any) -> bool:
-        return not problems({**self._shared, **schema} if isinstance(schema, dict) else schema, value, limit=1)
-
-    def _followed(self, schema: Any) -> Schema:
-        """The schema that a reference leads to; an empty one for what is none."""
-        for _ in range(20):
-            node = cast("Schema", schema) if isinstance(schema, dict) else {}
-            if not isinstance(reference := node.get("$ref"), str):
-                return node
-            schema = self._root
-            for step in reference.split("/")[1:]:
-                schema = cast("Schema", schema).get(step) if isinstance(schema, dict) else None
-        return {}

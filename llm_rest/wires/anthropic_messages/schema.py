@@ -66,6 +66,10 @@ class _Fitting:
             else:
                 told.append(f"{name}: {_encode(value).decode()}")
                 self.lost.changed(here, "not enforced on this wire; told in the description instead")
+        if _open_places(schema) > 1:
+            self.lost.refused(
+                path, "an object described in several places, each of which this wire closes for the others"
+            )
         self.close(schema, fit, path)
         if told:
             said = fit.get("description")
@@ -93,11 +97,11 @@ class _Fitting:
             return
         fit["additionalProperties"] = False
         more = schema.get("additionalProperties")
-        if more is not False:
-            what = "an object takes only the properties it lists on this wire"
-            if isinstance(more, dict) and not schema.get("properties"):
-                what += ", so that only an empty one is left here"
-            self.lost.changed(f"{path}.additionalProperties", what)
+        path = f"{path}.additionalProperties"
+        if isinstance(more, dict) or (more is not False and not schema.get("properties")):
+            self.lost.refused(path, "an object with properties of any name, which this wire cannot enforce")
+        elif more is not False:
+            self.lost.changed(path, "an object takes only the properties it lists on this wire")
 
     def reference(self, schema: Schema, path: str, depth: int) -> Schema:
         target = schema["$ref"]
@@ -111,6 +115,23 @@ class _Fitting:
             elif name != "$ref":
                 self.lost.dropped(f"{path}.{name}", "nothing stands beside a reference on this wire")
         return fit
+
+
+def _open_places(schema: Schema) -> int:
+    """In how many places a schema describes the properties of one object, unless all of them close it already."""
+    both = _described([schema, *_arms(schema, "allOf")])
+    either = _described([*_arms(schema, "anyOf"), *_arms(schema, "oneOf")])
+    closed = all(one.get("additionalProperties") is False for one in (*both, *either))
+    return 0 if closed else len(both) + bool(either)
+
+
+def _arms(schema: Schema, word: str) -> list[Schema]:
+    found = schema.get(word)
+    return [one for one in cast("list[Any]", found) if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _described(schemas: list[Schema]) -> list[Schema]:
+    return [one for one in schemas if "properties" in one or "$ref" in one]
 
 
 def _allowed(name: str, value: Any) -> bool:

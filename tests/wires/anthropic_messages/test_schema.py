@@ -71,7 +71,7 @@ def test_one_of_several_is_any_of_them() -> None:
 
 def test_every_object_is_closed() -> None:
     """BUGS 51"""
-    inner = {"type": "object", "properties": {"b": {"type": "object"}}}
+    inner = {"type": "object", "properties": {"b": {"type": "object", "properties": {"c": {}}}}}
     found, lost = fit({"$defs": {"A": inner}, "$ref": "#/$defs/A"})
     closed = found["$defs"]["A"]
     assert closed["additionalProperties"] is closed["properties"]["b"]["additionalProperties"] is False
@@ -83,17 +83,23 @@ def test_every_object_is_closed() -> None:
 
 def test_a_map_of_names_to_values_cannot_be_enforced() -> None:
     """BUGS 53"""
-    lost = Losses()
-    found = fitted({"type": "object", "additionalProperties": {"type": "string"}}, lost, "$")
-    assert found == {"type": "object", "additionalProperties": False}
-    assert [(loss.path, "only an empty one" in loss.what) for loss in lost] == [("$.additionalProperties", True)]
+    for schema in ({"type": "object"}, {"type": "object", "properties": {"a": {}}, "additionalProperties": {}}):
+        assert fit(schema)[1] == [("$.additionalProperties", "refused")]
     assert fit({"type": "string", "additionalProperties": {}})[1] == [("$.additionalProperties", "changed")]
+
+
+def test_an_object_that_is_described_in_several_places_is_refused() -> None:
+    """Each of them is closed, so that together they would take nothing."""
+    one, other = ({"type": "object", "properties": {name: {}}} for name in "ab")
+    for schema in ({"allOf": [one, other]}, {**one, "anyOf": [other]}, {**one, "allOf": [other]}):
+        assert ("$", "refused") in fit(schema)[1]
+    assert "refused" not in [kind for _, kind in fit({"anyOf": [one, other]})[1]]
 
 
 def test_references() -> None:
     assert fit({"allOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": CLOSED}})[0]["$ref"] == "#/$defs/A"
     both = {"allOf": [{"$ref": "#/$defs/A"}, CLOSED], "$defs": {"A": CLOSED}}
-    assert fit(both)[1] == [("$.allOf", "refused")]
+    assert fit(both)[1] == [("$.allOf", "refused"), ("$", "refused")]
     assert fit({"$ref": "https://a.b/c.json"})[1] == [("$.$ref", "refused")]
     assert fit({"$ref": "#/$defs/A", "description": "d", "$defs": {"A": CLOSED}})[1] == [("$.description", "dropped")]
 

@@ -1,0 +1,1 @@
+"""Typed output: types and schemas as questions, answers as values."""

@@ -1,0 +1,154 @@
+"""One schema goes in, and each wire's vendor gets what it takes of it: said with every change, and forbidding no right answer."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from llm_rest.json_schema import problems
+from llm_rest.responses import Request
+from llm_rest.server.peers import schemas as vendors
+from llm_rest.structured.output import Output
+from llm_rest.target import Targets
+from llm_rest.typed import chosen
+from tests.laws.harness import every_wire
+from tests.structured.schemas import Pair, fitting
+
+PLACES = {
+    "openai_responses": ("text", "format", "schema"),
+    "openai_chat": ("response_format", "json_schema", "schema"),
+    "anthropic_messages": ("output_config", "format", "schema"),
+    "gemini_generate_content": ("generationConfig", "responseJsonSchema"),
+    "ollama_chat": ("format",),
+}
+"""Where each wire has the schema of the answer."""
+
+
+def target(wire: str) -> Any:
+    where = Targets("simulator/simulator", api_key=None, base_url=None, wire=wire, vendor=None, provider=None)
+    return where.find("simulator/simulator")
+
+
+def native(wire: str, schema: dict[str, Any]) -> tuple[Any, list[str]] | None:
+    """The schema as it is sent where the wire can be held to it, and the paths of what was changed."""
+    there = target(wire)
+    way = chosen(Output(schema), there, Request(model="m", input="x"), None)
+    if way.strategy != "native":
+        return None
+    body, lost = there.wire.encode_request(way.request, dialect=there.dialect)
+    found = msgspec.json.decode(msgspec.json.encode(body))
+    for step in PLACES[wire]:
+        found = found[step]
+    return found, [loss.path for loss in [*way.lost, *lost] if loss.path.startswith("text.format")]
+
+
+def filled(value: Any, schema: Any, root: Any) -> Any:
+    """The value with a null for every property that the schema requires and the value lacks: how strict hosts answer."""
+    if isinstance(schema, bool):
+        return value
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    for arm in schema.get("anyOf", ()):
+        tried = filled(value, arm, root)
+        if not problems({**arm, "$defs": root.get("$defs", {})}, tried):
+            return tried
+    if isinstance(value, list):
+        listed = schema.get("prefixItems", [])
+        rest = [schema.get("items", {})] * len(value)
+        return [filled(one, inner, root) for one, inner in zip(value, [*listed, *rest], strict=False)]
+    if isinstance(value, dict) and "properties" in schema:
+        missing = dict.fromkeys(name for name in schema.get("required", ()) if name not in value)
+        return {
+            **{name: filled(one, schema["properties"].get(name, {}), root) for name, one in value.items()},
+            **missing,
+        }
+    return value
+
+
+@every_wire
+@settings(max_examples=150)
+@given(pair=fitting())
+def test_the_schema_of_the_caller_is_never_touched(name: str, pair: Pair) -> None:
+    before = copy.deepcopy(pair[0])
+    native(name, pair[0])
+    assert pair[0] == before
+
+
+@every_wire
+@settings(max_examples=300)
+@given(pair=fitting())
+def test_what_is_sent_forbids_no_right_answer(name: str, pair: Pair) -> None:
+    schema, value = pair
+    output = Output[Any](schema)
+    sent = native(name, schema)
+    if sent is None:
+        return
+    answer = {"value": value} if output.wraps else value
+    answer = filled(answer, sent[0], sent[0])
+    if name == "gemini_generate_content":
+        # There `oneOf` is the same as `anyOf`, says its guide.
+        sent = msgspec.json.decode(msgspec.json.encode(sent).replace(b'"oneOf":', b'"anyOf":'))
+    assert problems(sent[0], answer) == []
+    # Where null and nothing are both allowed, what a strict host answers for nothing is null.
+    assert without_nulls(output.value(msgspec.json.encode(answer).decode())[0]) == without_nulls(value)
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_nulls(one) for name, one in value.items() if one is not None}
+    return [without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
+@every_wire
+@settings(max_examples=150)
+@given(pair=fitting())
+def test_every_change_is_told(name: str, pair: Pair) -> None:
+    sent = native(name, pair[0])
+    if sent is not None:
+        places = list(changes(Output(pair[0]).asked, sent[0], "text.format.schema"))
+        assert [place for place in places if not any(path.startswith(place) for path in sent[1])] == []
+
+
+def changes(asked: Any, sent: Any, path: str) -> Iterator[str]:
+    """The places of the schemas that are not sent as they were asked, without what holds them."""
+    if not isinstance(asked, dict) or not isinstance(sent, dict):
+        if asked != sent:
+            yield path
+        return
+    asked, sent = ({"required": [], "properties": {}, **one} for one in (asked, sent))
+    inside = {word for word in asked.keys() & sent.keys() if isinstance(asked[word], dict | list)} - KEYWORDS
+    if {**asked, **dict.fromkeys(inside)} != {**sent, **dict.fromkeys(inside)}:
+        yield path
+    for word in inside:
+        one, other = asked[word], sent[word]
+        if isinstance(one, list):
+            assert len(one) == len(other)
+            for i, (inner, there) in enumerate(zip(one, other, strict=True)):
+                yield from changes(inner, there, f"{path}.{word}[{i}]")
+        elif word in ("properties", "$defs"):
+            assert list(one) == list(other)
+            for key, inner in one.items():
+                yield from changes(inner, other[key], f"{path}.{word}.{key}")
+        else:
+            yield from changes(one, other, f"{path}.{word}")
+
+
+KEYWORDS = {"required", "enum", "const", "default", "examples", "type"}
+"""Words whose values are no schemas."""
+
+
+@settings(max_examples=300)
+@given(fitting())
+def test_vendors_take_what_is_sent(pair: Pair) -> None:
+    """BUGS 51 and 52"""
+    anthropic = native("anthropic_messages", pair[0])
+    if anthropic is not None:
+        assert list(vendors.anthropic(anthropic[0], "schema")) == []
+    responses = native("openai_responses", pair[0])
+    if responses is not None and "text.format.strict" not in responses[1]:
+        assert list(vendors.openai(responses[0])) == []

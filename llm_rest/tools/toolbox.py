@@ -154,9 +154,10 @@ class Toolbox:
         if prepared.is_async:
             value = _called(prepared, context)
         else:
-            # A limiter of its own: a tool that hangs, or was left behind, keeps no other from running.
-            value = await to_thread.run_sync(
-                _called, prepared, context, abandon_on_cancel=True, limiter=CapacityLimiter(1)
+            # A limiter of its own: a tool that hangs, or was left behind, keeps no other from running. And wrapped up,
+            # because trio closes a coroutine that comes out of a thread.
+            (value,) = await to_thread.run_sync(
+                lambda: (_called(prepared, context),), abandon_on_cancel=True, limiter=CapacityLimiter(1)
             )
         return output_of(await _awaited(prepared, value) if inspect.isawaitable(value) else value)
 

@@ -1,0 +1,405 @@
+"""What a run offers, how a call is prepared, and how it runs: on asyncio, on trio and on threads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from llm_rest import (
+    ConfigError,
+    FunctionTool,
+    Mcp,
+    ToolArgumentsInvalid,
+    ToolContext,
+    ToolExecutor,
+    ToolFailed,
+    ToolNotFound,
+    ToolRegistry,
+    Unknown,
+    tool,
+)
+from llm_rest.responses.tools import CustomTool, McpTool, NamespaceTool, ShellTool, WebSearchTool
+from llm_rest.tools import Prepared, Toolbox, ToolFacts
+
+
+@tool
+def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+async def wait(seconds: float) -> str:
+    await anyio.sleep(seconds)
+    return f"waited {seconds}"
+
+
+class Remote:
+    """An executor of another program's tools."""
+
+    names = ("search",)
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def has_tool(self, name: str) -> bool:
+        return name in ("search", "grep", "shell")
+
+    def definition(self, name: str) -> FunctionTool:
+        schema = {
+            "type": "object",
+            "properties": {"q": {"type": "string"}, "n": {"type": "integer"}},
+            "required": ["q"],
+        }
+        return FunctionTool(name=name, parameters=schema)
+
+    def execute(self, name: str, arguments: dict[str, Any]) -> Any:
+        self.asked.append((name, arguments))
+        return {"found": arguments}
+
+
+class AsyncRemote(Remote):
+    async def execute(self, name: str, arguments: dict[str, Any]) -> Any:
+        await anyio.lowlevel.checkpoint()
+        return super().execute(name, arguments)
+
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(params=["asyncio", "trio", "sync"])
+def run(request: pytest.FixtureRequest) -> Run:
+    def run(box: Toolbox, name: str, arguments: str = "{}", context: ToolContext | None = None) -> Any:
+        prepared = box.prepare(name, arguments)
+        assert isinstance(prepared, Prepared), prepared
+        if request.param == "sync":
+            return box.run_sync(prepared, context)
+        return anyio.run(box.run, prepared, context, backend=request.param)
+
+    return run
+
+
+# --- what is offered --------------------------------------------------------------------------------------------------
+
+
+def test_a_toolbox_is_made_of_anything_that_is_a_tool() -> None:
+    given = {"type": "function", "name": "given", "parameters": {"type": "object"}}
+    nested = {"type": "function", "function": {"name": "nested"}, "timeout": 5}
+    new = {"type": "new_kind", "timeout": 5}
+    box = Toolbox(
+        [add, wait, given, nested, FunctionTool(name="plain"), WebSearchTool(), Mcp("wiki", "https://x/mcp"), new]
+    )
+    assert box.names == ("add", "wait", "given", "nested", "plain")
+    assert [type(one) for one in box.definitions] == [*[FunctionTool] * 5, WebSearchTool, McpTool, Unknown]
+    assert box.definitions[3] == FunctionTool(name="nested")
+    assert box.definitions[-1] == new, "what stands beside a kind we do not know is the vendor's"
+    assert box.facts("add") == ToolFacts(name="add", runs=True)
+    assert box.facts("nested") == ToolFacts(name="nested", timeout=5)
+    assert box.facts("web_search") is None
+
+
+def test_an_executor_runs_the_definitions_it_has_a_tool_for() -> None:
+    box = Toolbox(["grep", FunctionTool(name="search"), FunctionTool(name="other"), ShellTool()], executor=Remote())
+    assert {name: box.facts(name).runs for name in box.names} == {  # type: ignore[union-attr]
+        "grep": True,
+        "search": True,
+        "other": False,
+        "shell": True,
+    }
+
+
+def test_an_executor_in_the_list_offers_what_it_names() -> None:
+    remote = Remote()
+    assert isinstance(remote, ToolExecutor)
+    assert Toolbox([remote, add]).names == ("search", "add")
+
+
+def test_a_registry_keeps_what_its_tools_say_about_themselves() -> None:
+    registry = ToolRegistry(add)
+
+    @registry.register
+    def later(x: int) -> int:
+        return x
+
+    registry.register(wait, blocking=False, timeout=3)
+    assert registry.names == ("add", "later", "wait")
+    assert later.name == "later"
+    for box in (Toolbox([registry]), Toolbox(["wait"], registry), Toolbox([FunctionTool(name="wait")], registry)):
+        assert box.facts("wait") == ToolFacts(name="wait", blocking=False, timeout=3, runs=True)
+    asked = {"type": "function", "name": "wait", "needs_approval": True}
+    facts = Toolbox([asked], registry).facts("wait")
+    assert facts == ToolFacts(name="wait", blocking=False, timeout=3, needs_approval=True, runs=True)
+
+
+def test_the_functions_of_a_namespace_are_run_by_name() -> None:
+    names = NamespaceTool(name="files", tools=[FunctionTool(name="search"), CustomTool(name="grep")])
+    box = Toolbox([names], Remote())
+    assert (box.names, box.definitions) == (("search", "grep"), [names])
+
+
+@pytest.mark.parametrize(
+    ("tools", "words"),
+    [
+        ([add, FunctionTool(name="add")], "two tools are called 'add'"),
+        ([{"type": "web_search", "blocking": False}], "web_search is run by the vendor and cannot be non-blocking"),
+        ([{"type": "function", "name": "a", "timeout": "soon"}], "tool 'a': Expected `float | null`, got `str`"),
+        ([{"type": "function"}], "no definition of a tool"),
+        (["grep"], "no executor has a tool called 'grep'"),
+        ([3], "a int is no tool"),
+    ],
+)
+def test_what_cannot_be_offered_is_refused_before_anything_is_sent(tools: list[Any], words: str) -> None:
+    """BUGS 41"""
+    with pytest.raises(ConfigError) as caught:
+        Toolbox(tools)
+    assert words in str(caught.value)
+
+
+def test_vendor_run_tools_are_put_into_the_background_instead() -> None:
+    with pytest.raises(ConfigError, match="background=True"):
+        Toolbox([{"type": "code_interpreter", "blocking": False}])
+
+
+def test_a_method_needs_its_object() -> None:
+    class Station:
+        @tool
+        def read(self, hour: int) -> int:
+            return hour
+
+    with pytest.raises(ConfigError, match=r"take it from an object: thing\.read"):
+        Toolbox([Station.read])
+    assert Toolbox([Station().read]).names == ("read",)
+
+
+def test_names_are_given_once_in_a_registry() -> None:
+    """BUGS 41"""
+    with pytest.raises(ConfigError, match="'add' already"):
+        ToolRegistry(add, add)
+    with pytest.raises(ConfigError, match="is a tool already"):
+        ToolRegistry().register(add, blocking=False)
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problems"),
+    [
+        ("add", '{"a": "1"}', ['$.a: expected an integer, got "1"']),
+        ("add", "", ["$.a: missing, and required"]),
+        ("ad", "{}", ["there is no tool called 'ad'; did you mean 'add'? the tools are: add, search"]),
+        ("xyz", "{}", ["there is no tool called 'xyz'; the tools are: add, search"]),
+        ("search", '{"q": 1}', ["$.q: expected a string, got 1"]),
+        ("add", "[1]", ["the arguments must be a JSON object, not [1]"]),
+        (
+            "add",
+            '{"a": 1,}',
+            ["the arguments are no valid JSON: trailing comma in object at byte 8, between '{\"a\": 1,' and '}'"],
+        ),
+        ("add", '{"a": "æøå', ['the arguments are no valid JSON: they end too early, after \'{"a": "æøå\'']),
+        ("add", '{"a": 1e999}', ["the arguments are no valid JSON: Number out of range - at `$[...]`"]),
+        ("add", '{"a":' + "[" * 1000, ["the arguments are no valid JSON: $: nested deeper than 400 levels"]),
+    ],
+)
+def test_a_call_that_cannot_run_is_answered_in_words(name: str, arguments: str, problems: list[str]) -> None:
+    assert Toolbox([add, Remote()]).prepare(name, arguments) == problems
+
+
+def test_without_tools_that_is_what_is_said() -> None:
+    assert Toolbox().prepare("add", "{}") == ["there is no tool called 'add'; the tools are: none"]
+
+
+def test_a_prepared_call_shows_its_arguments_as_they_came() -> None:
+    prepared = Toolbox([add]).prepare("add", '{"a": 1, "b": null}')
+    assert isinstance(prepared, Prepared)
+    assert (prepared.name, prepared.arguments, prepared.is_async) == ("add", {"a": 1, "b": None}, False)
+
+
+def test_functions_of_every_kind_run(run: Run) -> None:
+    async def double(x: int) -> int:
+        return 2 * x
+
+    @functools.wraps(double)
+    def passed_on(*args: Any, **kwargs: Any) -> Awaitable[int]:
+        return double(*args, **kwargs)
+
+    class Times:
+        def __init__(self, n: int) -> None:
+            self.n = n
+
+        async def __call__(self, x: int) -> int:
+            return self.n * x
+
+    box = Toolbox(
+        [add, double, tool(name="passed_on")(passed_on), Times(3), tool(name="p")(functools.partial(double, x=5))]
+    )
+    assert [run(box, name, '{"x": 2}') for name in ("double", "passed_on", "Times")] == ["4", "4", "6"]
+    assert run(box, "add", '{"a": 2}') == "3"
+    assert run(box, "p") == "10"
+
+
+@pytest.mark.parametrize("remote", [Remote, AsyncRemote])
+def test_an_executor_gets_plain_arguments(run: Run, remote: type[Remote]) -> None:
+    executor = remote()
+    box = Toolbox(["search", CustomTool(name="grep"), ShellTool()], executor)
+    assert run(box, "search", '{"q": "x", "n": null}') == '{"found":{"q":"x"}}'
+    assert run(box, "grep", "free {text") == '{"found":{"input":"free {text"}}'
+    assert run(box, "shell", '{"commands": ["ls"]}') == '{"found":{"commands":["ls"]}}'
+    assert [name for name, _ in executor.asked] == ["search", "grep", "shell"]
+
+
+def test_the_context_of_the_call_is_handed_in(run: Run) -> None:
+    def who(context: ToolContext | None = None) -> str:
+        assert context is not None
+        return f"{context.execution_id}/{context.call_id}/{context.run}"
+
+    assert run(Toolbox([who]), "who", "{}", ToolContext(execution_id="e", call_id="c", run="r")) == "e/c/r"
+    assert run(Toolbox([who]), "who") == "//None"
+
+
+def test_a_registry_executes_for_anybody() -> None:
+    registry = ToolRegistry(add, wait)
+    assert registry.execute("add", {"a": 1}) == 2
+    assert anyio.run(registry.execute, "wait", {"seconds": 0}) == "waited 0.0"
+    with pytest.raises(ToolArgumentsInvalid, match=r"add: \$\.a: expected an integer"):
+        registry.execute("add", {"a": "x"})
+    with pytest.raises(ToolNotFound, match=r"there are add, wait"):
+        registry.execute("sub", {})
+
+
+class Odd(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (ValueError("no such city"), "f failed with ValueError: no such city"),
+        (Odd(), "f failed with Odd"),
+        (Odd("two\nlines, key sk-abcdefghijklmnop"), "f failed with Odd: two lines, key sk-[redacted]"),
+        (StopIteration(), "f failed with StopIteration"),
+        (SystemExit(2), "f failed with SystemExit: 2"),
+        (TimeoutError("slow"), "f failed with TimeoutError: slow"),
+        (ToolFailed("The station is closed."), "The station is closed."),
+        (ToolNotFound("inner"), "f failed with ToolNotFound: inner"),
+        (ExceptionGroup("a", [ExceptionGroup("b", [KeyError("city")])]), "f failed with KeyError: 'city'"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_what_a_tool_raises_is_told_without_traceback_and_secrets(
+    run: Run, problem: BaseException, said: str, kind: str
+) -> None:
+    def f() -> None:
+        raise problem
+
+    async def g() -> None:
+        raise problem
+
+    if isinstance(problem, StopIteration) and kind == "async":
+        said = "f failed with RuntimeError: coroutine raised StopIteration"
+    with pytest.raises(ToolFailed) as caught:
+        run(Toolbox([f if kind == "sync" else tool(name="f")(g)]), "f")
+    assert caught.value.message == said
+    assert caught.value is problem or caught.value.__cause__ is not None, "programmers find the first exception"
+
+
+def test_what_nobody_runs_fails(run: Run) -> None:
+    with pytest.raises(ToolFailed, match="nothing here runs f"):
+        run(Toolbox([FunctionTool(name="f")]), "f")
+
+
+def test_what_cannot_be_sent_fails(run: Run) -> None:
+    def f() -> Any:
+        return object()
+
+    with pytest.raises(ToolFailed, match="returned a object"):
+        run(Toolbox([f]), "f")
+
+
+# --- where it runs ----------------------------------------------------------------------------------------------------
+
+WHO = contextvars.ContextVar("WHO", default="nobody")
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_plain_function_runs_in_a_thread_that_knows_the_context(backend: str) -> None:
+    def where() -> list[Any]:
+        return [threading.current_thread() is threading.main_thread(), WHO.get()]
+
+    async def main() -> Any:
+        WHO.set("me")
+        box = Toolbox([where])
+        prepared = box.prepare("where", "")
+        assert isinstance(prepared, Prepared)
+        return await box.run(prepared)
+
+    assert anyio.run(main, backend=backend) == '[false,"me"]'
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_thread_that_hangs_is_left_behind_and_keeps_no_other_waiting(backend: str) -> None:
+    """Fifty hang, which is more threads than anyio hands out by default."""
+    release = threading.Event()
+
+    def hang() -> None:
+        release.wait()
+
+    box = Toolbox([hang, add])
+    stuck, ready = box.prepare("hang", ""), box.prepare("add", '{"a": 1}')
+    assert isinstance(stuck, Prepared)
+    assert isinstance(ready, Prepared)
+
+    async def main() -> Any:
+        answer = None
+        async with anyio.create_task_group() as group:
+            for _ in range(50):
+                group.start_soon(box.run, stuck)
+            await anyio.wait_all_tasks_blocked()
+            answer = await box.run(ready)
+            group.cancel_scope.cancel()
+        release.set()
+        return answer
+
+    try:
+        assert anyio.run(main, backend=backend) == "2"
+    finally:
+        release.set()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_cancellation_passes_through_a_coroutine(backend: str) -> None:
+    ended = []
+
+    async def hang() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append(True)
+
+    async def main() -> None:
+        box = Toolbox([hang])
+        prepared = box.prepare("hang", "")
+        assert isinstance(prepared, Prepared)
+        with anyio.move_on_after(0.01) as scope:
+            await box.run(prepared)
+        assert scope.cancelled_caught
+
+    anyio.run(main, backend=backend)
+    assert ended == [True]
+
+
+def test_a_synchronous_caller_needs_no_event_loop_and_may_stand_beside_one() -> None:
+    box = Toolbox([wait])
+    prepared = box.prepare("wait", '{"seconds": 0}')
+    assert isinstance(prepared, Prepared)
+
+    async def main() -> Any:
+        return await asyncio.to_thread(box.run_sync, prepared)
+
+    assert asyncio.run(main()) == "waited 0.0"

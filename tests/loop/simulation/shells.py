@@ -1,0 +1,296 @@
+"""The real shells on a virtual clock: what is simulated is the model, what the tools do, and when somebody decides."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Any
+
+import anyio
+import msgspec
+
+import llm_rest.loop.engine as engine_module
+from llm_rest.loop.engine import Engine
+from llm_rest.loop.tasks import AsyncRun, TaskShell
+from llm_rest.loop.threads import Run, ThreadShell, drive
+from llm_rest.responses.items import Message
+from llm_rest.responses.request import Request
+from llm_rest.responses.response import Response
+from llm_rest.responses.tools import FunctionTool, ShellTool
+from llm_rest.tools import Tool, Toolbox, ToolContext
+from llm_rest.turns import STATE, Call, Limits, State, step
+from tests.loop.simulation.ledger import Ledger, rule
+from tests.loop.simulation.world import FACTS, answer
+
+
+class Play:
+    """One schedule for a shell: everything is chosen by the seed, so the same seed tells the same story."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.ledger = Ledger()
+        self.active: set[str] = set()
+        self.asked = 0
+        self.drives = 0
+        rng = self.rng("start")
+        limits = Limits(
+            max_iterations=rng.choice((1, 3, 6, 12)),
+            tool_timeout=rng.choice((4.0, 30.0)),
+            total=rng.choice((None, 8.0, 20.0)),
+            max_repairs=rng.choice((0, 1, 3)),
+            chain=rng.random() < 0.1,
+        )
+        self.eager = rng.choice((0.4, 0.7, 0.9))
+        self.way = rng.choice(("result", "events", "stream"))
+        self.answers_at_once = rng.random() < 0.3
+        self.state = State(id="run", request=Request(), items=[Message(role="user", content="go")], limits=limits)
+
+    def rng(self, name: str) -> Random:
+        """Chance for one question, whatever was asked before."""
+        return Random(f"{self.seed}/{name}")
+
+    def watched(self, state: State, happening: Any, tools: Any) -> tuple[State, list[Any]]:
+        """The step, with somebody looking."""
+        after, actions = step(state, happening, tools)
+        self.ledger.saw(state, happening, after, actions)
+        return after, actions
+
+    def seconds(self, name: str) -> float:
+        """How long something takes."""
+        return self.rng(name).choice((0.0, 0.5, 1.0, 2.0, 3.5, 7.0))
+
+    def answer(self) -> Response:
+        """What the model says next, or its error."""
+        self.asked += 1
+        rng = self.rng(f"answer {self.asked}")
+        if rng.random() < 0.02:
+            raise RuntimeError("overloaded")
+        return answer(rng, self.asked, eager=self.eager)
+
+    def outcome(self, context: ToolContext) -> str:
+        """What a tool gives."""
+        if self.rng(context.execution_id).random() < 0.15:
+            raise ValueError("no")
+        return f"result of {context.execution_id}."
+
+    def verdict(self, call: Call) -> bool | None:
+        """What somebody says who is asked whether a call may run."""
+        verdict = self.rng(f"verdict {call.execution_id}").choice((True, True, False, None))
+        if verdict:
+            self.ledger.allowed.add(call.execution_id)
+        return verdict
+
+    def decide(self, run: Any) -> None:
+        """Say something about the calls of a run at rest."""
+        for call in run.waiting:
+            rng = self.rng(f"decision {self.drives} {call.execution_id}")
+            if call.waits == "output":
+                run.supply(call.call_id, "by hand")
+            elif rng.random() < 0.6:
+                run.approve(call.call_id)
+            elif rng.random() < 0.7:
+                run.deny(call.execution_id, "not today")
+
+    def toolbox(self, make: Callable[[str], Any]) -> Toolbox:
+        """The tools of the world, each a function that `make` gives."""
+        tools: list[Any] = []
+        for name, facts in FACTS.items():
+            if facts.runs:
+                options = {
+                    field: getattr(facts, field) for field in ("blocking", "timeout", "needs_approval", "on_resume")
+                }
+                tools.append(Tool(make(name), name=name, **options))
+        return Toolbox([*tools, FunctionTool(name="theirs", parameters={"type": "object"}), ShellTool()])
+
+    def rested(self, state: State) -> bool:
+        """The run came to rest: check it; whether it is to be taken up again."""
+        rule(not self.active, "nothing is left running")
+        rule(not state.running, "a run at rest knows it")
+        self.drives += 1
+        self.state = state
+        again = state.outcome == "waiting" or self.rng(f"again {self.drives}").random() < 0.3
+        return again and state.outcome != "completed" and self.drives < 6
+
+    def restored(self) -> State:
+        """The state as another process finds it."""
+        if self.rng(f"saved {self.drives}").random() < 0.5:
+            return self.state
+        return STATE.decode(msgspec.json.encode(self.state))
+
+
+async def play_async(seed: int) -> Play:
+    """The schedule through the shell for async callers."""
+    play = Play(seed)
+    engine_module.step = play.watched
+
+    def make(name: str) -> Any:
+        async def run(context: ToolContext) -> str:
+            play.active.add(context.execution_id)
+            try:
+                await anyio.sleep(play.seconds(context.execution_id))
+                return play.outcome(context)
+            finally:
+                play.active.discard(context.execution_id)
+
+        return run
+
+    async def ask(request: Request) -> Response:
+        play.active.add("model")
+        try:
+            await anyio.sleep(play.seconds(f"model {play.asked}"))
+            return play.answer()
+        finally:
+            play.active.discard("model")
+
+    async def approve(call: Call) -> bool | None:
+        await anyio.sleep(play.seconds(f"approval {call.execution_id}"))
+        return play.verdict(call)
+
+    going = True
+    while going:
+        run = AsyncRun(
+            partial(
+                Engine,
+                TaskShell(),
+                play.restored(),
+                play.toolbox(make),
+                ask,
+                None,
+                (),
+                approve if play.answers_at_once else None,
+            ),
+            lambda state, answers: state.response,
+        )
+        rng = play.rng(f"drive {play.drives}")
+        play.decide(run)
+        with anyio.move_on_after(rng.uniform(0, 12) if rng.random() < 0.15 else None):
+            async with anyio.create_task_group() as group:
+                if rng.random() < 0.15:
+
+                    async def cancel(run: Any = run, after: float = rng.uniform(0, 12)) -> None:
+                        await anyio.sleep(after)
+                        run.cancel()
+
+                    group.start_soon(cancel)
+                await _drive_async(run, play, rng)
+                group.cancel_scope.cancel()
+        going = play.rested(run.state)
+    return play
+
+
+async def _drive_async(run: AsyncRun[Any], play: Play, rng: Random) -> None:
+    if play.way == "result":
+        try:
+            await run.result()
+        except Exception as error:  # a limit, or the model's
+            rule(run.state.outcome not in ("completed", "waiting"), f"an error has a reason: {error}")
+        return
+    left = rng.randrange(1, 40) if rng.random() < 0.2 else 1000
+    async with run.events() if play.way == "events" else run.stream() as events:
+        async for _ in events:
+            left -= 1
+            if not left:
+                break
+
+
+class VirtualWorkers:
+    """Jobs that take virtual time: each is done at once, at the moment at which it would have ended."""
+
+    def __init__(self, play: Play, clock: list[float]) -> None:
+        self.play = play
+        self.clock = clock
+        self.jobs: list[tuple[float, int, Callable[[], None]]] = []
+        self.reports: deque[Any] = deque()
+
+    def now(self) -> float:
+        return self.clock[0]
+
+    def start(self, name: str, job: Callable[[], Any]) -> None:
+        work = job()
+        self.at(self.play.seconds(name if name != "model" else f"model {self.play.asked}"), lambda: drive(work))
+
+    def at(self, seconds: float, what: Callable[[], None]) -> None:
+        heapq.heappush(self.jobs, (self.clock[0] + seconds, len(self.jobs), what))
+
+    def cancel(self, name: str) -> None:
+        """As with threads: it goes on and nobody listens."""
+
+    def put(self, report: Any) -> None:
+        self.reports.append(report)
+
+    async def receive(self, within: float | None) -> Any:
+        limit = None if within is None else self.clock[0] + within
+        while not self.reports:
+            if self.jobs and (limit is None or self.jobs[0][0] <= limit):
+                self.clock[0], _, what = heapq.heappop(self.jobs)
+                what()
+            else:
+                rule(limit is not None, "somebody waits for what will never happen")
+                self.clock[0] = limit or 0.0
+                return None
+        return self.reports.popleft()
+
+    def finish(self, but: Callable[[], None]) -> None:
+        """Let everything end that was left behind."""
+        for _, _, what in sorted(self.jobs, key=lambda job: job[:2]):
+            if what != but:
+                what()
+
+
+def play_sync(seed: int) -> Play:
+    """The schedule through the shell for sync callers."""
+    play = Play(seed)
+    engine_module.step = play.watched
+    clock = [0.0]
+
+    def make(name: str) -> Any:
+        def run(context: ToolContext) -> str:
+            return play.outcome(context)
+
+        return run
+
+    going = True
+    while going:
+        run: Run[Any] = Run(
+            partial(
+                Engine,
+                ThreadShell(),
+                play.restored(),
+                play.toolbox(make),
+                lambda request: play.answer(),
+                None,
+                (),
+                play.verdict if play.answers_at_once else None,
+            ),
+            lambda state, answers: state.response,
+        )
+        rng = play.rng(f"drive {play.drives}")
+        play.decide(run)
+        workers = VirtualWorkers(play, clock)
+        if rng.random() < 0.2:
+            workers.at(rng.uniform(0, 12), run.cancel)
+        run.workers = lambda workers=workers: workers
+        _drive_sync(run, play, rng)
+        at_rest = msgspec.json.encode(run.state)
+        workers.finish(but=run.cancel)
+        rule(msgspec.json.encode(run.state) == at_rest, "what comes after the end changes nothing")
+        going = play.rested(run.state)
+    return play
+
+
+def _drive_sync(run: Run[Any], play: Play, rng: Random) -> None:
+    if play.way == "result":
+        try:
+            run.result()
+        except Exception as error:  # a limit, or the model's
+            rule(run.state.outcome not in ("completed", "waiting"), f"an error has a reason: {error}")
+        return
+    left = rng.randrange(1, 40) if rng.random() < 0.2 else 1000
+    with run.events() if play.way == "events" else run.stream() as events:
+        for _ in events:
+            left -= 1
+            if not left:
+                break

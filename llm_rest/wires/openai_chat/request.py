@@ -12,7 +12,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import msgspec
 from msgspec import UNSET
 
 from ...dialects import CHAT_HOSTS, ChatDialect
@@ -20,15 +19,11 @@ from ...errors import DecodeError
 from ...losses import Loss, Losses
 from ...responses.items import AnyItem, Message
 from ...responses.leftovers import SPELLING, own, report_foreign
-from ...responses.request import CacheOptions, Request, TextOptions
-from ...responses.request import StreamOptions as ResponsesStreamOptions
+from ...responses.request import CacheOptions, Request
 from ...unknown import extras, given, with_extras
 from .. import Route
-from . import types
-from .effort import decode_effort, encode_effort
-from .formats import decode_format, encode_format
-from .left import Rest, absent, is_object, notes, put_back, sent, unspelled
-from .logprobs import decode_asked, encode_asked
+from . import options, types
+from .left import Rest, notes, put_back, unspelled
 from .messages import decode_messages, encode_messages
 from .offer import decode_offer, encode_offer
 from .types import WIRE, Json
@@ -100,12 +95,12 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     body = types.Request(**{name: getattr(request, name) for name in SAME})
     items = _items(request)
     body.n = spelling.get("n", UNSET)
-    _encode_limits(request, body, spelling, dialect)
+    options.encode_limits(request, body, spelling, dialect)
     encode_offer(request, items, body, left, dialect, lost)
-    note = _encode_text(request, body, dialect, lost)
-    encode_effort(request, body, spelling, dialect, lost)
-    encode_asked(request, body, dialect, lost)
-    _encode_stream(request, body, spelling, dialect, lost)
+    note = options.encode_text(request, body, dialect, lost)
+    options.encode_effort(request, body, spelling, dialect, lost)
+    options.encode_logprobs(request, body, dialect, lost)
+    options.encode_stream(request, body, spelling, dialect, lost)
     _encode_rest(request, body, left, dialect, lost)
     body.messages = [*_instructions(request, note, spelling, dialect), *encode_messages(items, dialect, lost)]
     if left:
@@ -124,37 +119,6 @@ def _instructions(request: Request, note: str, spelling: Json, dialect: ChatDial
     kind = types.DeveloperMessage if dialect.system_role == "developer" else types.SystemMessage
     texts = [request.instructions] if given(request.instructions) else []
     return [kind(content=text) for text in (*texts, *([note] if note else []))]
-
-
-def _encode_limits(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect) -> None:
-    limit = "max_tokens" if dialect.max_tokens_field == "max_completion_tokens" else "max_completion_tokens"
-    setattr(body, limit if "max_output_tokens" in spelling else dialect.max_tokens_field, request.max_output_tokens)
-    seed = "seed" if dialect.seed_field == "random_seed" else "random_seed"
-    setattr(body, seed if "seed" in spelling else dialect.seed_field, request.seed)
-
-
-def _encode_text(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> str:
-    """Set the format and the verbosity; what comes back is a word to the model where the host takes no format."""
-    if not given(request.text):
-        return ""
-    body.verbosity = request.text.verbosity
-    body.response_format, note = encode_format(request.text.format, dialect, lost)
-    return note
-
-
-def _encode_stream(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
-    if "stream_options" in spelling:
-        came = absent(spelling["stream_options"])
-        body.stream_options = put_back(types.StreamOptions(), came) if is_object(came) else came
-        return
-    if request.stream and "stream_options" not in dialect.lacks:
-        body.stream_options = types.StreamOptions(include_usage=True)
-    if given(request.stream_options):
-        obfuscation = request.stream_options.include_obfuscation
-        if given(body.stream_options) and "include_obfuscation" not in dialect.lacks:
-            body.stream_options.include_obfuscation = obfuscation
-        elif obfuscation:
-            lost.dropped("stream_options.include_obfuscation", "padding of the stream")
 
 
 def _encode_rest(request: Request, body: types.Request, left: Json, dialect: ChatDialect, lost: Losses) -> None:
@@ -243,12 +207,12 @@ def decode_request(
     request = Request(store=False, **{name: getattr(body, name) for name in SAME})
     if not given(request.model) and model is not None:
         request.model = model
-    _decode_limits(body, request, left, spelling, dialect)
+    options.decode_limits(body, request, left, spelling, dialect)
     decode_offer(body, request, left, spelling, lost)
-    _decode_text(body, request, left)
-    decode_effort(body, request, left, spelling, dialect)
-    decode_asked(body, request, left, dialect)
-    _decode_stream(body, request, spelling, dialect)
+    options.decode_text(body, request, left)
+    options.decode_effort(body, request, left, spelling, dialect)
+    options.decode_logprobs(body, request, left, dialect)
+    options.decode_stream(body, request, spelling, dialect)
     request.metadata = body.metadata
     if given(body.prompt_cache_options):
         request.prompt_cache_options = CacheOptions(
@@ -280,39 +244,3 @@ def _decode_messages(body: types.Request, request: Request, dialect: ChatDialect
         request.instructions = first.content
         items = items[1:]
     request.input = items
-
-
-def _decode_limits(body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
-    for ours, fields in (
-        ("max_output_tokens", ("max_completion_tokens", "max_tokens")),
-        ("seed", ("seed", "random_seed")),
-    ):
-        usual = dialect.max_tokens_field if ours == "max_output_tokens" else dialect.seed_field
-        for name in sorted(fields, key=lambda field: field != usual):
-            value = getattr(body, name)
-            if value is UNSET:
-                continue
-            if getattr(request, ours) is not UNSET:
-                left[name] = value
-                continue
-            setattr(request, ours, value)
-            if name != usual:
-                spelling[ours] = name
-
-
-def _decode_text(body: types.Request, request: Request, left: Json) -> None:
-    text = TextOptions(verbosity=body.verbosity)
-    asked = body.response_format
-    if asked is not UNSET:
-        text.format = decode_format(asked, left) if asked is not None else None
-    if text.format is not UNSET or text.verbosity is not UNSET:
-        request.text = text
-
-
-def _decode_stream(body: types.Request, request: Request, spelling: Json, dialect: ChatDialect) -> None:
-    asked = body.stream_options
-    usual = types.StreamOptions(include_usage=True) if body.stream and "stream_options" not in dialect.lacks else UNSET
-    if given(asked) and asked.include_obfuscation is not UNSET:
-        request.stream_options = ResponsesStreamOptions(include_obfuscation=asked.include_obfuscation)
-    if asked != usual:
-        spelling["stream_options"] = sent(asked) if asked is UNSET else msgspec.to_builtins(asked)

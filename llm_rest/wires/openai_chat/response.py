@@ -22,12 +22,22 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
 from . import ordinary, types
+from .about import (
+    Ending,
+    decode_annotations,
+    decode_citations,
+    decode_logprobs,
+    decode_moderation,
+    encode_finish,
+    encode_logprobs,
+    encode_moderation,
+    finish_of,
+    keep_finish,
+    last_text,
+    status_of,
+)
 from .calls import Sent, names_sent, undo
-from .citations import decode_annotations, decode_citations
-from .endings import Ending, encode_ending, encode_finish, finish_of, keep_finish, status_of
 from .left import Rest, absent, as_list, as_object, as_plain, known, notes, noting, put_back, sent, unspelled
-from .logprobs import decode_logprobs, encode_logprobs, last_text
-from .moderation import decode_moderation, encode_moderation
 from .ordinary import CHOICE, MESSAGE
 from .reasoning import (
     TEXT_PLACES,
@@ -242,7 +252,6 @@ def encode_response(
         body.usage = encode_usage(response.usage, dialect, lost) if response.usage is not None else None
     if response.moderation is not UNSET:
         body.moderation = encode_moderation(response.moderation)
-    encode_ending(response, lost)
     return _spelled_document(body, left), lost
 
 

@@ -19,8 +19,8 @@ from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given
 from . import types
+from .about import encode_annotations
 from .calls import Call, decode_call, encode_call, spell_call
-from .citations import encode_annotations
 from .content import FOREIGN, decode_parts, encode_parts
 from .left import Rest, absent, as_plain, notes, noting, put_back, sent
 from .reasoning import (

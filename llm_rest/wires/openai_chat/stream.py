@@ -25,8 +25,8 @@ from ...responses.parts import ContentPart, OutputText, ReasoningText, RefusalPa
 from ...responses.response import Response, ResponseError
 from ...unknown import Unknown, given
 from . import types
+from .about import decode_annotations
 from .calls import names_sent, undo
-from .citations import decode_annotations
 from .errors import decode_error
 from .pieces import CallPieces, Pieces
 from .response import decode_response, item_id

@@ -30,7 +30,7 @@ from llm_rest.responses import (
 from llm_rest.unknown import Unknown
 from llm_rest.wires import openai_chat as wire
 from llm_rest.wires.openai_chat import types
-from llm_rest.wires.openai_chat.endings import ENDINGS
+from llm_rest.wires.openai_chat.about import ENDINGS
 from tests.wires.openai_chat import CALL, answered, plain, said
 
 

@@ -1,0 +1,268 @@
+"""Options that the two formats spell differently, each both ways: limits, formats, efforts, log probabilities, streaming.
+
+Before changing this file, know that hosts write one meaning in several fields: what a document said is read into one, and the
+field it stood in is noted, so that the same document comes out again. Where a host lacks a form of answer, the nearest it
+has is asked for and the model is told the rest in words. Follows the Chat Completions reference and those of the hosts (read
+2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ...responses.request import (
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    ReasoningOptions,
+    Request,
+    StreamOptions,
+    TextFormat,
+    TextOptions,
+)
+from ...unknown import Open, Opt, Unknown, extras, given
+from . import types
+from .content import FOREIGN
+from .left import absent, is_object, put_back, sent
+from .types import Json
+
+if TYPE_CHECKING:
+    from ...dialects import ChatDialect
+    from ...losses import Losses
+
+Format = Open[TextFormat | JsonSchemaFormat | JsonObjectFormat]
+
+ANY_NAME = "answer"
+"""The name of a schema without one, which this wire requires."""
+
+LOGPROBS = "message.output_text.logprobs"
+ENCRYPTED = "reasoning.encrypted_content"
+
+# --- limits ---------------------------------------------------------------------------------------------------------
+
+LIMITS = (
+    ("max_output_tokens", "max_tokens_field", ("max_completion_tokens", "max_tokens")),
+    ("seed", "seed_field", ("seed", "random_seed")),
+)
+"""Numbers of Responses, the fact that names the host's field for each, and the fields that hosts have."""
+
+
+def encode_limits(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect) -> None:
+    """Set the numbers in the fields that the host reads."""
+    for ours, fact, fields in LIMITS:
+        usual: str = getattr(dialect, fact)
+        other = fields[usual == fields[0]]
+        setattr(body, other if ours in spelling else usual, getattr(request, ours))
+
+
+def decode_limits(body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
+    """Read the numbers, from the host's own field first."""
+    for ours, fact, fields in LIMITS:
+        usual: str = getattr(dialect, fact)
+        for name in (usual, fields[usual == fields[0]]):
+            value = getattr(body, name)
+            if value is not UNSET and getattr(request, ours) is not UNSET:
+                left[name] = value
+            elif value is not UNSET:
+                setattr(request, ours, value)
+                if name != usual:
+                    spelling[ours] = name
+
+
+# --- the form of the answer -----------------------------------------------------------------------------------------
+
+
+def encode_text(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> str:
+    """Set the format and the verbosity; what comes back is a word to the model where the host takes no format."""
+    if not given(request.text):
+        return ""
+    body.verbosity = request.text.verbosity
+    body.response_format, note = _encode_format(request.text.format, dialect, lost)
+    return note
+
+
+def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tuple[Opt[types.ResponseFormat], str]:
+    takes = dialect.formats
+    match asked:
+        case None | UnsetType():
+            return asked, ""
+        case TextFormat():
+            return (types.ResponseFormat(type="text") if "text" in takes else UNSET), ""
+        case JsonSchemaFormat() if "json_schema" in takes:
+            schema = types.JsonSchema(
+                name=asked.name if given(asked.name) else ANY_NAME,
+                schema=UNSET if asked.schema is None else asked.schema,
+                description=UNSET if asked.description is None else asked.description,
+                strict=asked.strict,
+            )
+            return types.ResponseFormat(type="json_schema", json_schema=schema), ""
+        case JsonSchemaFormat():
+            lost.emulated("text.format", "a schema, which the model is told in words")
+            made = types.ResponseFormat(type="json_object") if "json_object" in takes else UNSET
+            text = msgspec.json.encode(asked.schema or {}).decode()
+            return made, f"Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n{text}"
+        case JsonObjectFormat() if "json_object" in takes:
+            return types.ResponseFormat(type="json_object"), ""
+        case JsonObjectFormat():
+            lost.emulated("text.format", "any JSON object, asked for in another way")
+            if "json_schema" not in takes:
+                return UNSET, "Answer with one JSON object and nothing else."
+            schema = types.JsonSchema(name=ANY_NAME, schema={"type": "object"})
+            return types.ResponseFormat(type="json_schema", json_schema=schema), ""
+        case Unknown() if asked.type.startswith(FOREIGN):
+            kept = {**asked, "type": asked.type.removeprefix(FOREIGN)}
+            return put_back(types.ResponseFormat(type=kept["type"]), kept), ""
+        case Unknown():
+            lost.refused("text.format", f"the format {asked.type!r}")
+            return UNSET, ""
+
+
+def decode_text(body: types.Request, request: Request, left: Json) -> None:
+    """Read the format and the verbosity."""
+    asked = body.response_format
+    form: Opt[Format] = UNSET
+    if asked is not UNSET:
+        form = _decode_format(asked, left) if asked is not None else None
+    if form is not UNSET or body.verbosity is not UNSET:
+        request.text = TextOptions(format=form, verbosity=body.verbosity)
+
+
+def _decode_format(asked: types.ResponseFormat, left: Json) -> Format:
+    """The format as Responses spells it; what it has no field for goes to `left`."""
+    schema = asked.json_schema
+    rest: Json = extras(asked)
+    made: Format
+    if asked.type == "text":
+        made = TextFormat()
+    elif asked.type == "json_object":
+        made = JsonObjectFormat()
+    elif asked.type == "json_schema" and given(schema):
+        made = JsonSchemaFormat(
+            name=schema.name, schema=schema.schema, description=schema.description, strict=schema.strict
+        )
+        nulls = {name: None for name in ("schema", "description") if getattr(schema, name) is None}
+        if unknown := {**nulls, **extras(schema)}:
+            rest["json_schema"] = unknown
+    else:
+        plain: Json = msgspec.to_builtins(asked)
+        return Unknown({**plain, "type": FOREIGN + asked.type})
+    if rest:
+        left["response_format"] = rest
+    return made
+
+
+# --- how hard to think ----------------------------------------------------------------------------------------------
+
+
+def encode_effort(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
+    """Set how hard to think, in the field that the host reads."""
+    asked = request.reasoning
+    if not given(asked):
+        return
+    effort = asked.effort
+    if effort == "none" and dialect.effort_none:
+        put_back(body, dialect.effort_none)
+        effort = UNSET
+    elif given(effort) and effort in dialect.efforts:
+        lost.changed("reasoning.effort", f"{effort!r}, sent as {dialect.efforts[effort]!r}")
+        effort = dialect.efforts[effort]
+    if spelling.get("effort", dialect.effort_field) == "reasoning":
+        if effort is not UNSET or asked.summary is not UNSET:
+            body.reasoning = types.Reasoning(effort=effort, summary=asked.summary)
+    else:
+        body.reasoning_effort = effort
+        if given(asked.summary):
+            lost.dropped("reasoning.summary", "a summary of the reasoning")
+    for name in ("generate_summary", "context", "mode"):
+        if given(getattr(asked, name)):
+            lost.dropped(f"reasoning.{name}", "an option of reasoning that this wire has no field for")
+
+
+def decode_effort(body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
+    """Read how hard to think, from any of the fields that say it."""
+    effort, field = body.reasoning_effort, "reasoning_effort"
+    summary: Opt[str] = UNSET
+    asked = body.reasoning
+    if given(asked):
+        rest = {name: value for name, value in msgspec.to_builtins(asked).items() if name not in ("effort", "summary")}
+        if effort is UNSET:
+            effort, field = asked.effort, "reasoning"
+        elif asked.effort is not UNSET:
+            rest["effort"] = asked.effort
+        summary = asked.summary
+        if rest or (effort is UNSET and summary is UNSET):
+            left["reasoning"] = rest
+    elif asked is None:
+        left["reasoning"] = None
+    off = dialect.effort_none
+    if off and effort is UNSET and all(getattr(body, name) == value for name, value in off.items()):
+        effort, field = "none", dialect.effort_field
+        for name in off:
+            left.pop(name, None)
+    if effort is UNSET and summary is UNSET:
+        return
+    request.reasoning = ReasoningOptions(effort=effort, summary=summary)
+    if field != dialect.effort_field:
+        spelling["effort"] = field
+
+
+# --- log probabilities ----------------------------------------------------------------------------------------------
+
+
+def encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> None:
+    """Ask for log probabilities where the request does."""
+    include = request.include or ()
+    asked, count = LOGPROBS in include, request.top_logprobs
+    if count and not asked:
+        lost.emulated("top_logprobs", "log probabilities, which are also asked for")
+    if asked or count:
+        body.logprobs = (count or 1) if dialect.counts_logprobs else True
+    if not dialect.counts_logprobs:
+        body.top_logprobs = count
+    for j, name in enumerate(include):
+        # Opaque reasoning comes in envelopes here, asked for or not.
+        if name not in (LOGPROBS, ENCRYPTED):
+            lost.dropped(f"include[{j}]", f"{name!r}, which this wire cannot include")
+
+
+def decode_logprobs(body: types.Request, request: Request, left: Json, dialect: ChatDialect) -> None:
+    """Read whether log probabilities are asked for; what makes no sense is a leftover."""
+    asked, count = body.logprobs, body.top_logprobs
+    if dialect.counts_logprobs and isinstance(asked, int) and not isinstance(asked, bool):
+        request.include, request.top_logprobs = [LOGPROBS], asked
+    elif asked is True:
+        request.include, request.top_logprobs = [LOGPROBS], count
+    else:
+        found = {"logprobs": asked, "top_logprobs": count}
+        left.update({name: value for name, value in found.items() if value is not UNSET})
+
+
+# --- streaming ------------------------------------------------------------------------------------------------------
+
+
+def encode_stream(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
+    """Ask for counts, which a Responses host always sends, and for padding where that is asked for."""
+    if "stream_options" in spelling:
+        came = absent(spelling["stream_options"])
+        body.stream_options = put_back(types.StreamOptions(), came) if is_object(came) else came
+        return
+    if request.stream and "stream_options" not in dialect.lacks:
+        body.stream_options = types.StreamOptions(include_usage=True)
+    if given(request.stream_options):
+        obfuscation = request.stream_options.include_obfuscation
+        if given(body.stream_options) and "include_obfuscation" not in dialect.lacks:
+            body.stream_options.include_obfuscation = obfuscation
+        elif obfuscation:
+            lost.dropped("stream_options.include_obfuscation", "padding of the stream")
+
+
+def decode_stream(body: types.Request, request: Request, spelling: Json, dialect: ChatDialect) -> None:
+    """Read what a stream is to hold; whether counts were asked for is a note."""
+    asked = body.stream_options
+    usual = types.StreamOptions(include_usage=True) if body.stream and "stream_options" not in dialect.lacks else UNSET
+    if given(asked) and asked.include_obfuscation is not UNSET:
+        request.stream_options = StreamOptions(include_obfuscation=asked.include_obfuscation)
+    if asked != usual:
+        spelling["stream_options"] = sent(asked) if asked is UNSET else msgspec.to_builtins(asked)

@@ -12,7 +12,7 @@ import logging
 import socket
 import threading
 import time
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -20,11 +20,12 @@ from anyio import CancelScope, create_task_group, fail_after, sleep
 from anyio.lowlevel import checkpoint
 
 from ..errors import ConfigError, ErrorFacts
+from . import sockets
 from .access import GRACE, Door
 from .exchange import Answer, Streamed, exchange, refused
 from .handler import Pause, Refused
 from .logs import finished
-from .routes import spoken
+from .routes import find, nowhere, spoken
 from .simulator import Simulator
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from .handler import Handler
+    from .kept import Kept
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
@@ -74,10 +76,13 @@ class _Endpoint:
         self._door = door
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request, or stop where its client goes away first."""
+        """Answer one request, or stop where its client goes away first; answer on a WebSocket for as long as it is open."""
         facts: dict[str, Any] = {"request_id": f"req_{uuid4().hex}"}
         path = scope["raw_path"].decode("latin-1")
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if scope["type"] == "websocket":
+            await self._talk(path, headers, receive, send)
+            return
         sending = _Sending(send, facts, self._door.limits.stall)
         begun = time.perf_counter()
         try:
@@ -97,22 +102,75 @@ class _Endpoint:
         except ConnectionError:
             pass  # the client went away before it had asked
         finally:
-            facts["seconds"] = round(time.perf_counter() - begun, 6)
             if not sending.complete:
                 facts.setdefault("error", "gone")
-            finished(facts)
+            _finish(facts, begun)
+
+    async def _talk(self, path: str, headers: dict[str, str], receive: Receive, send: Send) -> None:
+        """Answer on a WebSocket, each message as a request of its own."""
+
+        async def ask(body: bytes, session: Kept) -> Answer | Streamed:
+            facts: dict[str, Any] = {"request_id": f"req_{uuid4().hex}", "scope": caller}
+            begun = time.perf_counter()
+            answer = await self._exchange("POST", path, headers, body, facts, session)
+            facts["status"] = answer.status
+            if isinstance(answer, Streamed):
+                facts["streamed"] = True
+                return answer._replace(body=_logged(answer.body, facts, begun))
+            _finish(facts, begun)
+            return answer
+
+        try:
+            caller = self._door.scope(headers)
+            if not any(place.wire == sockets.WIRE for place in find(path, headers)):
+                raise Refused(nowhere("GET", path, sockets.WIRE))
+            with self._door.admitted(caller):
+                await sockets.converse(receive, send, sockets.Talk(ask, caller), stall=self._door.limits.stall)
+        except Refused as refusal:
+            await sockets.decline(receive, send, refused(sockets.WIRE, refusal.facts, f"req_{uuid4().hex}"))
 
     async def _exchange(
-        self, method: str, path: str, headers: dict[str, str], body: bytes, facts: dict[str, Any]
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        body: bytes,
+        facts: dict[str, Any],
+        session: Kept | None = None,
     ) -> Answer | Streamed:
         name = facts["request_id"]
         try:
             return await exchange(
-                method, path, headers, body, self._handler, scope=facts["scope"], request_id=name, facts=facts
+                method,
+                path,
+                headers,
+                body,
+                self._handler,
+                scope=facts["scope"],
+                request_id=name,
+                facts=facts,
+                session=session,
             )
         except Exception:
             _log.exception("a request failed", extra={"request_id": name})
             return refused(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
+
+
+def _finish(facts: dict[str, Any], begun: float) -> None:
+    facts["seconds"] = round(time.perf_counter() - begun, 6)
+    finished(facts)
+
+
+async def _logged(
+    body: AsyncGenerator[bytes | Pause], facts: dict[str, Any], begun: float
+) -> AsyncGenerator[bytes | Pause]:
+    """The pieces of a stream, with its line in the log at the end."""
+    async with aclosing(body):
+        try:
+            async for piece in body:
+                yield piece
+        finally:
+            _finish(facts, begun)
 
 
 HEALTH = "/healthz"
@@ -238,7 +296,13 @@ def _server(
         raise _missing(missing) from None
     bound = _bind(host, port)
     config = uvicorn.Config(
-        app, log_config=None, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=round(grace)
+        app,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        ws="websockets-sansio",
+        ws_max_size=(door or Door()).limits.body,
+        timeout_graceful_shutdown=round(grace),
     )
     named = f"[{host}]" if ":" in host else host
     return uvicorn.Server(config), bound, f"http://{named}:{bound.getsockname()[1]}"

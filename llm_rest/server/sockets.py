@@ -1,0 +1,173 @@
+"""Responses over a WebSocket: each message is a request, each event of its stream a message back.
+
+What a message asks for is answered as the same request over HTTP would be. Besides, a connection remembers its own turns, also
+those that asked not to be stored. Before changing this file, know that there is one turn at a time, and that a turn which fails
+makes the one it goes on from be forgotten, as Open Responses has it (2026-04-24).
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import anyio
+import msgspec
+from anyio.lowlevel import checkpoint
+
+from ..errors import DecodeError, ErrorFacts
+from ..framing import SSE
+from ..unknown import check_depth
+from .exchange import Answer, Streamed, refused
+from .handler import Pause, Refused
+from .kept import Kept
+from .store import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+
+WIRE = "openai_responses"
+
+LONGEST = 60 * 60
+"""Seconds after which a connection ends."""
+
+REMEMBERED = 64 * 1024 * 1024
+"""The most bytes of its own turns that a connection remembers."""
+
+_WAITING = 16
+"""The most messages that wait for the turn before them."""
+
+_NOT_HERE = ("stream", "stream_options", "background")
+
+
+class Ask(Protocol):
+    """Answers the body of a request, on behalf of a connection."""
+
+    def __call__(self, body: bytes, session: Kept) -> Awaitable[Answer | Streamed]: ...
+
+
+class Talk:
+    """The turns of one connection."""
+
+    def __init__(self, ask: Ask, scope: str) -> None:
+        self._ask = ask
+        self._scope = scope
+        self._own = Kept(MemoryStore(REMEMBERED))
+
+    async def turn(self, message: str | bytes) -> AsyncGenerator[str | Pause]:
+        """The messages that answer one."""
+        try:
+            asked = _request(message)
+        except Refused as refusal:
+            yield _error(refused(WIRE, refusal.facts, ""))
+            return
+        before = asked.get("previous_response_id")
+        answer = await self._ask(msgspec.json.encode(asked), self._own)
+        kind = "error"
+        if isinstance(answer, Answer):
+            yield _error(answer)
+        else:
+            frames = SSE()
+            async with aclosing(answer.body):
+                async for piece in answer.body:
+                    if isinstance(piece, Pause):
+                        yield piece
+                        continue
+                    for frame in frames.feed(piece):
+                        if frame.event:  # the end mark has no name
+                            kind = frame.event
+                            yield frame.data.decode()
+        if kind not in ("response.completed", "response.incomplete") and isinstance(before, str):
+            await self._own.forget(before, self._scope)
+
+
+def _request(message: str | bytes) -> dict[str, Any]:
+    """The request in a message, to be streamed. Raises `Refused` for any other message."""
+    try:
+        data = message.encode() if isinstance(message, str) else message
+        check_depth(data)
+        asked = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError, DecodeError):
+        raise _invalid("The message is not JSON.") from None
+    if not isinstance(asked, dict) or cast("dict[str, Any]", asked).get("type") != "response.create":
+        raise _invalid("A message is an object with the type response.create.")
+    found = cast("dict[str, Any]", asked)
+    for name in _NOT_HERE:
+        if name in found:
+            raise _invalid(f"{name} does not belong into a message; every answer is a stream.", name)
+    del found["type"]
+    return {**found, "stream": True}
+
+
+def _invalid(message: str, param: str | None = None) -> Refused:
+    return Refused(ErrorFacts(status=400, message=message, type="invalid_request_error", param=param))
+
+
+def _error(answer: Answer) -> str:
+    """An error answer as a message."""
+    body: dict[str, Any] = msgspec.json.decode(answer.body)
+    error: dict[str, Any] = body["error"]
+    error["code"] = error.get("code") or error.get("type") or "server_error"
+    return msgspec.json.encode({"type": "error", "status": answer.status, "error": error}).decode()
+
+
+# --- the connection -------------------------------------------------------------------------------------------------
+
+
+async def converse(receive: Receive, send: Send, talk: Talk, *, stall: float, longest: float = LONGEST) -> None:
+    """Accept a WebSocket and answer its messages, until its client goes away or its time is up."""
+    await receive()  # the wish to connect
+    await send({"type": "websocket.accept"})
+    putting, taking = anyio.create_memory_object_stream[str | bytes](_WAITING)
+    async with anyio.create_task_group() as tasks, putting, taking:
+        tasks.start_soon(_hear, receive, putting, tasks.cancel_scope)
+        with anyio.move_on_after(longest):
+            async for message in taking:
+                if not await _answered(message, talk, send, stall):
+                    tasks.cancel_scope.cancel()
+        facts = ErrorFacts(
+            status=400,
+            message="This connection has lasted as long as it may; open another.",
+            type="invalid_request_error",
+            code="websocket_connection_limit_reached",
+        )
+        await send({"type": "websocket.send", "text": _error(refused(WIRE, facts, ""))})
+        await send({"type": "websocket.close", "code": 1000})
+        tasks.cancel_scope.cancel()
+
+
+async def decline(receive: Receive, send: Send, answer: Answer) -> None:
+    """Answer the wish to connect with an error."""
+    await receive()
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+    await send({"type": "websocket.http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": answer.body})
+
+
+async def _answered(message: str | bytes, talk: Talk, send: Send, stall: float) -> bool:
+    """Send all that answers the message; whether the client took it. Who does not read is as good as gone."""
+    async with aclosing(talk.turn(message)) as answer:
+        async for said in answer:
+            if isinstance(said, Pause):
+                await anyio.sleep(said.seconds)
+                continue
+            with anyio.move_on_after(stall) as taken:
+                await send({"type": "websocket.send", "text": said})
+            if taken.cancelled_caught:
+                return False
+            await checkpoint()
+    return True
+
+
+async def _hear(receive: Receive, putting: Any, scope: anyio.CancelScope) -> None:
+    """Take in what the client says while it is being answered."""
+    while True:
+        message = await receive()
+        if message["type"] == "websocket.disconnect":
+            scope.cancel()
+            return
+        text = message.get("text")
+        await putting.send(message.get("bytes") or b"" if text is None else text)

@@ -1,0 +1,138 @@
+"""Responses over a WebSocket: turns one after the other, what a connection remembers, and how it says no."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from llm_rest import wires
+from llm_rest.server.app import running
+from llm_rest.server.config import door
+from llm_rest.server.gateway import Gateway
+from llm_rest.server.history import StoredHistory
+from llm_rest.server.simulator import Simulator
+from tests.gateway.upstreams import everything
+
+Plain = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def address() -> Generator[str]:
+    with running(Simulator()) as upstream:
+        config = everything(upstream)
+        with running(Gateway(config, history=StoredHistory()), door=door(config, "127.0.0.1")) as url:
+            yield url.replace("http", "ws", 1) + "/v1/responses"
+
+
+@contextmanager
+def talk(address: str) -> Generator[ClientConnection]:
+    with connect(address, proxy=None) as socket:
+        yield socket
+
+
+def turn(socket: ClientConnection, text: Any, *, model: str = "anthropic_messages", **fields: Any) -> list[Plain]:
+    """The events that answer one message, to the last."""
+    socket.send(json.dumps({"type": "response.create", "model": model, "input": text, "store": False, **fields}))
+    events: list[Plain] = []
+    while True:
+        events.append(json.loads(socket.recv(timeout=20)))
+        if events[-1]["type"] in ("error", "response.completed", "response.incomplete", "response.failed"):
+            return events
+
+
+def text_of(events: list[Plain]) -> str:
+    return "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_each_event_of_a_stream_is_a_message(address: str, wire: str) -> None:
+    with talk(address) as socket:
+        events = turn(socket, "say Hello there, all of you", model=wire)
+    assert text_of(events) == "Hello there, all of you"
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    assert events[-1]["response"]["status"] == "completed"
+
+
+def test_turns_follow_each_other_on_one_connection(address: str) -> None:
+    with talk(address) as socket:
+        assert [text_of(turn(socket, f"say {word}")) for word in ("first", "second")] == ["first", "second"]
+
+
+def test_a_connection_remembers_what_was_not_to_be_stored_and_forgets_it_at_its_end(address: str) -> None:
+    with talk(address) as socket:
+        before = turn(socket, "say one")[-1]["response"]["id"]
+        again = turn(socket, "say two", previous_response_id=before)[-1]["response"]
+        assert again["previous_response_id"] == before
+    with talk(address) as socket:
+        (error,) = turn(socket, "say three", previous_response_id=before)
+        assert (error["status"], error["error"]["code"]) == (400, "previous_response_not_found")
+        assert text_of(turn(socket, "say still here")) == "still here"
+
+
+def test_a_turn_that_fails_makes_the_one_before_it_be_forgotten(address: str) -> None:
+    with talk(address) as socket:
+        before = turn(socket, "say one")[-1]["response"]["id"]
+        lost = [{"type": "function_call_output", "call_id": "c9", "output": "1"}]
+        (error,) = turn(socket, lost, previous_response_id=before)
+        assert "No tool call found" in error["error"]["message"]
+        (error,) = turn(socket, "say two", previous_response_id=before)
+        assert error["error"]["code"] == "previous_response_not_found"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("{", "not JSON"),
+        (b"\xff", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "response.create"),
+        ('{"type": "response.steer"}', "response.create"),
+        ('{"type": "response.create", "model": "m", "input": "a", "stream": true}', "stream"),
+        ('{"type": "response.create", "model": "m", "input": "a", "background": true}', "background"),
+        ('{"type": "response.create", "model": "nobody/knows", "input": "a"}', "does not exist"),
+        ('{"type": "response.create", "input": 7}', "input"),
+    ],
+    ids=["cut", "bytes", "deep", "list", "steer", "stream", "background", "model", "shape"],
+)
+def test_a_message_that_is_no_request_is_answered_and_the_next_one_too(
+    address: str, message: str | bytes, said: str
+) -> None:
+    with talk(address) as socket:
+        socket.send(message)
+        answer = json.loads(socket.recv(timeout=20))
+        assert (answer["type"], answer["status"] // 100) == ("error", 4)
+        assert said in answer["error"]["message"]
+        assert isinstance(answer["error"]["code"], str)
+        assert text_of(turn(socket, "say on")) == "on"
+
+
+def test_a_failure_of_the_vendor_is_told_as_an_error(address: str) -> None:
+    with talk(address) as socket:
+        (error,) = turn(socket, "fail 400 no_way Not like that")
+        assert error["status"] == 400
+        assert "Not like that" in error["error"]["message"]
+
+
+def test_other_paths_and_other_peoples_pages_are_declined(address: str) -> None:
+    with pytest.raises(InvalidStatus) as caught:
+        connect(address.replace("/responses", "/messages"), proxy=None)
+    assert caught.value.response.status_code == 404
+    with pytest.raises(InvalidStatus) as caught:
+        connect(address, proxy=None, origin="https://evil.example")  # type: ignore[arg-type]
+    assert caught.value.response.status_code == 403
+
+
+def test_a_message_beyond_the_limit_ends_the_connection() -> None:
+    from llm_rest.server.access import Door, Limits
+
+    with running(Simulator(), door=Door(limits=Limits(body=1000))) as url:
+        with connect(url.replace("http", "ws") + "/v1/responses", proxy=None) as socket:
+            socket.send("x" * 2000)
+            with pytest.raises(ConnectionClosed):
+                socket.recv(timeout=10)

@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from ..turns.events import LoopEvent
@@ -51,9 +52,9 @@ class ThreadWorkers:
     def now(self) -> float:
         return time.monotonic()
 
-    def start(self, name: str, job: Callable[[], Any]) -> None:
-        work, context = job(), copy_context()
-        threading.Thread(target=context.run, args=(drive, work), name=f"llm_rest {name}", daemon=True).start()
+    def start(self, name: str, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        work = partial(copy_context().run, lambda: drive(job()))
+        threading.Thread(target=work, name=f"llm_rest {name}", daemon=True).start()
 
     def cancel(self, name: str) -> None:
         """The thread goes on; what it reports is of no interest any more."""

@@ -6,6 +6,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -202,6 +203,7 @@ class VirtualWorkers:
     def __init__(self, play: Play, clock: list[float]) -> None:
         self.play = play
         self.clock = clock
+        self.numbers = count()
         self.jobs: list[tuple[float, int, Callable[[], None]]] = []
         self.reports: deque[Any] = deque()
 
@@ -209,11 +211,11 @@ class VirtualWorkers:
         return self.clock[0]
 
     def start(self, name: str, job: Callable[[], Any]) -> None:
-        work = job()
-        self.at(self.play.seconds(name if name != "model" else f"model {self.play.asked}"), lambda: drive(work))
+        seconds = self.play.seconds(name if name != "model" else f"model {self.play.asked}")
+        self.at(seconds, lambda: drive(job()))
 
     def at(self, seconds: float, what: Callable[[], None]) -> None:
-        heapq.heappush(self.jobs, (self.clock[0] + seconds, len(self.jobs), what))
+        heapq.heappush(self.jobs, (self.clock[0] + seconds, next(self.numbers), what))
 
     def cancel(self, name: str) -> None:
         """As with threads: it goes on and nobody listens."""

@@ -212,14 +212,18 @@ def own_fields(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> Jso
     if leftovers is UNSET:
         return {}
     report_foreign(leftovers, WIRE, path, lost)
-    found: Any = leftovers.get(WIRE)
+    return inner(leftovers, WIRE)
+
+
+def inner(fields: Json, name: str) -> Json:
+    """The object under a name; empty where something else is, or nothing."""
+    found = fields.get(name)
     return cast("Json", found) if isinstance(found, dict) else {}
 
 
 def spelling(own: Json) -> Json:
     """How the document was written, among what this wire left."""
-    found = own.get(SPELLING)
-    return cast("Json", found) if isinstance(found, dict) else {}
+    return inner(own, SPELLING)
 
 
 def document_fields(own: Json) -> Json:

@@ -19,15 +19,12 @@ from ...responses.response import InputTokensDetails, OutputTokensDetails, Respo
 from ...unknown import given
 from . import types
 from .carried import ABSENT, document_fields, merged, own_fields, rest, spelling
+from .options import TIERS, TIERS_BACK
 from .types import WIRE
 
 if TYPE_CHECKING:
     from ...losses import Losses
     from ...unknown import Opt
-
-TIERS = {"default": "standard", "flex": "flex", "priority": "priority"}
-"""Service tiers, ours on the left; without a word the vendor decides, which is our `auto`."""
-TIERS_BACK = {theirs: ours for ours, theirs in TIERS.items()}
 
 
 # --- when it was made -----------------------------------------------------------------------------------------------

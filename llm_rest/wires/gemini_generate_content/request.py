@@ -2,19 +2,23 @@
 
 Contents are in `turns`, tools in `tools`, options in `options`; here they become one body. Before changing this file, know that
 the model and whether to stream stand in the URL, that what this wire alone knows is kept in leftovers by its names on the wire,
-and that `extra` is merged in last, objects within objects. Follows the reference of `generateContent` (read 2026-11-20).
+and that `extra` is merged in last, objects within objects. Options that the document spelled otherwise than we would are noted
+in groups, and spelled so again as long as the fields of ours say the same. Follows the reference of `generateContent` (read
+2026-11-20).
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...dialects import GeminiDialect, gemini_model
 from ...losses import Losses
+from ...responses.carriers import digest
 from ...responses.items import AdditionalTools, AnyItem, Message
 from ...responses.leftovers import SPELLING
 from ...responses.parts import InputText
@@ -23,25 +27,21 @@ from ...responses.tools import ImageGenerationTool
 from ...unknown import given
 from .. import Route
 from . import types
-from .carried import ABSENT, document_fields, merged, own_fields, plain, report_extras, rest, restored, spelling
-from .counts import TIERS, TIERS_BACK
+from .carried import document_fields, encode, inner, merged, own_fields, plain, report_extras, rest, spelling
 from .media import Context
 from .options import (
-    decode_choice,
+    TIERS,
+    TIERS_BACK,
     decode_format,
     decode_logprobs,
-    decode_sampling,
+    decode_numbers,
     decode_thinking,
-    encode_choice,
     encode_format,
     encode_logprobs,
-    encode_sampling,
+    encode_numbers,
     encode_thinking,
-    is_strict,
-    spells_choice,
-    spells_format,
 )
-from .tools import Offer, decode_tools, encode_tools
+from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools, is_strict
 from .turns import Turns, decode_contents
 from .types import WIRE
 
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...losses import Loss
-    from ...responses.tools import AnyTool
 
 DEFAULT = GeminiDialect()
 
@@ -66,21 +65,43 @@ DROPPED = (
 ).split()
 """Options without a counterpart; a false or empty one asks for nothing."""
 
-_KEPT = (
-    "safety_settings",
-    "cached_content",
-    "store",
-    "continuation_token",
-    "model_armor_config",
-    "model",
-)
+_KEPT = ("safety_settings", "cached_content", "store", "continuation_token", "model_armor_config", "model")
 _TAKEN = (
     "temperature topP topK presencePenalty frequencyPenalty maxOutputTokens stopSequences seed responseLogprobs logprobs "
     "responseMimeType responseSchema responseJsonSchema thinkingConfig"
 ).split()
 """Fields of `generationConfig` that are options of a request; the others are kept."""
-_TEXT_ONLY = ["TEXT"]
 _DRAWS = ["TEXT", "IMAGE"]
+
+
+class Group(NamedTuple):
+    """Fields of ours, and the fields that say the same on this wire: of the body, and of its `generationConfig`."""
+
+    ours: tuple[str, ...]
+    body: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
+
+    def said(self, request: Request) -> str:
+        """A digest of what a request says."""
+        values = {name: value for name in self.ours if (value := getattr(request, name)) is not UNSET}
+        return digest(encode(values).decode())
+
+    def of(self, document: types.Json) -> types.Json:
+        """What a document says."""
+        config = inner(document, "generationConfig")
+        found = {name: document[name] for name in self.body if name in document}
+        told = {name: config[name] for name in self.config if name in config}
+        return found | ({"generationConfig": told} if told else {})
+
+
+GROUPS = {
+    "top_k": Group(("top_k",), config=("topK",)),
+    "include": Group(("include", "top_logprobs"), config=("responseLogprobs", "logprobs")),
+    "reasoning": Group(("reasoning",), config=("thinkingConfig",)),
+    "text": Group(("text",), config=("responseMimeType", "responseSchema", "responseJsonSchema")),
+    "tools": Group(("tools", "tool_choice"), body=("tools", "toolConfig")),
+    "modalities": Group(("tools",), config=("responseModalities",)),
+}
 
 
 # --- Responses to this wire -----------------------------------------------------------------------------------------
@@ -91,7 +112,6 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     lost = Losses()
     context = Context(lost, dialect, gemini_model(request.model or ""), replay=True)
     kept = own_fields(request.leftovers, "", lost)
-    spelled = spelling(kept)
     report_extras(request, "", lost)
     items: Sequence[AnyItem] = (
         [Message(role="user", content=request.input)] if isinstance(request.input, str) else request.input or ()
@@ -100,86 +120,78 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     turns.write(items)
     if not turns.contents:
         lost.refused("input", "nothing to answer")
-    body = types.Request(contents=turns.contents)
+    body = types.Request(contents=[])
     if request.instructions:
         turns.system.insert(0, types.Part(text=request.instructions))
     if turns.system:
         body.system_instruction = types.Content(parts=turns.system)
-    offer = _offer(request, items, kept, context)
-    _encode_tools(request, body, offer, kept, spelled, context)
-    body.generation_config = _config(request, offer, spelled, context)
-    _encode_rest(request, body, dialect, lost)
-    fields = {name: value for name, value in document_fields(kept).items() if name not in ("tools", "mcpServers")}
-    for name in dialect.lacks:
-        if name in fields:
-            lost.dropped(f"leftovers.{WIRE}.{name}", f"{name}, which this host does not take")
-            del fields[name]
-    if "systemInstruction" in spelled and given(body.system_instruction):
-        fields["systemInstruction"] = spelled["systemInstruction"]
-    body = merged(body, fields, f"leftovers.{WIRE}", lost)
+    told = _as_told(request, kept)
+    _encode_options(request, items, body, told, kept, context)
+    if kept:
+        body = _put_back(body, kept, told, dialect, lost)
+    body.contents = turns.contents
     extra = request.extra.get(WIRE) if request.extra else None
     if extra:
         body = merged(body, extra, f"extra.{WIRE}", lost)
-    _check_cache(body, lost)
+    if given(body.cached_content):
+        said = {"instructions": body.system_instruction, "tools": body.tools, "tool_choice": body.tool_config}
+        for name, value in said.items():
+            if given(value):
+                lost.refused(name, "already part of the cached content, and refused beside it")
     return body, lost
 
 
-def _offer(request: Request, items: Sequence[AnyItem], kept: types.Json, context: Context) -> Offer:
-    tools: list[AnyTool] = list(request.tools or ())
+def _as_told(request: Request, kept: types.Json) -> dict[str, types.Json]:
+    """Groups of options as the document spelled them, where that still says what the request says."""
+    notes = inner(spelling(kept), "options")
+    told: dict[str, types.Json] = {}
+    for name, group in GROUPS.items() if notes else ():
+        note = inner(notes, name)
+        if note and note.get("said") == group.said(request):
+            told[name] = inner(note, "as")
+    return told
+
+
+def _encode_options(
+    request: Request,
+    items: Sequence[AnyItem],
+    body: types.Request,
+    told: dict[str, types.Json],
+    kept: types.Json,
+    context: Context,
+) -> None:
+    lost, config = context.lost, types.GenerationConfig()
+    tools = list(request.tools or ())
     for i, item in enumerate(items):
         if isinstance(item, AdditionalTools):
-            context.lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
+            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
             tools += item.tools
-    servers: Any = kept.get("mcpServers")
-    return encode_tools(tools, cast("types.Json", servers) if isinstance(servers, dict) else {}, context)
-
-
-def _encode_tools(
-    request: Request, body: types.Request, offer: Offer, kept: types.Json, spelled: types.Json, context: Context
-) -> None:
-    tools = offer.tools
-    arranged = kept.get("tools", spelled.get("tools"))
-    written = restored(types.Request, {"contents": [], "tools": arranged}) if arranged else None
-    said = decode_tools(written.tools or (), strict=offer.strict, left={}) if written is not None else None
-    if written is not None and given(written.tools) and said == list(request.tools or ()):
-        tools = written.tools  # the document's own arrangement, as long as it says what the request says
-    elif "tools" in kept:
-        context.lost.dropped(f"leftovers.{WIRE}.tools", "tools of the vendor that were listed beside others than now")
-    if tools:
-        body.tools = tools
-    choice = encode_choice(request, offer, spelled, context)
-    config = types.ToolConfig(function_calling_config=choice)
-    if offer.hosted and offer.functions and "toolCall" not in context.dialect.lacks:
-        config.include_server_side_tool_invocations = True
-    if "includeServerSideToolInvocations" in spelled:
-        told = spelled["includeServerSideToolInvocations"]
-        config.include_server_side_tool_invocations = told if isinstance(told, bool) else UNSET
-    if request.parallel_tool_calls is False and offer.functions:
-        context.lost.dropped(
-            "parallel_tool_calls", "this wire cannot keep a model from calling several functions at once"
-        )
-    elif request.parallel_tool_calls is False:
-        context.lost.dropped("parallel_tool_calls", "a word about calls where there are no functions")
-    if config != types.ToolConfig() or spelled.get("toolConfig") == {}:
-        body.tool_config = config
-
-
-def _config(request: Request, offer: Offer, spelled: types.Json, context: Context) -> types.GenerationConfig | Any:
-    config = types.GenerationConfig()
-    encode_sampling(request, config, spelled, context)
-    encode_logprobs(request, config, context)
-    encode_format(request, config, offer, spelled, context)
-    config.thinking_config = encode_thinking(request, spelled, context)
+            told.pop("tools", None)
+    as_told = told.get("tools", {})
+    offer = Offer(kept, context)
+    if "tools" not in as_told:
+        encode_tools(tools, offer)
+        body.tools = offer.tools or UNSET
+    if "tools" not in told:
+        body.tool_config = encode_choice(request.tool_choice, offer, context)
+    if request.parallel_tool_calls is False:
+        lost.dropped("parallel_tool_calls", "nothing keeps a model from calling several functions at once on this wire")
+    encode_numbers(request, config, context)
+    if "include" not in told:
+        encode_logprobs(request, config, context)
+    if "text" not in told:
+        encode_format(request.text, config, context, tools=bool(offer.tools or as_told.get("tools")))
+    if "reasoning" not in told:
+        config.thinking_config = encode_thinking(request.reasoning, context)
     if offer.draws:
         config.response_modalities = _DRAWS.copy()
-    if "responseModalities" in spelled:
-        told = spelled["responseModalities"]
-        if told == _TEXT_ONLY and not offer.draws:
-            config.response_modalities = _TEXT_ONLY.copy()
-    return config if config != types.GenerationConfig() or spelled.get("generationConfig") == {} else UNSET
+    if config != types.GenerationConfig():
+        body.generation_config = config
+    _encode_rest(request, body, context)
 
 
-def _encode_rest(request: Request, body: types.Request, dialect: GeminiDialect, lost: Losses) -> None:
+def _encode_rest(request: Request, body: types.Request, context: Context) -> None:
+    lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
     for name, why in REFUSED.items():
         if getattr(request, name):
             lost.refused(name, why)
@@ -190,40 +202,40 @@ def _encode_rest(request: Request, body: types.Request, dialect: GeminiDialect, 
         lost.refused("truncation", "cutting the conversation to fit, which this wire does not offer")
     if given(request.stream_options) and request.stream_options.include_obfuscation:
         lost.dropped("stream_options", "this wire does not obfuscate")
-    if given(request.metadata):
-        _encode_labels(request.metadata, body, dialect, lost)
-    tier = request.service_tier
-    if given(tier) and tier in TIERS and "serviceTier" not in dialect.lacks:
+    if given(request.metadata) and "labels" not in lacks:
+        labels = {name: value for name, value in request.metadata.items() if _is_label(name, value)}
+        for name in request.metadata:
+            if name not in labels:
+                lost.dropped(f"metadata.{name}", "labels are up to 63 lower-case letters, digits, dashes, underscores")
+        if labels or not request.metadata:
+            body.labels = labels
+    elif request.metadata:
+        lost.dropped("metadata", "this host keeps no labels")
+    if given(tier) and tier in TIERS and "serviceTier" not in lacks:
         body.service_tier = TIERS[tier]
     elif given(tier) and tier != "auto":
         lost.dropped("service_tier", f"this host takes no {tier!r} here")
 
 
-def _encode_labels(metadata: dict[str, str], body: types.Request, dialect: GeminiDialect, lost: Losses) -> None:
-    if "labels" in dialect.lacks:
-        if metadata:
-            lost.dropped("metadata", "this host keeps no labels")
-        return
-    labels: dict[str, str] = {}
-    for name, value in metadata.items():
-        if name[:1].islower() and _label(name) and _label(value):
-            labels[name] = value
-        else:
-            lost.dropped(f"metadata.{name}", "labels are up to 63 lower-case letters, digits, dashes and underscores")
-    if labels or not metadata:
-        body.labels = labels
+def _is_label(name: str, value: str) -> bool:
+    return bool(re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name) and re.fullmatch(r"[a-z0-9_-]{0,63}", value))
 
 
-_label = re.compile(r"[a-z0-9_-]{0,63}").fullmatch
-
-
-def _check_cache(body: types.Request, lost: Losses) -> None:
-    """What is cached with a conversation cannot be said again."""
-    if given(body.cached_content):
-        said = {"instructions": body.system_instruction, "tools": body.tools, "tool_choice": body.tool_config}
-        for name, value in said.items():
-            if given(value):
-                lost.refused(name, "already part of the cached content, and refused beside it")
+def _put_back(
+    body: types.Request, kept: types.Json, told: dict[str, types.Json], dialect: GeminiDialect, lost: Losses
+) -> types.Request:
+    """The body with what this wire left of its document."""
+    fields = {name: value for name, value in document_fields(kept).items() if name not in ("tools", "mcpServers")}
+    for name in dialect.lacks:
+        if name in fields:
+            lost.dropped(f"leftovers.{WIRE}.{name}", f"{name}, which this host does not take")
+            del fields[name]
+    system = spelling(kept).get("systemInstruction")
+    if system and given(body.system_instruction):
+        fields["systemInstruction"] = system
+    for more in (fields, *told.values()):
+        body = merged(body, more, f"leftovers.{WIRE}", lost)
+    return body
 
 
 # --- this wire to Responses -----------------------------------------------------------------------------------------
@@ -238,12 +250,9 @@ def decode_request(
     named = model if model is not None else body.model
     # Here nothing is kept unless somebody asks for it; a Responses host keeps everything.
     request = Request(model=named.removeprefix("models/") if given(named) else UNSET, store=False)
-    _decode_config(body, request, left, spelled)
-    calling = body.tool_config.function_calling_config if given(body.tool_config) else UNSET
-    if body.tools is not UNSET:
-        strict = given(calling) and is_strict(calling)
-        request.tools = [*decode_tools(body.tools or (), strict=strict, left=left), *(request.tools or ())]
-    _decode_tool_config(body, request, left, spelled, dialect)
+    _decode_options(body, request, left)
+    if body.tools is not UNSET or body.tool_config is not UNSET or body.generation_config is not UNSET:
+        spelled = _notes(body, request, dialect)
     request.input = [*_decode_system(body, request, spelled), *decode_contents(body.contents, dialect.issuer)]
     if given(body.labels):
         request.metadata = body.labels
@@ -258,14 +267,56 @@ def decode_request(
             left[_wire_names[name]] = plain(value)
     if type(body) is not types.Request:
         left |= {name: value for name, value in rest(body).items() if name not in _wire_names.values()}
-    if spelled or SPELLING in left:
-        left[SPELLING] = {**left.get(SPELLING, {}), **spelled}
+    if spelled:
+        left[SPELLING] = spelled
     if left:
         request.leftovers = {WIRE: left}
     return request, []
 
 
 _wire_names = dict(zip(types.Request.__struct_fields__, types.Request.__struct_encode_fields__, strict=True))
+
+
+def _decode_options(body: types.Request, request: Request, left: types.Json) -> None:
+    config, choice = body.generation_config, body.tool_config
+    calling = choice.function_calling_config if given(choice) else UNSET
+    if body.tools is not UNSET:
+        strict = given(calling) and is_strict(calling)
+        request.tools = decode_tools(body.tools or (), strict=strict, left=left)
+    if given(calling):
+        request.tool_choice = decode_choice(calling)
+    more = rest(choice, ("functionCallingConfig", "includeServerSideToolInvocations")) if given(choice) else {}
+    if more:
+        left["toolConfig"] = more
+    if not given(config):
+        return
+    decode_numbers(config, request)
+    decode_logprobs(config, request)
+    request.text = decode_format(config)
+    if given(config.thinking_config):
+        request.reasoning = decode_thinking(config.thinking_config)
+    more = rest(config, _TAKEN)
+    if more.get("responseModalities") in (["TEXT"], _DRAWS) and more.pop("responseModalities") == _DRAWS:
+        request.tools = [*(request.tools or ()), ImageGenerationTool()]
+    if more or config == types.GenerationConfig():
+        left["generationConfig"] = more
+
+
+def _notes(body: types.Request, request: Request, dialect: GeminiDialect) -> types.Json:
+    """How the document spelled the groups that we would spell otherwise."""
+    options = types.Request(
+        contents=[], tools=body.tools, tool_config=body.tool_config, generation_config=body.generation_config
+    )
+    document: types.Json = plain(options) or {}
+    canonical: types.Json = plain(encode_request(replace(request, input=[]), dialect=dialect)[0]) or {}
+    notes: types.Json = {}
+    for name, group in GROUPS.items():
+        found = group.of(document)
+        if encode(found) != encode(group.of(canonical)):
+            if any(given(tool.mcp_servers) for tool in body.tools or ()):
+                found.pop("tools", None)  # which has secrets
+            notes[name] = {"said": group.said(request), "as": found}
+    return {"options": notes} if notes else {}
 
 
 def _decode_system(body: types.Request, request: Request, spelled: types.Json) -> list[AnyItem]:
@@ -282,63 +333,6 @@ def _decode_system(body: types.Request, request: Request, spelled: types.Json) -
     return [Message(role="developer", content=[InputText(text=text)]) for text in texts[1:]]
 
 
-def _decode_config(body: types.Request, request: Request, left: types.Json, spelled: types.Json) -> None:
-    config = body.generation_config
-    if not given(config):
-        return
-    decode_sampling(config, request, spelled)
-    decode_logprobs(config, request, left)
-    request.text = decode_format(config)
-    if spells_format(config):
-        names = ("responseMimeType", "responseSchema", "responseJsonSchema")
-        said = plain(config)
-        spelled["format"] = {name: said[name] for name in names if name in said}
-    if given(config.thinking_config):
-        request.reasoning = decode_thinking(config.thinking_config)
-        spelled["thinkingConfig"] = plain(config.thinking_config)
-    more = rest(config, _TAKEN)
-    if more.get("responseModalities") == _TEXT_ONLY:
-        spelled["responseModalities"] = more.pop("responseModalities")
-    elif more.get("responseModalities") == _DRAWS:
-        del more["responseModalities"]
-        request.tools = [ImageGenerationTool()]
-    if "responseLogprobs" in left:
-        more["responseLogprobs"] = left.pop("responseLogprobs")
-    if more:
-        left["generationConfig"] = more
-    elif config == types.GenerationConfig():
-        spelled["generationConfig"] = {}
-
-
-def _decode_tool_config(
-    body: types.Request, request: Request, left: types.Json, spelled: types.Json, dialect: GeminiDialect
-) -> None:
-    config = body.tool_config
-    told = config.include_server_side_tool_invocations if given(config) else UNSET
-    tools = body.tools or ()
-    hosted = any(value is not UNSET for tool in tools for value in _hosted(tool))
-    functions = any(given(tool.function_declarations) for tool in tools)
-    usual = hosted and functions and "toolCall" not in dialect.lacks
-    if told is not (True if usual else UNSET):
-        spelled["includeServerSideToolInvocations"] = ABSENT if told is UNSET else told
-    if not given(config):
-        return
-    calling = config.function_calling_config
-    if given(calling):
-        request.tool_choice = decode_choice(calling)
-        if not functions or spells_choice(calling):
-            spelled["functionCallingConfig"] = plain(calling)
-    if config == types.ToolConfig():
-        spelled["toolConfig"] = {}
-    more = rest(config, ("functionCallingConfig", "includeServerSideToolInvocations"))
-    if more:
-        left["toolConfig"] = more
-
-
-def _hosted(tool: types.Tool) -> list[Any]:
-    return [getattr(tool, name) for name in types.Tool.__struct_fields__ if name != "function_declarations"]
-
-
 # --- where it goes --------------------------------------------------------------------------------------------------
 
 
@@ -350,11 +344,9 @@ def collected(model: str, dialect: GeminiDialect) -> str:
 
 def place(model: str, dialect: GeminiDialect) -> str:
     """The path of a model."""
-    return f"{dialect.root}/{'/'.join(_segment(segment) for segment in collected(model, dialect).split('/'))}"
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="@") if text.strip(".") else text.replace(".", "%2E")
+    names = collected(model, dialect).split("/")
+    segments = (quote(name, safe="@") if name.strip(".") else name.replace(".", "%2E") for name in names)
+    return f"{dialect.root}/{'/'.join(segments)}"
 
 
 def route(request: Request, *, dialect: GeminiDialect = DEFAULT, stream: bool = False) -> Route:

@@ -8,7 +8,7 @@ and the answer alone. Follows the references of `GenerateContentResponse` and `C
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
@@ -22,9 +22,20 @@ from ...responses.parts import OutputText
 from ...responses.response import Response
 from ...unknown import given
 from . import types
-from .carried import ABSENT, document_fields, encode, merged, own_fields, plain, report_extras, rest, restored, spelling
+from .carried import (
+    ABSENT,
+    document_fields,
+    encode,
+    inner,
+    merged,
+    own_fields,
+    plain,
+    report_extras,
+    rest,
+    restored,
+    spelling,
+)
 from .counts import (
-    TIERS_BACK,
     decode_logprobs,
     decode_time,
     decode_usage,
@@ -36,6 +47,7 @@ from .ends import decode_end, encode_end, finish_reason, is_blocked
 from .grounding import annotated, grounding_of, search_of, sources_of
 from .media import Context
 from .names import renamed
+from .options import TIERS_BACK
 from .reader import Reader
 from .request import DEFAULT
 from .types import WIRE
@@ -211,7 +223,7 @@ def encode_response(
 def _encode_candidate(response: Response, body: types.Response, kept: types.Json, writer: Writer, lost: Losses) -> None:
     spelled = spelling(kept)
     finish = encode_end(response, body, spelled, lost)
-    told: types.Json = cast("types.Json", kept["candidate"]) if isinstance(kept.get("candidate"), dict) else {}
+    told = inner(kept, "candidate")
     unspoken = not writer.parts and not told
     if unspoken and "candidates" in spelled and finish is UNSET:
         body.candidates = UNSET if spelled["candidates"] == ABSENT else []

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
         Truncated,
     )
     from .generator import AsyncGenerator, Generator
+    from .loop.tasks import AsyncRun
+    from .loop.threads import Run
     from .losses import Loss, LossWarning
     from .mcp import Mcp
     from .models import Capabilities
@@ -73,6 +75,18 @@ if TYPE_CHECKING:
     from .tools import Tool, ToolContext, ToolExecutor, ToolRegistry, tool
     from .transport import Timeouts
     from .transport.tls import Tls
+    from .turns.events import (
+        CallCompleted,
+        CallExecuting,
+        CallFailed,
+        IterationStart,
+        LlmResponse,
+        NonblockingError,
+        NonblockingResponse,
+        NonblockingResult,
+        ResultArrived,
+    )
+    from .turns.state import RunState, ToolCall
     from .typed import AsyncJsonStream, JsonStream
     from .unknown import Unknown
     from .vendors import Bearer, Header, NoAuth, Vendor
@@ -96,6 +110,8 @@ _HOME = {
             "MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout"
         ),
         ".generator": "AsyncGenerator Generator",
+        ".loop.tasks": "AsyncRun",
+        ".loop.threads": "Run",
         ".losses": "Loss LossWarning",
         ".mcp": "Mcp",
         ".models": "Capabilities",
@@ -111,6 +127,11 @@ _HOME = {
         ".transport": "Timeouts",
         ".typed": "AsyncJsonStream JsonStream",
         ".transport.tls": "Tls",
+        ".turns.events": (
+            "CallCompleted CallExecuting CallFailed IterationStart LlmResponse NonblockingError NonblockingResponse "
+            "NonblockingResult ResultArrived"
+        ),
+        ".turns.state": "RunState ToolCall",
         ".unknown": "Unknown",
         ".vendors": "Bearer Header NoAuth Vendor",
     }.items()
@@ -123,9 +144,13 @@ __all__ = [
     "AsyncClient",
     "AsyncGenerator",
     "AsyncJsonStream",
+    "AsyncRun",
     "AsyncStream",
     "AuthError",
     "Bearer",
+    "CallCompleted",
+    "CallExecuting",
+    "CallFailed",
     "Capabilities",
     "CapabilityError",
     "ChatDialect",
@@ -145,8 +170,10 @@ __all__ = [
     "Header",
     "InvalidReasoningState",
     "InvalidRequest",
+    "IterationStart",
     "JsonStream",
     "LLMError",
+    "LlmResponse",
     "Loss",
     "LossError",
     "LossWarning",
@@ -156,6 +183,9 @@ __all__ = [
     "Message",
     "MessagesDialect",
     "NoAuth",
+    "NonblockingError",
+    "NonblockingResponse",
+    "NonblockingResult",
     "NotFound",
     "OutputError",
     "OverloadedError",
@@ -175,7 +205,10 @@ __all__ = [
     "Response",
     "ResponseTooLarge",
     "ResponsesDialect",
+    "ResultArrived",
     "RetryPolicy",
+    "Run",
+    "RunState",
     "SchemaMismatch",
     "ServerError",
     "Stream",
@@ -186,6 +219,7 @@ __all__ = [
     "Tls",
     "Tool",
     "ToolArgumentsInvalid",
+    "ToolCall",
     "ToolContext",
     "ToolError",
     "ToolExecutor",

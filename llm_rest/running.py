@@ -26,7 +26,7 @@ from .responses.items import Message
 from .streaming import AsyncStream, Stream
 from .tools import Toolbox
 from .transport import drive
-from .turns import STATE, Limits, State
+from .turns import STATE, Limits, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,7 +58,7 @@ class LoopOptions(TypedDict, total=False):
     """Seconds for the whole run: as long as it takes."""
     chain: bool
     """Leave the conversation with the vendor (`store`, `previous_response_id`) instead of sending it every time."""
-    state: State | bytes | str | None
+    state: RunState | bytes | str | None
     """The state of an earlier run, or its JSON, to be taken up again instead of an input."""
 
 
@@ -88,7 +88,7 @@ def async_run_of(
     return AsyncRun(engine, asked.concluded)
 
 
-def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> State:
+def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> RunState:
     limits = {name: how[name] for name in _LIMITS & how.keys()}
     saved = how.get("state")
     if saved is not None:
@@ -103,7 +103,7 @@ def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> 
     if limits.get("chain") and request.store is UNSET:
         request = replace(request, store=True)
     request = replace(request, input=UNSET, tools=UNSET)
-    return State(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=Limits(**limits))
+    return RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=Limits(**limits))
 
 
 class _Asked:
@@ -149,7 +149,7 @@ class _Asked:
             found = await endpoints.poll(self._caller, found, {**self._settings}, self._site, 2.0, None)
         return found
 
-    def concluded(self, state: State, answers: list[Response]) -> Reply:
+    def concluded(self, state: RunState, answers: list[Response]) -> Reply:
         """The last answer as a reply that tells of the whole run, as far as this process saw it."""
         response = state.response
         if response is None:

@@ -29,6 +29,8 @@ PROMISED = set(
     AsyncGenerator AsyncJsonStream Context Generator JsonStream
     afetch_image fetch_image file image user Mcp
     ApiKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
+    AsyncRun Run RunState ToolCall CallCompleted CallExecuting CallFailed IterationStart LlmResponse NonblockingError
+    NonblockingResponse NonblockingResult ResultArrived
     FunctionCall FunctionCallOutput FunctionTool Message Reasoning Request Response Unknown Usage
     """.split()
 )

@@ -29,7 +29,7 @@ from ..errors import (
 from ..responses.assemble import disassemble
 from ..responses.items import CustomToolCall, FunctionCall
 from ..tools import ToolContext
-from ..turns import Call, State, deadline, step
+from ..turns import RunState, ToolCall, deadline, step
 from ..turns import happenings as h
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 R_co = TypeVar("R_co", covariant=True)
 
 Listener = Callable[[Any], object]
-Approver = Callable[[Call], "bool | None | Awaitable[bool | None]"]
+Approver = Callable[[ToolCall], "bool | None | Awaitable[bool | None]"]
 """Says whether a call may run; `None` leaves it open, and the run stops with it in `waiting`."""
 
 MODEL = "model"
@@ -82,7 +82,7 @@ class Engine:
     def __init__(
         self,
         shell: Shell,
-        state: State,
+        state: RunState,
         tools: Toolbox,
         answer: Callable[[Request], Any],
         stream: Callable[[Request], Any] | None,
@@ -206,7 +206,7 @@ class Engine:
 
     # -- jobs: each reports once, whatever becomes of it
 
-    async def _tool(self, call: Call, prepared: Prepared, workers: Workers) -> None:
+    async def _tool(self, call: ToolCall, prepared: Prepared, workers: Workers) -> None:
         context = ToolContext(execution_id=call.execution_id, call_id=call.call_id, run=self.run)
         report: Any = partial(h.Failed, error="the tool was cancelled")
         try:
@@ -238,7 +238,7 @@ class Engine:
         workers.put(event)
         return workers is self._workers
 
-    async def _ask_about(self, call: Call, workers: Workers) -> None:
+    async def _ask_about(self, call: ToolCall, workers: Workers) -> None:
         verdict = None
         try:
             said = self.approve(call) if self.approve is not None else None
@@ -297,17 +297,17 @@ def repairs_of(response: Response) -> dict[int, list[str]]:
 class BaseRun(Generic[R_co]):
     """A run of the loop, as both kinds of caller see it."""
 
-    def __init__(self, engine: Callable[[Any], Engine], conclude: Callable[[State, list[Response]], R_co]) -> None:
+    def __init__(self, engine: Callable[[Any], Engine], conclude: Callable[[RunState, list[Response]], R_co]) -> None:
         self._engine = engine(self)
         self._conclude = conclude
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunState:
         """The whole run as data: encode it, and `run(state=...)` takes it up again, in another process too."""
         return self._engine.state
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[ToolCall]:
         """Every call so far, in the order in which the model made them."""
         return self.state.calls
 
@@ -317,7 +317,7 @@ class BaseRun(Generic[R_co]):
         return self.state.statistics
 
     @property
-    def waiting(self) -> list[Call]:
+    def waiting(self) -> list[ToolCall]:
         """The calls that wait for `approve` or `deny`, or for `supply` where nothing here runs them."""
         return self.state.waiting
 

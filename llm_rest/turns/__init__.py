@@ -7,19 +7,19 @@
 from __future__ import annotations
 
 from .calls import DELIVERY, PENDING
-from .state import STATE, Call, Limits, Outcome, Output, State, Statistics, Totals, deadline
+from .state import STATE, Limits, Outcome, Output, RunState, Statistics, ToolCall, Totals, deadline
 from .turn import Turn, step
 
 __all__ = [
     "DELIVERY",
     "PENDING",
     "STATE",
-    "Call",
     "Limits",
     "Outcome",
     "Output",
-    "State",
+    "RunState",
     "Statistics",
+    "ToolCall",
     "Totals",
     "Turn",
     "deadline",

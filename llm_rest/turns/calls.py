@@ -40,7 +40,7 @@ from ..unknown import given
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .state import Call, Output
+    from .state import Output, ToolCall
 
 PENDING = "This call has not ended yet. Its result will come in a later message that names this call."
 """The output of a call that has not ended when the model is asked again."""
@@ -125,7 +125,7 @@ def answers(items: Iterable[AnyItem]) -> set[str]:
     return {call_id for call_id in found if isinstance(call_id, str)}
 
 
-def delivery(call: Call) -> Message:
+def delivery(call: ToolCall) -> Message:
     """The user message that brings what came of a call after it was told to be pending.
 
     Its text is a JSON object of fixed form. What stands in its `output` is the tool's text and not the user's: whoever

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ..responses.response import Response
-from .state import Call
+from .state import ToolCall
 
 
 class LoopEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -19,9 +19,14 @@ class LoopEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
     iteration: int
     at: float
 
+    @property
+    def type(self) -> str:
+        """What kind of event it is, as it is encoded: `tool:completed`."""
+        return str(type(self).__struct_config__.tag)
+
 
 class _OfCall(LoopEvent, frozen=True, kw_only=True, tag_field="type"):
-    call: Call
+    call: ToolCall
 
 
 class IterationStart(LoopEvent, frozen=True, kw_only=True, tag="iteration:start"):
@@ -34,15 +39,15 @@ class LlmResponse(LoopEvent, frozen=True, kw_only=True, tag="llm:response"):
     response: Response
 
 
-class ToolExecuting(_OfCall, frozen=True, kw_only=True, tag="tool:executing"):
+class CallExecuting(_OfCall, frozen=True, kw_only=True, tag="tool:executing"):
     """A tool is started."""
 
 
-class ToolCompleted(_OfCall, frozen=True, kw_only=True, tag="tool:completed"):
+class CallCompleted(_OfCall, frozen=True, kw_only=True, tag="tool:completed"):
     """A call has given its result."""
 
 
-class ToolFailed(_OfCall, frozen=True, kw_only=True, tag="tool:failed"):
+class CallFailed(_OfCall, frozen=True, kw_only=True, tag="tool:failed"):
     """A call gave none: it failed, took too long, was cancelled or could not be run; `call.state` and `call.error` say."""
 
 
@@ -62,15 +67,15 @@ class NonblockingResponse(LoopEvent, frozen=True, kw_only=True, tag="nonblocking
     """The model's answer to a request with results of such `calls`. Comes right after `llm:response`."""
 
     response: Response
-    calls: list[Call]
+    calls: list[ToolCall]
 
 
 AnyLoopEvent = (
     IterationStart
     | LlmResponse
-    | ToolExecuting
-    | ToolCompleted
-    | ToolFailed
+    | CallExecuting
+    | CallCompleted
+    | CallFailed
     | ResultArrived
     | NonblockingResult
     | NonblockingError

@@ -14,7 +14,7 @@ from ..responses.items import AnyItem
 from ..responses.request import Request
 from ..responses.response import Response
 from .events import AnyLoopEvent
-from .state import Call, Outcome, Output
+from .state import Outcome, Output, ToolCall
 
 # --- what happens ---------------------------------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class CancelAsk(Struct, frozen=True):
 class StartTool(Struct, frozen=True):
     """Start a tool on arguments that were checked."""
 
-    call: Call
+    call: ToolCall
     prepared: Any
 
 
@@ -115,7 +115,7 @@ class CancelTool(Struct, frozen=True):
 class AskApproval(Struct, frozen=True):
     """Ask whoever decides about calls, if there is anybody."""
 
-    call: Call
+    call: ToolCall
 
 
 class Emit(Struct, frozen=True):

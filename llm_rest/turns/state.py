@@ -1,6 +1,6 @@
 """The whole of a run as one struct: what was said, every call and where it stands, how often the model was asked.
 
-A `State` is plain data. Encode it, stop the process, decode it (`STATE`) and another process takes the run up. It holds
+A `RunState` is plain data. Encode it, stop the process, decode it (`STATE`) and another process takes the run up. It holds
 neither tools nor keys, which are given anew. Before changing this file, know that states are kept in files and databases:
 a field that is added has a default, and all times are seconds of the run's own clock, which stands still while nobody
 drives it.
@@ -32,7 +32,7 @@ Output = str | list[ContentPart]
 """What a tool gave: text, or parts where there are images or files."""
 
 
-class Call(Model):
+class ToolCall(Model):
     """One call of a tool: what was asked, where it stands, and what came of it.
 
     `execution_id` names it for good, while a model may use a `call_id` twice. `repairs` is what a decoder put right before
@@ -130,14 +130,14 @@ class Statistics(Model):
     non_blocking: int = 0
 
 
-class State(Model):
+class RunState(Model):
     """A run: the request without its input, the conversation so far, the calls, and what the model is doing."""
 
     id: str
     request: Request
     items: list[AnyItem]
     limits: Limits = field(default_factory=Limits)
-    calls: list[Call] = field(default_factory=list[Call])
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
     iteration: int = 0
     at: float = 0.0
     began: float = 0.0
@@ -159,7 +159,7 @@ class State(Model):
     totals: Totals = field(default_factory=Totals)
 
     @property
-    def waiting(self) -> list[Call]:
+    def waiting(self) -> list[ToolCall]:
         """The calls that wait for somebody's word or output."""
         return [call for call in self.calls if call.waits is not None]
 
@@ -173,11 +173,11 @@ class State(Model):
         return counts
 
 
-STATE: Decoder[State] = Decoder(State)
+STATE: Decoder[RunState] = Decoder(RunState)
 """Decodes a saved run. Raises `DecodeError` for anything else."""
 
 
-def deadline(state: State) -> float | None:
+def deadline(state: RunState) -> float | None:
     """When something of the run has taken too long, on its own clock; `None` where nothing can."""
     found = [call.deadline for call in state.calls if call.deadline is not None]
     if state.limits.total is not None:

@@ -41,18 +41,18 @@ from .happenings import (
     Ticked,
     Tools,
 )
-from .state import Call
+from .state import ToolCall
 
 if TYPE_CHECKING:
     from ..responses.request import Request
     from ..responses.response import Response
-    from .state import CallState, Outcome, State
+    from .state import CallState, Outcome, RunState
 
 PAUSED = "pause_turn"
 """Why an answer is incomplete that its vendor goes on with once it is sent back as it is."""
 
 
-def step(state: State, happening: AnyHappening, tools: Tools) -> tuple[State, list[Action]]:
+def step(state: RunState, happening: AnyHappening, tools: Tools) -> tuple[RunState, list[Action]]:
     """The state after what happened, and what is to be done now. `state` itself stays as it is."""
     turn = Turn(state, happening.at, tools)
     turn.take(happening)
@@ -62,7 +62,7 @@ def step(state: State, happening: AnyHappening, tools: Tools) -> tuple[State, li
 class Turn:
     """One step under way: a copy of the state that is changed, and the actions so far."""
 
-    def __init__(self, state: State, at: float, tools: Tools) -> None:
+    def __init__(self, state: RunState, at: float, tools: Tools) -> None:
         self.state = replace(state, items=[*state.items], calls=[copy(c) for c in state.calls], at=max(state.at, at))
         self.tools = tools
         self.actions: list[Action] = []
@@ -166,7 +166,7 @@ class Turn:
             self.stop("waiting")
 
     @staticmethod
-    def owed(call: Call) -> bool:
+    def owed(call: ToolCall) -> bool:
         """Whether the model is to be told something of the call: that it runs, or what came of it."""
         return call.told == "nothing" or (call.told == "pending" and call.over)
 
@@ -251,18 +251,18 @@ class Turn:
 
     # -- calls
 
-    def calls_in(self, response: Response, repairs: dict[int, list[str]]) -> list[Call]:
+    def calls_in(self, response: Response, repairs: dict[int, list[str]]) -> list[ToolCall]:
         """The calls in an answer that are ours to run; what the vendor ran has its output there already."""
         state = self.state
         settled = answers(response.output)
-        found: list[Call] = []
+        found: list[ToolCall] = []
         for i, item in enumerate(response.output):
             wanted = asked(item)
             if wanted is None or wanted.call_id in settled:
                 continue
             facts = self.tools.facts(wanted.name)
             limit = UNSET if facts is None else facts.timeout
-            call = Call(
+            call = ToolCall(
                 execution_id=f"{self.model_call}.{len(found) + 1}",
                 iteration=state.iteration,
                 item=item,
@@ -282,14 +282,14 @@ class Turn:
             found.append(call)
         return found
 
-    def drop(self, calls: list[Call], reason: str) -> None:
+    def drop(self, calls: list[ToolCall], reason: str) -> None:
         """Run none of the calls of an answer that was cut: nobody knows what else it would have said."""
         for call in calls:
             self.end(call, "cancelled", f"not run: the answer was cut ({reason})")
         # Nothing is left to tell the model about it, so this does not go on by itself.
         self.answer_calls()
 
-    def offer(self, calls: list[Call]) -> None:
+    def offer(self, calls: list[ToolCall]) -> None:
         """Check the calls of an answer; those in order wait for a word or are started next."""
         state = self.state
         state.request = replace(state.request, tool_choice=_next_choice(state.request))
@@ -305,7 +305,7 @@ class Turn:
         elif state.iteration < state.limits.max_iterations:
             self.actions += [AskApproval(call) for call in calls if call.waits == "approval"]
 
-    def check(self, call: Call) -> Any:
+    def check(self, call: ToolCall) -> Any:
         """The call's arguments made ready for its tool; a call that cannot be run ends here, with what is wrong listed."""
         prepared = self.tools.prepare(call.name, call.arguments)
         if isinstance(prepared, list):
@@ -313,13 +313,13 @@ class Turn:
             self.end(call, "failed", feedback(call.problems))
         return cast("Any", prepared)
 
-    def start(self, call: Call) -> None:
+    def start(self, call: ToolCall) -> None:
         """Start the call, unless what it calls is no longer there."""
         prepared = self.check(call)
         if call.over:
             return
         call.state, call.started, call.runs = "executing", self.state.at, call.runs + 1
-        self.emit(ev.ToolExecuting, call.execution_id, call=call)
+        self.emit(ev.CallExecuting, call.execution_id, call=call)
         self.actions.append(StartTool(call, prepared))
 
     def finished(self, happening: Finished | Failed) -> None:
@@ -356,18 +356,18 @@ class Turn:
             case _:
                 pass
 
-    def end(self, call: Call, state: CallState, error: str | None = None) -> None:
+    def end(self, call: ToolCall, state: CallState, error: str | None = None) -> None:
         """The call has come to its end, with an answer, or for a reason that is its answer."""
         if call.state == "executing" and state in ("timeout", "cancelled"):
             self.actions.append(CancelTool(call.execution_id))
         call.state, call.ended, call.error, call.waits = state, self.state.at, error, None
         if error is not None:
             call.answer = answer(call.item, error, failed=True)
-        self.emit(ev.ToolCompleted if error is None else ev.ToolFailed, call.execution_id, call=call)
+        self.emit(ev.CallCompleted if error is None else ev.CallFailed, call.execution_id, call=call)
         if call.told == "pending":
             self.emit(ev.ResultArrived, call.execution_id, call=call)
 
-    def find(self, execution_id: str) -> Call | None:
+    def find(self, execution_id: str) -> ToolCall | None:
         return next((call for call in self.state.calls if call.execution_id == execution_id), None)
 
     # -- what the model is told
@@ -384,7 +384,7 @@ class Turn:
                 call.told = "pending"
                 self.state.items.append(answer(call.item, PENDING))
 
-    def deliver(self) -> list[Call]:
+    def deliver(self) -> list[ToolCall]:
         """Add what came of the calls that were said to be pending, in the order in which they ended."""
         due = [call for call in self.state.calls if call.told == "pending" and call.over]
         due.sort(key=lambda call: call.ended or 0.0)

@@ -23,7 +23,7 @@ from llm_rest.responses.items import (
     ShellCallOutput,
 )
 from llm_rest.responses.parts import InputText
-from llm_rest.turns import PENDING, State
+from llm_rest.turns import PENDING, RunState
 from llm_rest.turns import events as ev
 from llm_rest.turns import happenings as s
 
@@ -98,7 +98,7 @@ class Ledger:
         self.running.clear()
         self.asking = False
 
-    def saw(self, before: State, happening: Any, after: State, actions: list[Any]) -> None:
+    def saw(self, before: RunState, happening: Any, after: RunState, actions: list[Any]) -> None:
         """One step was made."""
         self.steps += 1
         self._happened(before, happening)
@@ -107,7 +107,7 @@ class Ledger:
             self._do(action, after)
         self._stands(after, happening)
 
-    def _happened(self, before: State, happening: Any) -> None:
+    def _happened(self, before: RunState, happening: Any) -> None:
         match happening:
             case s.Answered() | s.AnswerFailed():
                 self.asking = False
@@ -119,7 +119,7 @@ class Ledger:
             case _:
                 pass
 
-    def _moved(self, before: State, after: State) -> None:
+    def _moved(self, before: RunState, after: RunState) -> None:
         rule(len(after.calls) >= len(before.calls), "no call is forgotten")
         for old, new in zip(before.calls, after.calls, strict=False):
             rule(new.state in LEGAL.get(old.state, {old.state}), f"{old.state} -> {new.state} is legal")
@@ -127,7 +127,7 @@ class Ledger:
                 self.due[new.execution_id] = new.state
         rule(len(after.items) >= len(before.items), "nothing is taken out of the conversation")
 
-    def _do(self, action: Any, after: State) -> None:
+    def _do(self, action: Any, after: RunState) -> None:
         match action:
             case s.Ask():
                 self._ask(action.request.input or [], after)
@@ -144,7 +144,7 @@ class Ledger:
             case _:
                 pass
 
-    def _ask(self, items: Any, after: State) -> None:
+    def _ask(self, items: Any, after: RunState) -> None:
         rule(not self.asking, "one model call at a time")
         self.asking = True
         self.asks += 1
@@ -159,7 +159,7 @@ class Ledger:
         waits = [call for call in after.calls if call.blocking and not call.over]
         rule(not waits, "the model is not asked while something blocks")
 
-    def _start(self, call: Any, after: State) -> None:
+    def _start(self, call: Any, after: RunState) -> None:
         name = call.execution_id
         rule(name not in self.running, "a call runs once at a time")
         rule("cut" not in call.call_id, "a call that was cut never runs")
@@ -179,14 +179,14 @@ class Ledger:
                 state = self.due.pop(event.execution_id, None)
                 rule(state is not None, "what is delivered was due, once")
                 rule((state == "completed") is isinstance(event, ev.NonblockingResult), "a failure is told as one")
-            case ev.ToolCompleted():
+            case ev.CallCompleted():
                 rule(event.call.state == "completed", "completed means completed")
-            case ev.ToolFailed():
+            case ev.CallFailed():
                 rule(event.call.state in ("failed", "timeout", "cancelled"), "failed means failed")
             case _:
                 pass
 
-    def _stop(self, after: State, outcome: str) -> None:
+    def _stop(self, after: RunState, outcome: str) -> None:
         rule(not self.running, f"nothing is left running ({outcome})")
         rule(not self.asking, f"no model call is left ({outcome})")
         rule(not after.running and after.outcome == outcome, "a run that stopped knows why")
@@ -198,7 +198,7 @@ class Ledger:
         self.due.clear()  # what no answer can follow any more is added to the conversation without being sent
         self._told(after)
 
-    def _told(self, after: State) -> None:
+    def _told(self, after: RunState) -> None:
         """Every call has one output, and one delivery if that said it is pending."""
         calls, outputs = call_ids(after.items)
         rule(sorted(calls) == sorted(outputs), "every call has one output")
@@ -227,7 +227,7 @@ class Ledger:
                 rule(len(told) == 1, "what a call gave is told exactly once")
         self._all_events(after)
 
-    def _all_events(self, after: State) -> None:
+    def _all_events(self, after: RunState) -> None:
         counted = self.events
         for call in after.calls:
             name = call.execution_id
@@ -240,7 +240,7 @@ class Ledger:
         rule(total["iteration:start"] == after.iteration, "every iteration is told")
         rule(total["llm:response"] == self.answered, "every answer is told")
 
-    def _stands(self, after: State, happening: Any) -> None:
+    def _stands(self, after: RunState, happening: Any) -> None:
         rule(
             {c.execution_id for c in after.calls if c.state == "executing"} == self.running, "what runs is known to run"
         )

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from llm_rest.responses.items import FunctionCallOutput
-from llm_rest.turns import State
+from llm_rest.turns import RunState
 from llm_rest.turns import events as ev
 from llm_rest.turns import happenings as s
 from llm_rest.turns.calls import delivery
@@ -74,7 +74,7 @@ class RunsWhatIsNotInOrder(Turn):
 
 class LosesTheEndEvent(Turn):
     def emit(self, kind: Any, execution_id: str, **about: Any) -> None:
-        if kind is not ev.ToolFailed or about["call"].state != "cancelled":
+        if kind is not ev.CallFailed or about["call"].state != "cancelled":
             super().emit(kind, execution_id, **about)
 
 
@@ -256,10 +256,10 @@ MUTANTS: list[type[Turn]] = [
 ]
 
 
-def stepping(kind: type[Turn]) -> Callable[[State, Any, Any], tuple[State, list[Any]]]:
+def stepping(kind: type[Turn]) -> Callable[[RunState, Any, Any], tuple[RunState, list[Any]]]:
     """The step that makes this mistake."""
 
-    def step(state: State, happening: Any, tools: Any) -> tuple[State, list[Any]]:
+    def step(state: RunState, happening: Any, tools: Any) -> tuple[RunState, list[Any]]:
         turn = kind(state, happening.at, tools)
         turn.take(happening)
         return turn.state, turn.actions

@@ -22,7 +22,7 @@ from llm_rest.responses.request import Request
 from llm_rest.responses.response import Response
 from llm_rest.responses.tools import FunctionTool, ShellTool
 from llm_rest.tools import Tool, Toolbox, ToolContext
-from llm_rest.turns import STATE, Call, Limits, State, step
+from llm_rest.turns import STATE, Limits, RunState, ToolCall, step
 from tests.loop.simulation.ledger import Ledger, rule
 from tests.loop.simulation.world import FACTS, answer
 
@@ -47,13 +47,13 @@ class Play:
         self.eager = rng.choice((0.4, 0.7, 0.9))
         self.way = rng.choice(("result", "events", "stream"))
         self.answers_at_once = rng.random() < 0.3
-        self.state = State(id="run", request=Request(), items=[Message(role="user", content="go")], limits=limits)
+        self.state = RunState(id="run", request=Request(), items=[Message(role="user", content="go")], limits=limits)
 
     def rng(self, name: str) -> Random:
         """Chance for one question, whatever was asked before."""
         return Random(f"{self.seed}/{name}")
 
-    def watched(self, state: State, happening: Any, tools: Any) -> tuple[State, list[Any]]:
+    def watched(self, state: RunState, happening: Any, tools: Any) -> tuple[RunState, list[Any]]:
         """The step, with somebody looking."""
         after, actions = step(state, happening, tools)
         self.ledger.saw(state, happening, after, actions)
@@ -77,7 +77,7 @@ class Play:
             raise ValueError("no")
         return f"result of {context.execution_id}."
 
-    def verdict(self, call: Call) -> bool | None:
+    def verdict(self, call: ToolCall) -> bool | None:
         """What somebody says who is asked whether a call may run."""
         verdict = self.rng(f"verdict {call.execution_id}").choice((True, True, False, None))
         if verdict:
@@ -106,7 +106,7 @@ class Play:
                 tools.append(Tool(make(name), name=name, **options))
         return Toolbox([*tools, FunctionTool(name="theirs", parameters={"type": "object"}), ShellTool()])
 
-    def rested(self, state: State) -> bool:
+    def rested(self, state: RunState) -> bool:
         """The run came to rest: check it; whether it is to be taken up again."""
         rule(not self.active, "nothing is left running")
         rule(not state.running, "a run at rest knows it")
@@ -115,7 +115,7 @@ class Play:
         again = state.outcome == "waiting" or self.rng(f"again {self.drives}").random() < 0.3
         return again and state.outcome != "completed" and self.drives < 6
 
-    def restored(self) -> State:
+    def restored(self) -> RunState:
         """The state as another process finds it."""
         if self.rng(f"saved {self.drives}").random() < 0.5:
             return self.state
@@ -146,7 +146,7 @@ async def play_async(seed: int) -> Play:
         finally:
             play.active.discard("model")
 
-    async def approve(call: Call) -> bool | None:
+    async def approve(call: ToolCall) -> bool | None:
         await anyio.sleep(play.seconds(f"approval {call.execution_id}"))
         return play.verdict(call)
 

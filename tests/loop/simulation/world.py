@@ -23,7 +23,7 @@ from llm_rest.responses.parts import OutputText
 from llm_rest.responses.request import Request
 from llm_rest.responses.response import IncompleteDetails, Response, Usage
 from llm_rest.tools import ToolFacts
-from llm_rest.turns import STATE, Limits, State, deadline, step
+from llm_rest.turns import STATE, Limits, RunState, deadline, step
 from llm_rest.turns import happenings as s
 from tests.loop.simulation.ledger import Ledger, rule
 
@@ -56,7 +56,7 @@ class Box:
 
 
 BOX = Box()
-Step = Callable[[State, Any, Any], tuple[State, list[Any]]]
+Step = Callable[[RunState, Any, Any], tuple[RunState, list[Any]]]
 
 
 def answer(rng: Random, number: int, *, eager: float, everywhere: bool = False) -> Response:
@@ -128,7 +128,7 @@ class World:
             chain=rng.random() < 0.1 and not everywhere,
         )
         said: list[AnyItem] = [Message(role="user", content="go")]
-        self.state = State(id="run", request=Request(tool_choice="required"), items=said, limits=limits)
+        self.state = RunState(id="run", request=Request(tool_choice="required"), items=said, limits=limits)
         self.ledger = Ledger()
         self.now = 0.0
         self.answers = 0

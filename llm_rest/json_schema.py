@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from importlib import import_module
 from itertools import islice
 from typing import Any, cast
@@ -39,16 +39,19 @@ _NAMED = ("$defs", "definitions", "dependentSchemas", "patternProperties", "prop
 
 def problems(schema: Schema | bool, value: Any) -> list[str]:
     """What keeps `value`, as plain JSON data, from fitting `schema`, each with its place; none where it fits."""
-    return _in_words(_faults(schema, value))
+    return [f"{spelled(path)}: {what}" for path, what in _faults(schema, value)[:20]]
 
 
 def checked(schema: Schema | bool, value: Any) -> tuple[Any, list[str]]:
     """`value` as it was meant, and what is wrong with it still: a null that does not fit was meant as a field left out."""
     faults = _faults(schema, value)
-    nulls = [path for path, _ in faults if path and _is_null(value, path)]
-    for path in nulls:
-        value = _without(value, path)
-    return value, _in_words(_faults(schema, value) if nulls else faults)
+    if not faults:
+        return value, []
+    meant = msgspec.json.decode(msgspec.json.encode(value))
+    for path, _ in faults:
+        if (holder := _holder(meant, path)) is not None:
+            del holder[path[-1]]
+    return meant, problems(schema, meant)
 
 
 def _faults(schema: Schema | bool, value: Any) -> list[tuple[Path, str]]:
@@ -58,27 +61,10 @@ def _faults(schema: Schema | bool, value: Any) -> list[tuple[Path, str]]:
         return [((), _TOO_DEEP)]
 
 
-def _in_words(faults: list[tuple[Path, str]]) -> list[str]:
-    return [f"{spelled(path)}: {what}" for path, what in faults[:20]]
-
-
-def _is_null(value: Any, path: Path) -> bool:
-    """Whether a field with the value null stands at `path`."""
-    missing: Any = {}
-    for step in path[:-1]:
-        value = value[step] if isinstance(step, int) else value.get(step, missing)
-    return isinstance(path[-1], str) and value.get(path[-1], missing) is None
-
-
-def _without(value: Any, path: Path) -> Any:
-    """A copy of `value` without the field at `path`."""
-    first, *rest = path
-    copy = value.copy()
-    if rest:
-        copy[first] = _without(copy[first], tuple(rest))
-    else:
-        copy.pop(first, None)
-    return copy
+def _holder(value: Any, path: Path) -> dict[Any, Any] | None:
+    """The object with a null at `path`; nothing where something else stands there."""
+    parent: Any = reduce(operator.getitem, path[:-1], value) if path else None
+    return _dict(parent) if path and _dict(parent).get(cast("str", path[-1]), 0) is None else None
 
 
 def walk(schema: Any, name: str = "") -> Iterator[tuple[str, Schema]]:
@@ -152,7 +138,7 @@ class _Check:
             asked = [properties[name]] if name in properties else []
             asked += [one for pattern, one in patterns.items() if _matches(pattern, name)]
             if not asked and rest is False:
-                yield (*path, name), f"not a property here{_instead(name, properties)}"
+                yield (*path, name), f"not a property here; {instead(name, properties)}"
             for one in asked or ([] if rest is False else [rest]):
                 yield from self.faults(one, item, (*path, name), depth)
             if "propertyNames" in schema:
@@ -185,7 +171,7 @@ class _Check:
             found.append(faults)
         # An arm that only nulls keep it from fitting was meant; else, of those that take this kind of value, the nearest.
         for faults in found:
-            if all(at[len(path) :] and _is_null(value, at[len(path) :]) for at, _ in faults):
+            if all(_holder(value, at[len(path) :]) is not None for at, _ in faults):
                 yield from faults
                 return
         meant = [faults for faults in found if faults[0][0] != path] or found
@@ -399,9 +385,9 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _instead(name: str, known: Iterable[str]) -> str:
+def instead(name: str, known: Iterable[str]) -> str:
+    """What could have been meant by a name that is not known: the closest one, and all there are."""
     names = list(known)
     close = get_close_matches(name, names, 1)
-    if close:
-        return f"; did you mean {close[0]}?"
-    return f"; there are {', '.join(names[:30])}" if names else ""
+    meant = f"did you mean {close[0]}? " if close else ""
+    return f"{meant}there are {', '.join(names[:50]) or 'none'}"

@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from ..errors import ConfigError, ToolArgumentsInvalid, ToolNotFound
 from ..forms import DoesNotFit
+from ..json_schema import instead
 from ..responses.tools import FunctionTool
 from .function import Tool
 
@@ -45,20 +46,13 @@ class ToolRegistry:
         """The names of the tools, in the order they came."""
         return tuple(self._tools)
 
-    @property
-    def tools(self) -> tuple[AnyFunction, ...]:
-        """The tools, in the order they came."""
-        return tuple(self._tools.values())
-
     def has_tool(self, name: str) -> bool:
         return name in self._tools
 
     def tool(self, name: str) -> AnyFunction:
         """The tool of that name. Raises `ToolNotFound`."""
         if name not in self._tools:
-            raise ToolNotFound(
-                f"there is no tool called {name!r}", hint=f"there are {', '.join(self._tools) or 'none'}"
-            )
+            raise ToolNotFound(f"there is no tool called {name!r}", hint=instead(name, self._tools))
         return self._tools[name]
 
     def definition(self, name: str) -> FunctionTool:

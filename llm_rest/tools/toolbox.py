@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, cast
 
@@ -18,7 +17,7 @@ from msgspec import Struct
 
 from ..errors import ConfigError, DecodeError, ToolFailed
 from ..forms import DoesNotFit
-from ..json_schema import checked
+from ..json_schema import checked, instead
 from ..responses.normalize import flat_function
 from ..responses.parts import ContentPart
 from ..responses.tools import (
@@ -137,7 +136,7 @@ class Toolbox:
         """A call ready to run, or what is wrong with it, in words for the model."""
         entry = self._entries.get(name)
         if entry is None:
-            return [_unknown(name, self.names)]
+            return [f"there is no tool called {name!r}; {instead(name, self.names)}"]
         try:
             plain = {"input": arguments} if isinstance(entry.definition, CustomTool) else _object(arguments)
             return _prepared(entry, plain)
@@ -193,12 +192,6 @@ def _entry(one: Definition | Unknown, name: str, facts: Plain, executor: ToolExe
         raise ConfigError(f"tool {name!r}: {problem}") from None
 
 
-def _unknown(name: str, names: tuple[str, ...]) -> str:
-    close = get_close_matches(name, names, 1)
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    return f"there is no tool called {name!r}; {meant}the tools are: {', '.join(names[:50]) or 'none'}"
-
-
 def _object(arguments: str) -> Plain:
     """The arguments as data; no text at all is what some models write for none."""
     try:
@@ -224,33 +217,30 @@ def _where(problem: str, text: str) -> str:
 def _prepared(entry: _Entry, plain: Plain) -> Prepared:
     """The call with these arguments. Raises `DoesNotFit`."""
     name, runner, definition = entry.facts.name, entry.runner, entry.definition
+    target: Callable[..., Any]
+    function: Callable[[ToolContext | None], Any]
     if isinstance(runner, Tool):
-        return Prepared(
-            name=name,
-            arguments=plain,
-            function=partial(runner.call, runner.typed(plain)),
-            is_async=_is_async(runner.function),
-        )
-    if isinstance(definition, FunctionTool) and given(definition.parameters):
-        plain, found = checked(definition.parameters, plain)
-        if found:
-            raise DoesNotFit(found)
-    if runner is None:
-        return Prepared(name=name, arguments=plain, function=lambda _: _nobody(name), is_async=False)
-    return Prepared(
-        name=name,
-        arguments=plain,
-        function=lambda _: runner.execute(name, plain),
-        is_async=_is_async(runner.execute),
-    )
+        function, target = partial(runner.call, runner.typed(plain)), runner.function
+    else:
+        if isinstance(definition, FunctionTool) and given(definition.parameters):
+            plain, found = checked(definition.parameters, plain)
+            if found:
+                raise DoesNotFit(found)
+        target = _nobody if runner is None else runner.execute
+        function = partial(_executed, target, name, plain)
+    return Prepared(name=name, arguments=plain, function=function, is_async=_is_async(target))
+
+
+def _executed(execute: Callable[..., Any], name: str, arguments: Plain, _: ToolContext | None) -> Any:
+    return execute(name, arguments)
+
+
+def _nobody(name: str, _: Plain) -> None:
+    raise ToolFailed(f"nothing here runs {name}", hint="give an executor that has it")
 
 
 def _is_async(function: Any) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-
-
-def _nobody(name: str) -> None:
-    raise ToolFailed(f"nothing here runs {name}", hint="give an executor that has it")
 
 
 def _called(prepared: Prepared, context: ToolContext | None) -> Any:

@@ -193,8 +193,8 @@ def test_names_are_given_once_in_a_registry() -> None:
     [
         ("add", '{"a": "1"}', ['$.a: expected an integer, got "1"']),
         ("add", "", ["$.a: missing, and required"]),
-        ("ad", "{}", ["there is no tool called 'ad'; did you mean 'add'? the tools are: add, search"]),
-        ("xyz", "{}", ["there is no tool called 'xyz'; the tools are: add, search"]),
+        ("ad", "{}", ["there is no tool called 'ad'; did you mean add? there are add, search"]),
+        ("xyz", "{}", ["there is no tool called 'xyz'; there are add, search"]),
         ("search", '{"q": 1}', ["$.q: expected a string, got 1"]),
         ("add", "[1]", ["the arguments must be a JSON object, not [1]"]),
         (
@@ -212,7 +212,7 @@ def test_a_call_that_cannot_run_is_answered_in_words(name: str, arguments: str, 
 
 
 def test_without_tools_that_is_what_is_said() -> None:
-    assert Toolbox().prepare("add", "{}") == ["there is no tool called 'add'; the tools are: none"]
+    assert Toolbox().prepare("add", "{}") == ["there is no tool called 'add'; there are none"]
 
 
 def test_a_prepared_call_shows_its_arguments_as_they_came() -> None:

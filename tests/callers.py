@@ -34,6 +34,10 @@ class AwaitedStream:
         return self._inner.response
 
     @property
+    def value(self) -> Any:
+        return self._inner.value
+
+    @property
     def text(self) -> Any:
         return AwaitedStream(self._inner.text)
 
@@ -69,7 +73,7 @@ class Awaited:
             return found
         if name == "with_options":
             return lambda **options: Awaited(found(**options))
-        if name == "stream":
+        if name in ("stream", "stream_json"):
             return lambda *args, **options: AwaitedStream(found(*args, **options))
 
         async def call(*args: Any, **options: Any) -> Any:

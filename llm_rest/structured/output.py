@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ..errors import ConfigError
 from ..forms import DoesNotFit, convert, schema_of, schemas_of
-from ..json_schema import Schema, checked
+from ..json_schema import Schema, checked, problems
 from ..losses import Loss, Losses
 from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message
 from ..responses.parts import OutputText
@@ -61,7 +61,7 @@ class Output(Generic[T]):
 
     def __init__(self, form: Any) -> None:
         self._form = form
-        self._arms: tuple[Any, ...] = (form,)
+        self._arms: list[tuple[Any, Schema]] = []  # of a union whose classes msgspec cannot tell apart
         if isinstance(form, Mapping):
             self.schema: Schema = dict(cast("Mapping[str, Any]", form))
             name = self.schema.get("title")
@@ -76,11 +76,10 @@ class Output(Generic[T]):
         try:
             return schema_of(form)
         except ConfigError:
-            # msgspec has no union of classes it cannot tell apart; the checker can.
             if get_origin(form) not in (Union, UnionType):
                 raise
-        self._arms = get_args(form)
-        schemas, definitions = schemas_of(self._arms)
+        schemas, definitions = schemas_of(get_args(form))
+        self._arms = [(arm, {**one, "$defs": definitions}) for arm, one in zip(get_args(form), schemas, strict=True)]
         return {"anyOf": schemas, "$defs": definitions}
 
     # --- asking -----------------------------------------------------------------------------------------------------
@@ -162,8 +161,9 @@ class Output(Generic[T]):
     def _converted(self, plain: Any) -> T:
         if isinstance(self._form, Mapping):
             return cast("T", plain)
+        arms = [arm for arm, schema in self._arms if not problems(schema, plain)] or [self._form]
         found: list[str] = []
-        for arm in self._arms:
+        for arm in arms:
             try:
                 return cast("T", convert(plain, arm))
             except DoesNotFit as problem:

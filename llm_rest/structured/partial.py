@@ -83,8 +83,10 @@ class PartialJson:
                     raise ValueError("one kind of bracket closes the other")
                 self._name, self._over = None, not self._inside
             case '"':
-                self._text, self._length, self._shown = [], 0, -1
+                self._text, self._length, self._shown = [], 0, 0
                 self._is_name = isinstance(self._inside[-1], dict) and self._name is None
+                if not self._is_name:
+                    self._place("")
             case _:
                 return self._word(text, at)
         return at + 1
@@ -109,7 +111,7 @@ class PartialJson:
             written, self._text = "".join(self._text), None
             if self._is_name:
                 self._name = _characters(written)
-            else:
+            elif self._length > self._shown:
                 self._show(_characters(written))
             return end + 1
         self._rest = text[end:]  # nothing, or a backslash
@@ -121,14 +123,10 @@ class PartialJson:
         return len(text)
 
     def _show(self, text: str) -> None:
-        """Put the text where it belongs, over what was there of it before."""
-        if self._shown < 0:
-            self._place(text)
-        else:
-            into: Any = self._inside[-1]
-            into[self._slot] = text
-            self._changed = True
-        self._shown = self._length
+        """Put the text over what was there of it before."""
+        into: Any = self._inside[-1]
+        into[self._slot] = text
+        self._shown, self._changed = self._length, True
 
     def _place(self, value: Any) -> None:
         """Put a value where the next one belongs."""

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-_TRIES = 100
 _START = re.compile(r"[{\[]")
 _GOES_ON = re.compile(r"\s*[,\]}:]")
 """What follows a value that is a part of another."""
@@ -39,22 +38,24 @@ def json_in(text: str) -> Found:
     try:
         return Found(_whole(text), amid_text=False)
     except (ValueError, RecursionError) as problem:
-        fault = _said(problem)
+        fault: Exception = problem
     objects: list[Any] = []
     others: list[Any] = []
-    at = tries = 0
-    while (start := _START.search(text, at)) and tries < _TRIES:
-        tries += 1
+    at = 0
+    while start := _START.search(text, at):
         try:
             value, at = STRICT.raw_decode(text, start.start())
+        except json.JSONDecodeError as problem:
+            # All before the place where it breaks belongs to it.
+            fault, at = (problem if at == 0 else fault), max(problem.pos, start.end())
         except (ValueError, RecursionError) as problem:
-            fault, at = (_said(problem) if tries == 1 else fault), start.end()
-            continue
-        if not _GOES_ON.match(text, at):
-            (objects if isinstance(value, dict) else others).append(value)
+            raise NotJson(_said(problem)) from None
+        else:
+            if not _GOES_ON.match(text, at):
+                (objects if isinstance(value, dict) else others).append(value)
     found = objects or others
     if len(found) != 1:
-        raise NotJson("there is more than one JSON value in the answer" if found else fault)
+        raise NotJson("there is more than one JSON value in the answer" if found else _said(fault))
     _checked(found[0])
     return Found(found[0], amid_text=True)
 

@@ -2,8 +2,8 @@
 
 Every object is closed and requires all its properties; an optional one may be null instead, which is taken for an absent
 property afterwards (`json_schema.checked`). What is not enforced is told to the model in the description, and every change is
-a loss at its place. The caller's schema is never touched. Follows the section on supported schemas of OpenAI's structured outputs guide
-(read 2026-11-20).
+a loss at its place. The caller's schema is never touched. Follows the section on supported schemas of OpenAI's guide to
+structured outputs (read 2026-11-20).
 """
 
 from __future__ import annotations

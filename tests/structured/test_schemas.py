@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 
 from llm_rest.json_schema import problems

@@ -1,0 +1,159 @@
+"""Types and schemas as questions, and answers as values of them."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, Literal, TypedDict
+
+import attrs
+import msgspec
+import pydantic
+import pytest
+
+from llm_rest.errors import ConfigError
+from llm_rest.structured.output import Mismatch, Output
+
+
+class Person(msgspec.Struct):
+    name: str
+    born: Annotated[int, msgspec.Meta(ge=1)] = 1900
+
+
+@dataclass
+class Dog:
+    name: str
+    good: bool = True
+
+
+class Place(TypedDict, total=False):
+    city: str
+
+
+@attrs.define
+class Box:
+    size: float
+
+
+class Model(pydantic.BaseModel):
+    name: str
+    tags: list[str] = []
+
+    @pydantic.field_validator("name")
+    @classmethod
+    def no_digits(cls, name: str) -> str:
+        if any(map(str.isdigit, name)):
+            raise ValueError("a name has no digits")
+        return name
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Cat(msgspec.Struct, tag=True):
+    lives: int
+
+
+class Cow(msgspec.Struct, tag=True):
+    milk: float
+
+
+class Tree(msgspec.Struct):
+    name: str
+    children: list[Tree] = []
+
+
+def read(form: Any, text: str) -> Any:
+    return Output[Any](form).value(text)[0]
+
+
+def wrong(form: Any, text: str) -> list[str]:
+    with pytest.raises(Mismatch) as problem:
+        read(form, text)
+    return problem.value.problems
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "value"),
+    [
+        (Person, '{"name": "Ada", "born": 1815}', Person("Ada", 1815)),
+        (Dog, '{"name": "Rex"}', Dog("Rex")),
+        (Place, '{"city": "Oslo"}', {"city": "Oslo"}),
+        (Box, '{"size": 2}', Box(2.0)),
+        (Model, '{"name": "Ada"}', Model(name="Ada")),
+        (list[Person], '{"value": [{"name": "Ada"}]}', [Person("Ada")]),
+        (list[Model], '{"value": [{"name": "Ada"}]}', [Model(name="Ada")]),
+        (Person | None, '{"value": null}', None),
+        (Model | None, '{"value": {"name": "Ada"}}', Model(name="Ada")),
+        (Cat | Cow, '{"value": {"type": "Cow", "milk": 1.5}}', Cow(1.5)),
+        (Dog | Person, '{"value": {"name": "Ada", "born": 1815}}', Person("Ada", 1815)),
+        (Model | Box, '{"value": {"size": 1}}', Box(1.0)),
+        (dict[str, int], '{"a": 1}', {"a": 1}),
+        (tuple[int, str], '{"value": [1, "a"]}', (1, "a")),
+        (Colour, '{"value": "red"}', Colour.RED),
+        (Literal["a", "b"], '{"value": "b"}', "b"),
+        (int, '{"value": 4}', 4),
+        (str, '{"value": "x"}', "x"),
+        (bool, '{"value": true}', True),
+        (date, '{"value": "1815-12-10"}', date(1815, 12, 10)),
+        (Tree, '{"name": "a", "children": [{"name": "b"}]}', Tree("a", [Tree("b")])),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}}, '{"a": 1}', {"a": 1}),
+        ({"type": "array", "items": {"type": "integer"}}, '{"value": [1]}', [1]),
+        ({"type": "array", "items": {"$ref": "#"}}, '{"value": [[], [[]]]}', [[], [[]]]),
+    ],
+    ids=lambda form: getattr(form, "__name__", str(form))[:40],
+)
+def test_every_type_of_json_data_can_be_asked_for(form: Any, text: str, value: Any) -> None:
+    output = Output[Any](form)
+    assert output.asked["type"] == "object"
+    assert output.value(text) == (value, [])
+
+
+def test_what_has_no_schema_is_an_error_of_the_caller() -> None:
+    with pytest.raises(ConfigError, match="no JSON Schema"):
+        Output(object)
+
+
+def test_the_name_is_one_that_vendors_take() -> None:
+    assert Output(Person).name == "Person"
+    assert Output(list[int]).name == "list"
+    assert Output({"title": "What is it?", "type": "object"}).name == "What_is_it_"
+    assert Output({"type": "object"}).name == "answer"
+
+
+def test_what_does_not_fit_is_said_place_by_place() -> None:
+    assert wrong(Person, '{"born": 0, "x": 1}') == [
+        "$.name: missing, and required",
+        "$.born: expected at least 1, got 0",
+        "$.x: not a property here; there are name, born",
+    ]
+    assert wrong(list[int], '{"value": ["a"]}') == ['$.value[0]: expected an integer, got "a"']
+    assert "a name has no digits" in wrong(Model, '{"name": "4da"}')[0]
+    assert "not JSON" in wrong(Person, "Ada")[0]
+
+
+def test_a_null_for_an_optional_property_is_nothing() -> None:
+    assert read(Person, '{"name": "Ada", "born": null}') == Person("Ada")
+    assert read(Dog | Person, '{"value": {"name": "Ada", "good": null}}') == Dog("Ada")
+    assert read(list[Dog], '{"value": [{"name": "a", "good": null}, {"name": "b", "good": false}]}') == [
+        Dog("a"),
+        Dog("b", good=False),
+    ]
+    assert wrong(Person, '{"name": null}') == ["$.name: missing, and required"]
+
+
+def test_what_was_overlooked_is_recorded() -> None:
+    value, notes = Output[Any](Person).value('Sure:\n```json\n{"name": "Ada"}\n```')
+    assert (value, [(note.path, note.kind) for note in notes]) == (Person("Ada"), [("output_text", "changed")])
+    value, notes = Output[Any](list[int]).value("[1, 2]")
+    assert value == [1, 2]
+    assert "without the object around it" in notes[0].what
+
+
+def test_what_there_is_of_a_wrapped_value_is_shown_without_its_wrap() -> None:
+    assert Output(list[int]).partial({}) == []
+    assert Output(list[int]).partial({"value": [1]}) == [[1]]
+    assert Output(Person).partial({"name": "A"}) == [{"name": "A"}]

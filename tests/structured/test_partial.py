@@ -1,0 +1,85 @@
+"""A value while its JSON is still being written."""
+
+from __future__ import annotations
+
+import copy
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest.structured.partial import PartialJson
+from tests.structured.test_reading import VALUES
+
+ROOTS = st.lists(VALUES, min_size=1, max_size=3) | st.dictionaries(st.text(max_size=3), VALUES, min_size=1, max_size=3)
+
+
+def told(text: str, size: int) -> list[Any]:
+    """Every state that is handed out for a text that comes in pieces of this size."""
+    machine = PartialJson()
+    pieces = [text[i : i + size] for i in range(0, len(text), size)]
+    return [copy.deepcopy(state) for piece in pieces for state in machine.feed(piece)]
+
+
+def part_of(one: Any, other: Any) -> bool:
+    """Whether `one` is what there may be of `other` before all of it came."""
+    if isinstance(one, str) and isinstance(other, str):
+        return other.startswith(one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) <= len(other) and all(map(part_of, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other)[: len(one)] and all(part_of(one[name], other[name]) for name in one)
+    return one is other or (one == other and type(one) is type(other))
+
+
+@given(ROOTS, st.integers(1, 9), st.booleans(), st.sampled_from(["", "Sure:\n```json\n"]))
+def test_it_grows_into_the_whole_value_however_the_text_is_cut(
+    value: Any, size: int, ascii_only: bool, before: str
+) -> None:
+    states = told(f"{before}{json.dumps(value, ensure_ascii=ascii_only)} and {{more}}", size)
+    assert states[-1] == value
+    assert all(part_of(one, other) for one, other in pairwise(states))
+
+
+@given(ROOTS, st.integers(1, 9))
+def test_every_state_can_be_encoded(value: Any, size: int) -> None:
+    for state in told(json.dumps(value), size):
+        json.dumps(state, ensure_ascii=False).encode()
+
+
+def test_texts_come_letter_by_letter_and_numbers_whole() -> None:
+    assert told('{"n": 123, "t": "ab"}', 1) == [
+        {},
+        {"n": 123},
+        {"n": 123, "t": ""},
+        {"n": 123, "t": "a"},
+        {"n": 123, "t": "ab"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1', '{"a": tru', '{"a": "x\\u00', "no JSON at all", '{"a": nope, "b": 1}', "[1}", "{1: 2}"]
+)
+def test_what_is_unfinished_or_wrong_stays_as_far_as_it_came(text: str) -> None:
+    states = told(text, 1)
+    assert states == [] or states[-1] in ({}, {"a": 1}, {"a": "x"}, [], [1])
+
+
+def test_a_long_text_is_shown_in_steps_so_that_all_of_it_costs_what_its_length_does() -> None:
+    machine = PartialJson()
+    machine.feed('{"t": "')
+    shown = [len(state["t"]) for _ in range(50_000) for state in machine.feed("word ")]
+    assert shown[:3] == [5, 10, 15]
+    assert len(shown) < 1000  # and not 50,000
+    assert sum(shown) < 25 * 250_000
+    assert machine.feed('"}')[0]["t"] == "word " * 50_000
+
+
+def test_the_value_is_one_object_that_grows() -> None:
+    machine = PartialJson()
+    (first,), (second,) = machine.feed("[1,"), machine.feed(" 2,")
+    assert first is second
+    assert machine.close() == machine.feed(" 3]") == []

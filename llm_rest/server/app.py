@@ -83,6 +83,7 @@ class _Endpoint:
         if scope["type"] == "websocket":
             await self._talk(path, headers, receive, send)
             return
+        query = scope["query_string"].decode("latin-1")
         sending = _Sending(send, facts, self._door.limits.stall)
         begun = time.perf_counter()
         try:
@@ -94,7 +95,7 @@ class _Endpoint:
                 body = await self._door.body(_received(receive), headers)
                 async with create_task_group() as tasks:
                     tasks.start_soon(_watch, receive, tasks.cancel_scope)
-                    await sending.answer(await self._exchange(scope["method"], path, headers, body, facts))
+                    await sending.answer(await self._exchange(scope["method"], f"{path}?{query}", headers, body, facts))
                     tasks.cancel_scope.cancel()
         except Refused as refusal:
             facts["wire"] = spoken(path, headers)

@@ -28,7 +28,7 @@ from ..errors import (
 from ..responses.carriers import digest
 from ..streams import StreamWriter
 from ..unknown import given
-from . import listings, routes
+from . import keeping, listings, routes
 from .handler import Context, Refused
 from .logs import counted
 from .public import public
@@ -94,7 +94,7 @@ async def exchange(
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
     facts = {} if facts is None else facts
-    path = path.partition("?")[0]
+    path, _, query = path.partition("?")
     places = routes.find(path, named)
     wire = facts["wire"] = places[0].wire if places else listings.caller(named)
     try:
@@ -127,6 +127,17 @@ async def exchange(
                 document = listings.models(wire, handler.models())
             case "model":
                 document = listings.model(wire, _known(place.model, handler))
+            case "compact":
+                document = await keeping.compacted(_keeper(handler, path, wire), _read(place, context, body), context)
+            case "kept" | "items" | "cancel":
+                keeper, name = _keeper(handler, path, wire), place.model or ""
+                if place.purpose == "items":
+                    document = await keeping.items(keeper, name, context, query)
+                elif place.purpose == "cancel":
+                    document = await keeping.cancelled(keeper, name, context)
+                else:
+                    what = keeping.deleted if method.upper() == "DELETE" else keeping.response
+                    document = await what(keeper, name, context)
     except Refused as refusal:
         return refused(wire, refusal.facts, request_id)
     except LLMError as error:
@@ -200,6 +211,12 @@ def _known(model: str | None, handler: Handler) -> str:
     if model is None or not handler.has_model(model):
         raise Refused(ErrorFacts(status=404, message=f"The model '{model}' does not exist.", code="model_not_found"))
     return model
+
+
+def _keeper(handler: Handler, path: str, wire: str) -> keeping.Keeper:
+    if not isinstance(handler, keeping.Keeper):
+        raise Refused(routes.nowhere("GET", path, wire))
+    return handler
 
 
 # --- one answer -----------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from ..responses import events as ev
 from ..transport import Timeouts
 from ..unknown import given
 from ..vendors import VENDORS, resolve
+from . import compaction
 from .config import Config, Upstream
 from .handler import Refused
 from .reading import count
@@ -31,14 +32,20 @@ if TYPE_CHECKING:
 
     from ..reply import Reply
     from ..responses import Request
+    from ..responses.response import CompactedResponse
     from .handler import Context, Told
+    from .kept import Turn
 
 _WHOLE = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, *ev.TERMINAL)
 """The events that hold a response."""
 
 
 class History(Protocol):
-    """What a gateway remembers from one request to the next. Both may raise `Refused`."""
+    """What a gateway remembers from one request to the next. What it is asked for may be `Refused`."""
+
+    def keeps(self, request: Request, context: Context) -> bool:
+        """Whether the caller may come back to the response to `request`."""
+        ...
 
     async def before(self, request: Request, context: Context) -> Request:
         """The request with what it goes on from put in front, tied to nothing that somebody kept any more."""
@@ -48,9 +55,21 @@ class History(Protocol):
         """Record the answer to `request`, which is as the caller wrote it. The caller has not seen the end of it yet."""
         ...
 
+    async def turn(self, response_id: str, context: Context) -> Turn | None:
+        """A response that was kept, with its input."""
+        ...
+
+    async def forget(self, response_id: str, context: Context) -> bool:
+        """Delete a kept response; whether there was one."""
+        ...
+
 
 class NoHistory:
     """Remembers nothing: every request says all there is."""
+
+    def keeps(self, request: Request, context: Context) -> bool:
+        """It never does."""
+        return False
 
     async def before(self, request: Request, context: Context) -> Request:
         """The request itself, unless it goes on from something."""
@@ -61,6 +80,13 @@ class NoHistory:
 
     async def after(self, request: Request, response: Response, context: Context) -> None:
         """Nothing."""
+
+    async def turn(self, response_id: str, context: Context) -> Turn | None:
+        """Nothing."""
+
+    async def forget(self, response_id: str, context: Context) -> bool:
+        """Nothing is there to be forgotten."""
+        return False
 
 
 class _Way(NamedTuple):
@@ -123,7 +149,7 @@ class Gateway:
         with _told(context):
             reply = await way.client.generate(asked)
         _note(context, reply)
-        _dress(reply, request, way)
+        self._dress(reply, request, way, context)
         await self._history.after(request, reply, context)
         return reply
 
@@ -135,7 +161,7 @@ class Gateway:
                 while batch := await events.batch():
                     for event in batch:
                         if isinstance(event, _WHOLE):
-                            _dress(event.response, request, way)
+                            self._dress(event.response, request, way, context)
                             if isinstance(event, ev.TERMINAL):
                                 _note(context, events.response)
                                 await self._history.after(request, event.response, context)
@@ -153,6 +179,28 @@ class Gateway:
         context.losses.changed("input_tokens", "estimated, since the vendor does not count")
         return count(asked)
 
+    async def turn(self, response_id: str, context: Context) -> Turn | None:
+        """A response that was kept, with its input."""
+        return await self._history.turn(response_id, context)
+
+    async def forget(self, response_id: str, context: Context) -> bool:
+        """Delete a kept response; whether there was one."""
+        return await self._history.forget(response_id, context)
+
+    async def compact(self, request: Request, context: Context) -> CompactedResponse:
+        """A shorter conversation by the vendor, or a summary by the model where the vendor makes none."""
+        way, asked = await self._prepared(request, context)
+        try:
+            with _told(context):
+                return await way.client.compact(asked)
+        except (ConfigError, NotFound) as problem:
+            if type(problem) not in (ConfigError, NotFound):
+                raise
+        with _told(context):
+            reply = await way.client.generate(compaction.asking(asked))
+        _note(context, reply)
+        return compaction.compacted(asked, reply)
+
     def models(self) -> Sequence[str]:
         """The names that lead somewhere."""
         return [*self._named]
@@ -165,6 +213,12 @@ class Gateway:
         """Close the connections to all vendors."""
         for client in {self._shared, *(way.client for way in self._named.values())}:
             await client.aclose()
+
+    def _dress(self, response: Response, request: Request, way: _Way, context: Context) -> None:
+        """Tell the answer as one to what the caller asked."""
+        response.model = way.shown
+        response.previous_response_id = request.previous_response_id if given(request.previous_response_id) else None
+        response.store = self._history.keeps(request, context)
 
     # How a request is prepared.
 
@@ -220,12 +274,6 @@ class Gateway:
 
 def _unserved(message: str, param: str, code: str | None = None) -> Refused:
     return Refused(ErrorFacts(status=400, message=message, param=param, code=code, type="invalid_request_error"))
-
-
-def _dress(response: Response, request: Request, way: _Way) -> None:
-    """Tell the answer as one to what the caller asked."""
-    response.model = way.shown
-    response.previous_response_id = request.previous_response_id if given(request.previous_response_id) else None
 
 
 def _note(context: Context, reply: Reply) -> None:

@@ -17,6 +17,7 @@ from .store import MemoryStore
 if TYPE_CHECKING:
     from ..responses import Request, Response
     from .handler import Context
+    from .kept import Turn
     from .store import Store
 
 _log = logging.getLogger(__name__)
@@ -30,26 +31,33 @@ class StoredHistory:
 
     def __init__(self, store: Store | None = None) -> None:
         store = store or MemoryStore()
-        self.kept = Kept(store)
+        self._kept = Kept(store)
         self._restored = Restored(store)
+
+    def keeps(self, request: Request, context: Context) -> bool:
+        """Whether the caller may come back to the response."""
+        return context.wire == KEEPS and request.store is not False
 
     async def before(self, request: Request, context: Context) -> Request:
         """The request with what it goes on from. Raises `Refused` where that is not there."""
-        request = await self.kept.continued(request, context.scope, context.session)
+        request = await self._kept.continued(request, context.scope, context.session)
         return await self._restored.restored(compaction.opened(request), context.scope)
 
     async def after(self, request: Request, response: Response, context: Context) -> None:
         """Record the answer. That a store fails is no reason to withhold an answer; it is logged."""
         try:
             await self._restored.remember(response, context.scope)
-            if keeps(request, context):
-                await self.kept.keep(request, response, context.scope)
+            if self.keeps(request, context):
+                await self._kept.keep(request, response, context.scope)
             elif context.session is not None:
                 await context.session.keep(request, response, context.scope)
         except Exception:
             _log.exception("an answer could not be kept")
 
+    async def turn(self, response_id: str, context: Context) -> Turn | None:
+        """A kept response with its input."""
+        return await self._kept.turn(response_id, context.scope)
 
-def keeps(request: Request, context: Context) -> bool:
-    """Whether the caller may come back to the response."""
-    return context.wire == KEEPS and request.store is not False
+    async def forget(self, response_id: str, context: Context) -> bool:
+        """Delete a kept response, and with it what goes on from it."""
+        return await self._kept.forget(response_id, context.scope)

@@ -13,6 +13,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..errors import DecodeError, ErrorFacts, printable
+from ..responses.echo import echo
 from ..responses.items import AnyItem, CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Message
 from ..responses.response import Response
 from ..unknown import Decoder, Model, Opt, given
@@ -65,7 +66,8 @@ class Kept:
 
     async def keep(self, request: Request, response: Response, scope: str) -> None:
         """Keep the response to `request`, which is as its caller wrote it."""
-        turn = Turn(response=response, input=items_of(request), previous=request.previous_response_id)
+        told = replace(response, **echo(request))
+        turn = Turn(response=told, input=items_of(request), previous=request.previous_response_id)
         await self._store.put(scope, _key(response.id), msgspec.json.encode(turn))
 
     async def forget(self, response_id: str, scope: str) -> bool:

@@ -22,12 +22,14 @@ from ..responses import (
     CustomToolCallOutput,
     FunctionCall,
     FunctionCallOutput,
+    InputText,
     JsonObjectFormat,
     JsonSchemaFormat,
     Message,
 )
 from ..responses.carriers import digest
 from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
+from ..turns.calls import DELIVERY
 from ..unknown import given
 from .handler import Refused
 from .performance import Performance
@@ -37,7 +39,7 @@ from .script import Break, Call, Cut, Delay, Fail, Pieces, Say, Step, Tempo, Thi
 from .telling import Pace
 
 if TYPE_CHECKING:
-    from ..responses import Request, Response
+    from ..responses import ContentPart, Request, Response
 
 
 class Tale(Struct):
@@ -100,11 +102,16 @@ def seed(request: Request) -> str:
 
 
 class Turn(Struct):
-    """The conversation since somebody last spoke: what was said, the calls made since, and what they gave."""
+    """The conversation since somebody last spoke: what was said, the calls made since, and what they gave.
+
+    A result that is delivered later as a user's message (`llm_rest.turns`) is what a call gave; nobody speaks with it.
+    """
 
     said: str
     calls: list[FunctionCall | CustomToolCall]
     outputs: list[FunctionCallOutput | CustomToolCallOutput]
+    answered: bool = False  # whether the last thing is an answer without calls
+    heard: int = 0  # how many such answers were followed by results
 
     @classmethod
     def of(cls, request: Request) -> Turn:
@@ -113,8 +120,15 @@ class Turn(Struct):
         for item in items_of(request):
             match item:
                 case Message(role="user", content=content):
-                    turn = cls(text_of(content), [], [])
+                    results = _delivered(content)
+                    if results is None:
+                        turn = cls(text_of(content), [], [])
+                    else:
+                        turn.hear(results)
+                case Message(role="assistant"):
+                    turn.answered = True
                 case FunctionCall() | CustomToolCall():
+                    turn.answered = False
                     turn.calls.append(item)
                 case FunctionCallOutput() | CustomToolCallOutput():
                     turn.outputs.append(item)
@@ -122,14 +136,23 @@ class Turn(Struct):
                     pass
         return turn
 
+    def hear(self, results: dict[str, str]) -> None:
+        """Take in what calls gave that were said to be pending."""
+        self.heard += self.answered
+        self.answered = False
+        self.outputs = [output for output in self.outputs if output.call_id not in results]
+        self.outputs += [FunctionCallOutput(call_id=name, output=text) for name, text in results.items()]
+
     def scripted(self) -> list[Step] | None:
         """The answer that the script asks for after the calls made so far; `None` without one."""
         rounds = parse(self.said)
-        made = len(self.calls)
+        made, heard = len(self.calls), self.heard
         pace: list[Step] = []
         for steps in rounds or ():
             calls = sum(isinstance(step, Call) for step in steps)
-            if made < calls or not made:
+            if not calls and heard:
+                heard -= 1
+            elif made < calls or not made:
                 return [*pace, *steps]
             made -= calls
             pace += [step for step in steps if isinstance(step, Tempo)]
@@ -162,6 +185,23 @@ class Turn(Struct):
             for output in self.outputs
         ]
         return "\n".join(lines) or self.said or "..."
+
+
+def _delivered(content: str | list[ContentPart]) -> dict[str, str] | None:
+    """The results that a message delivers, by the ids of their calls; `None` for a message in which somebody speaks."""
+    found: dict[str, str] = {}
+    for text in [content] if isinstance(content, str) else [p.text for p in content if isinstance(p, InputText)]:
+        try:
+            result = msgspec.json.decode(text, type=_Result)
+        except msgspec.MsgspecError:
+            return None
+        found[result.call_id] = result.output
+    return found or None
+
+
+class _Result(Struct, tag_field="type", tag=DELIVERY):
+    call_id: str
+    output: str
 
 
 # --- tools and formats ----------------------------------------------------------------------------------------------

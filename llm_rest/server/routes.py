@@ -24,11 +24,11 @@ from . import listings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Purpose = Literal["answer", "count", "models", "model"]
+Purpose = Literal["answer", "count", "models", "model", "kept", "items", "cancel", "compact"]
 
 
 class Place(Struct, frozen=True):
-    """What a path asks for, and by which methods."""
+    """What a path asks for, and by which methods; `model` is the model, or the kept response, that it names."""
 
     purpose: Purpose
     wire: str
@@ -99,7 +99,20 @@ def _places(vendor: str | None) -> tuple[tuple[str, Place], ...]:
             found.append((streaming, replace(place, streams=True)))
         if wire in listings.COUNTED:
             found.append((listings.COUNTED[wire].beside(path), replace(place, purpose="count")))
+        if wire == "openai_responses":
+            found += [
+                (path + below, replace(place, purpose=purpose, methods=methods)) for below, purpose, methods in _KEPT
+            ]
     return tuple(found)
+
+
+_KEPT: tuple[tuple[str, Purpose, tuple[str, ...]], ...] = (
+    ("/compact", "compact", ("POST",)),
+    (f"/{_MODEL}/input_items", "items", READ),
+    (f"/{_MODEL}/cancel", "cancel", ("POST",)),
+    (f"/{_MODEL}", "kept", (*READ, "DELETE")),
+)
+"""What there is below the responses themselves."""
 
 
 @lru_cache(maxsize=256)

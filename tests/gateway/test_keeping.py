@@ -1,0 +1,140 @@
+"""A gateway keeps responses: they are gone on from, read, listed, deleted and compacted, whatever vendor answered them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import httpx
+import pytest
+from openai import OpenAI
+
+from llm_rest import wires
+from llm_rest.server.access import Door
+from llm_rest.server.app import running
+from llm_rest.server.gateway import Gateway
+from llm_rest.server.history import StoredHistory
+from llm_rest.server.simulator import Simulator
+from tests.gateway.upstreams import everything
+
+Plain = dict[str, Any]
+ALICE, BOB = "alice-has-a-long-token", "bob-has-a-longer-token"
+
+
+@pytest.fixture(scope="module")
+def http() -> Generator[httpx.Client]:
+    with running(Simulator()) as upstream:
+        gateway = Gateway(everything(upstream), history=StoredHistory())
+        with running(gateway, door=Door(tokens={"alice": ALICE, "bob": BOB})) as url:
+            with httpx.Client(base_url=url + "/v1", headers={"authorization": f"Bearer {ALICE}"}, timeout=30) as client:
+                yield client
+
+
+def created(http: httpx.Client, text: Any, *, model: str = "anthropic_messages", **fields: Any) -> Plain:
+    answer = http.post("/responses", json={"model": model, "input": text, **fields})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_conversation_goes_on_by_the_id_of_the_response_before(http: httpx.Client, wire: str) -> None:
+    first = created(http, "say one", model=wire, instructions="Be brief.")
+    assert first["store"] is True
+    second = created(http, "count the messages", model=wire, previous_response_id=first["id"])
+    assert second["previous_response_id"] == first["id"]
+    assert second["instructions"] is None
+    kept = http.get(f"/responses/{second['id']}").json()
+    assert {**kept, "output": second["output"]} == second
+    # The model was given all three: the question before, its answer, and the question now.
+    alone = created(http, "count the messages", model=wire)
+    assert second["usage"]["input_tokens"] > alone["usage"]["input_tokens"]
+
+
+def test_a_call_is_answered_without_saying_it_again(http: httpx.Client) -> None:
+    tools = [{"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}]
+    for wire in wires.NAMES:
+        first = created(http, "reason hm\ncall weather {}\nthen\nsay done", model=wire, tools=tools)
+        (call,) = [item for item in first["output"] if item["type"] == "function_call"]
+        result = [{"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}]
+        assert created(http, result, model=wire, tools=tools, previous_response_id=first["id"])["status"] == "completed"
+
+
+def test_what_is_not_to_be_stored_is_not_kept(http: httpx.Client) -> None:
+    name = created(http, "say one", store=False)["id"]
+    assert http.get(f"/responses/{name}").status_code == 404
+    answer = http.post("/responses", json={"model": "openai_chat", "input": "b", "previous_response_id": name})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "previous_response_not_found")
+
+
+def test_nobody_reaches_what_another_caller_keeps(http: httpx.Client) -> None:
+    name = created(http, "say one")["id"]
+    bob = {"authorization": f"Bearer {BOB}"}
+    assert http.get(f"/responses/{name}", headers=bob).status_code == 404
+    assert http.delete(f"/responses/{name}", headers=bob).status_code == 404
+    asked = {"model": "openai_chat", "input": "b", "previous_response_id": name}
+    assert http.post("/responses", headers=bob, json=asked).status_code == 400
+    assert http.get(f"/responses/{name}").status_code == 200
+
+
+def test_a_response_is_deleted_once(http: httpx.Client) -> None:
+    name = created(http, "say one")["id"]
+    assert http.delete(f"/responses/{name}").json() == {"id": name, "object": "response", "deleted": True}
+    assert refused(http.delete(f"/responses/{name}")) == (404, f"Response with id '{name}' not found.")
+
+
+def test_only_background_responses_are_cancelled(http: httpx.Client) -> None:
+    name = created(http, "say one")["id"]
+    assert refused(http.post(f"/responses/{name}/cancel")) == (400, "Cannot cancel a synchronous response.")
+
+
+def test_the_input_is_listed_in_pages(http: httpx.Client) -> None:
+    said = [{"role": "user", "content": str(i)} for i in range(5)]
+    name = created(http, said)["id"]
+    page = http.get(f"/responses/{name}/input_items", params={"order": "asc", "limit": 3}).json()
+    assert [item["content"][0]["text"] for item in page["data"]] == ["0", "1", "2"]
+    assert (page["object"], page["has_more"]) == ("list", True)
+    rest = http.get(f"/responses/{name}/input_items", params={"order": "asc", "after": page["last_id"]}).json()
+    assert [item["content"][0]["text"] for item in rest["data"]] == ["3", "4"]
+    newest = http.get(f"/responses/{name}/input_items").json()["data"][0]
+    assert newest["content"][0]["text"] == "4"
+    for query in ({"limit": "0"}, {"limit": "many"}, {"after": "nobody"}):
+        assert http.get(f"/responses/{name}/input_items", params=query).status_code == 400
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_conversation_is_compacted_and_goes_on(http: httpx.Client, wire: str) -> None:
+    said = [{"role": "user", "content": "The code word is slate."}, {"role": "user", "content": "say A summary."}]
+    answer = http.post("/responses/compact", json={"model": wire, "input": said})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["object"] == "response.compaction"
+    assert [item["type"] for item in found["output"]] == ["message", "message", "compaction"]
+    again = created(http, [*found["output"], {"role": "user", "content": "say on"}], model=wire)
+    assert [item["content"][0]["text"] for item in again["output"] if item["type"] == "message"] == ["on"]
+
+
+@pytest.mark.parametrize("body", [{}, {"model": "openai_chat"}, {"model": "nobody/knows", "input": "a"}])
+def test_a_compaction_without_a_conversation_or_a_model_is_refused(http: httpx.Client, body: Plain) -> None:
+    answer = http.post("/responses/compact", json=body)
+    assert answer.status_code in (400, 404)
+    assert answer.json()["error"]["message"]
+
+
+def test_the_vendors_own_client_reads_what_is_kept(http: httpx.Client) -> None:
+    client = OpenAI(base_url=str(http.base_url), api_key=ALICE, max_retries=0)
+    first = client.responses.create(model="gemini_generate_content", input="say one")
+    again = client.responses.retrieve(first.id)
+    assert again.output_text == "one"
+    assert [item.type for item in client.responses.input_items.list(first.id)] == ["message"]
+    client.responses.delete(first.id)
+    client.close()
+
+
+def test_a_simulated_vendor_keeps_nothing() -> None:
+    with running(Simulator()) as url:
+        assert httpx.get(f"{url}/v1/responses/resp_1").status_code == 404
+        assert httpx.post(f"{url}/v1/responses/compact", json={}).status_code == 404

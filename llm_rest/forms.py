@@ -80,15 +80,15 @@ def _folded(text: str) -> str:
 
 def convert(value: Any, form: Any) -> Any:
     """A plain JSON value as the form. Raises `DoesNotFit`."""
+    with first_use:
+        msgspec.json.Decoder(form)
     try:
-        with first_use:
-            return msgspec.convert(value, form, dec_hook=_validated)
+        return msgspec.convert(value, form, dec_hook=_validated)
     except msgspec.ValidationError as problem:
         mismatch = str(problem)
     try:
         # By JSON Schema 3.0 is an integer; the lax mode is the one that agrees.
-        with first_use:
-            return msgspec.convert(value, form, dec_hook=_validated, strict=False)
+        return msgspec.convert(value, form, dec_hook=_validated, strict=False)
     except msgspec.ValidationError:
         what, _, place = mismatch.partition(" - at `")
         raise DoesNotFit([f"{place.rstrip('`') or '$'}: {what[:1].lower()}{what[1:]}"]) from None

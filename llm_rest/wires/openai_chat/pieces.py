@@ -7,7 +7,7 @@ float, always 0 or start at 1; an id may be empty or repeated in every piece; on
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import UNSET
@@ -16,6 +16,9 @@ from ...unknown import Model, convert, extras, given
 from . import types
 from .left import as_list, is_object, put_back
 from .types import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 GROWING = ("content", "refusal", "reasoning_content", "reasoning")
 """The fields of a message that come in pieces."""
@@ -78,7 +81,7 @@ class Pieces:
     def __init__(self) -> None:
         self.body = types.Completion(object="chat.completion", choices=[])
         self.choice = types.Choice(index=0)
-        self.said = types.Answer(role="assistant")
+        self._said = types.Answer(role="assistant")
         self.calls: list[CallPieces] = []
         self._texts: dict[str, list[str]] = {}
         self._parts: list[Any] = []
@@ -140,19 +143,19 @@ class Pieces:
         """Take what a delta says beside texts and calls."""
         for name in _OF_DELTA:
             value = getattr(delta, name)
-            if value is UNSET or (value is None and getattr(self.said, name) is not UNSET):
+            if value is UNSET or (value is None and getattr(self._said, name) is not UNSET):
                 continue
             if name == "annotations" and value:
-                self.said.annotations = [*(self.said.annotations or ()), *value]
+                self._said.annotations = [*(self._said.annotations or ()), *value]
             elif name == "reasoning_details" and value:
-                self._take_details(value)
-            elif name == "audio" and value and self.said.audio:
-                self.said.audio = _joined_audio(self.said.audio, value)
+                self.details(value)
+            elif name == "audio" and value and self._said.audio:
+                self._said.audio = _joined_audio(self._said.audio, value)
             else:
-                setattr(self.said, name, value)
+                setattr(self._said, name, value)
         for name in GROWING:
-            if getattr(delta, name) is None and getattr(self.said, name) is UNSET:
-                setattr(self.said, name, None)
+            if getattr(delta, name) is None and getattr(self._said, name) is UNSET:
+                setattr(self._said, name, None)
         self._keep("message", delta)
 
     def call(self, piece: types.ToolCall) -> tuple[CallPieces, str]:
@@ -177,7 +180,8 @@ class Pieces:
             self.calls.append(CallPieces(legacy=True))
         return self.calls[-1], self.calls[-1].add(types.ToolCall(function=piece))
 
-    def _take_details(self, details: list[Json]) -> None:
+    def details(self, details: Iterable[Json]) -> None:
+        """Take pieces of structured reasoning, which are told apart by index and type."""
         for detail in details:
             key = str(detail.get("index", len(self._details))), str(detail.get("type"))
             known = self._details.setdefault(key, {})
@@ -193,29 +197,27 @@ class Pieces:
 
     # -- giving
 
-    def joined(self, field: str) -> str:
-        """A text as far as it has come."""
-        return "".join(self._texts.get(field, ()))
-
-    def whole(self) -> types.Completion:
-        """The answer as far as it has come, as one document."""
-        said = msgspec.structs.replace(self.said)
-        for field in self._texts:
-            setattr(said, field, self.joined(field))
+    def said(self) -> types.Answer:
+        """The message as far as it has come."""
+        said = msgspec.structs.replace(self._said)
+        for field, pieces in self._texts.items():
+            setattr(said, field, "".join(pieces))
         if self._parts:
             said.content = self._parts
         elif said.content is UNSET or said.content == "":
             said.content = None
         if self._details:
             said.reasoning_details = list(self._details.values())
-        calls = [call.whole() for call in self.calls if not call.legacy]
-        if calls:
-            said.tool_calls = calls
         for call in self.calls:
             if call.legacy:
                 said.function_call = call.whole().function
-        choice = msgspec.structs.replace(self.choice)
-        choice.message = put_back(said, self._extras.get("message", {}))
+            else:
+                said.tool_calls = [*(said.tool_calls or ()), call.whole()]
+        return put_back(said, self._extras.get("message", {}))
+
+    def whole(self) -> types.Completion:
+        """The answer as far as it has come, as one document."""
+        choice = msgspec.structs.replace(self.choice, message=self.said())
         if self._logprobs:
             choice.logprobs = {"content": self._logprobs, "refusal": None}
         choice = put_back(choice, self._extras.get("choice", {}))

@@ -8,7 +8,7 @@ of the Chat Completions reference and the hosts' own (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import UNSET
@@ -21,7 +21,7 @@ from ...responses.echo import echo
 from ...responses.emit import Emitter, OpenItem
 from ...responses.events import AnyEvent, StreamError
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
-from ...responses.parts import ContentPart, OutputText, ReasoningText, RefusalPart, SummaryText
+from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.response import Response, ResponseError
 from ...unknown import Unknown, given
 from . import types
@@ -29,23 +29,21 @@ from .about import decode_annotations
 from .calls import names_sent, undo
 from .errors import decode_error
 from .pieces import CallPieces, Pieces
+from .reasoning import TEXT_PLACES
 from .response import decode_response, item_id
 from .spoken import decode_spoken
-from .think import ThinkTags
+from .telling import Part, Telling, ThinkTags
 
 if TYPE_CHECKING:
     from ...responses.request import Request
 
 
-class _OpenCall:
-    """A call that was announced; `sent` says how much of its text was handed on."""
+class _Call(NamedTuple):
+    """A call that was announced."""
 
-    __slots__ = ("custom", "opened", "pieces")
-
-    def __init__(self, opened: OpenItem, pieces: CallPieces, custom: bool) -> None:
-        self.opened = opened
-        self.pieces = pieces
-        self.custom = custom
+    opened: OpenItem
+    pieces: CallPieces
+    custom: bool
 
 
 class StreamDecoder:
@@ -62,16 +60,10 @@ class StreamDecoder:
         self._meant = names_sent(request, dialect) if request is not None else {}
         self._origin = ""
         self._output: list[AnyItem | None] = []  # what was ended, by place; `None` where it is still open
-        self._thinking: OpenItem | None = None
-        self._thought = types.Answer()  # the reasoning of the open item alone
-        self._tagged = ""
-        self._listed: list[types.AnyPart] = []
-        self._summary: bool | None = None  # whether the open part of it is a summary
-        self._part: list[str] = []
-        self._speaking: OpenItem | None = None
-        self._spoken: list[ContentPart] = []
-        self._kind: type[OutputText | RefusalPart] = OutputText
-        self._calls: dict[int, _OpenCall] = {}
+        self._thinking: Telling | None = None
+        self._thought = Pieces()  # the reasoning of the open item alone
+        self._speaking: Telling | None = None
+        self._calls: dict[int, _Call] = {}
         self._counted = False  # counts came on their own, which hosts send at the end
         self._over = False
 
@@ -147,7 +139,7 @@ class StreamDecoder:
 
     def _end_open(self, final: list[AnyItem]) -> None:
         if self._speaking is not None:
-            item = final[self._speaking.index] if final else None
+            item = final[self._speaking.item.index] if final else None
             self._end_speech(item if isinstance(item, Message) else None)
         for call in self._calls.values():
             self._end_call(call, final[call.opened.index] if final else None)
@@ -198,7 +190,7 @@ class StreamDecoder:
             self._pieces.rest(delta)
             if delta.annotations and self._speaking is not None:
                 for annotation in decode_annotations(delta.annotations):
-                    self._speaking.annotation(annotation)
+                    self._speaking.item.annotation(annotation)
 
     def _open(self, item: Item) -> OpenItem:
         item.id = item_id(cast("AnyItem", item), self._origin, len(self._output))
@@ -215,66 +207,36 @@ class StreamDecoder:
     # -- thoughts
 
     def _think(self, delta: types.Delta) -> None:
-        for field in ("reasoning_content", "reasoning"):
-            text = getattr(delta, field)
-            if text:
+        for field in TEXT_PLACES:
+            if text := getattr(delta, field):
                 self._pieces.text(field, text)
-                setattr(self._thought, field, (getattr(self._thought, field) or "") + text)
+                self._thought.text(field, text)
         details = delta.reasoning_details or ()
-        if details:
-            self._thought.reasoning_details = [*(self._thought.reasoning_details or ()), *details]
-        shown = [(name == "summary", d[name]) for d in details for name in ("summary", "text") if d.get(name)]
-        for summary, text in shown or [(False, delta.reasoning_content or delta.reasoning or "")]:
-            self._thinks(str(text), summary=summary)
+        self._thought.details(details)
+        kinds = (("summary", SummaryText), ("text", ReasoningText))
+        shown = [(str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)]
+        for text, kind in shown or [(delta.reasoning_content or delta.reasoning or "", ReasoningText)]:
+            self._thinks(text, kind)
 
-    def _thinks(self, text: str, *, summary: bool = False) -> None:
+    def _thinks(self, text: str, kind: type[Part] = ReasoningText) -> None:
         if self._speaking is not None:
             self._end_speech(None)
         if self._thinking is None:
-            self._thinking = self._open(Reasoning(status="in_progress", summary=[]))
-            self._summary = None
-        opened = self._thinking
-        if not text:
-            return
-        if self._summary is not summary:
-            self._end_thought_part(opened)
-            self._summary = summary
-            if summary:
-                opened.summary_part()
-            else:
-                opened.part(ReasoningText(text=""))
-        self._part.append(text)
-        if summary:
-            opened.summary(text)
-        else:
-            opened.reasoning(text)
-
-    def _end_thought_part(self, opened: OpenItem) -> None:
-        text = "".join(self._part)
-        if self._summary:
-            opened.end_summary(SummaryText(text=text))
-        elif self._summary is False:
-            opened.end_part(ReasoningText(text=text))
-        self._part = []
-        self._summary = None
+            self._thinking = Telling(self._open(Reasoning(status="in_progress", summary=[])))
+        if text:
+            self._thinking.say(text, kind)
 
     def _end_thought(self) -> None:
-        opened, self._thinking = self._thinking, None
-        if opened is None:
+        thinking, self._thinking = self._thinking, None
+        if thinking is None:
             return
-        self._end_thought_part(opened)
-        pieces = Pieces()
-        pieces.rest(types.Delta(reasoning_details=self._thought.reasoning_details))
-        said = pieces.whole().choices[0].message or types.Answer()
-        said.reasoning_content, said.reasoning = self._thought.reasoning_content, self._thought.reasoning
-        if self._tagged:
-            said.content = f"<think>{self._tagged}</think>"
-        elif self._listed:
-            said.content = self._listed
+        thinking.end_part()
+        said, self._thought = self._thought.said(), Pieces()
+        if isinstance(said.content, str):
+            said.content = f"<think>{said.content}</think>"
         items = decode_spoken(said, self._dialect, self._origin, "", Losses(), answer=True).items
-        self._thought, self._tagged, self._listed = types.Answer(), "", []
         first, *others = items or [Reasoning(summary=[])]
-        self._done(opened, first)
+        self._done(thinking.item, first)
         for item in others:
             self._tell(item)
 
@@ -290,60 +252,35 @@ class StreamDecoder:
         """Text that may hold a thought between tags."""
         for thought, text in pieces:
             if thought:
-                self._tagged += text
+                self._thought.text("content", text)
                 self._thinks(text)
             else:
                 self._say(text)
 
     def _take_parts(self, content: list[types.AnyPart]) -> None:
         """Content in parts, as Mistral sends it: thoughts and texts."""
-        self._pieces.parts(content)
         for part in content:
             if isinstance(part, types.Thinking):
-                self._listed.append(part)
+                self._thought.parts([replace(part)])
                 shown = part.thinking
                 self._thinks(shown if isinstance(shown, str) else "".join(getattr(p, "text", "") for p in shown))
             elif isinstance(part, types.Text) and part.text:
                 self._say(part.text)
+        self._pieces.parts(content)
 
-    def _say(self, text: str, kind: type[OutputText | RefusalPart] = OutputText) -> None:
+    def _say(self, text: str, kind: type[Part] = OutputText) -> None:
         speaking = self._speaking
         if speaking is None:
             self._end_thought()
-            speaking = self._speaking = self._open(Message(status="in_progress", role="assistant", content=[]))
-            self._spoken = []
-            self._begin_part(speaking, kind)
-        elif self._kind is not kind:
-            self._end_part(speaking, None)
-            self._begin_part(speaking, kind)
-        self._part.append(text)
-        if kind is OutputText:
-            speaking.text(text)
-        else:
-            speaking.refusal(text)
-
-    def _begin_part(self, speaking: OpenItem, kind: type[OutputText | RefusalPart]) -> None:
-        self._kind = kind
-        speaking.part(OutputText(text="", annotations=[]) if kind is OutputText else RefusalPart(refusal=""))
-
-    def _end_part(self, speaking: OpenItem, final: ContentPart | None) -> None:
-        text = "".join(self._part)
-        self._part = []
-        made: ContentPart = (
-            OutputText(text=text, annotations=[]) if self._kind is OutputText else RefusalPart(refusal=text)
-        )
-        part = final if final is not None and type(final) is self._kind else made
-        self._spoken.append(part)
-        speaking.end_part(part)
+            item = Message(status="in_progress", role="assistant", content=[])
+            speaking = self._speaking = Telling(self._open(item))
+        speaking.say(text, kind)
 
     def _end_speech(self, final: Message | None) -> None:
         speaking, self._speaking = self._speaking, None
-        if speaking is None:
-            return
-        parts = final.content if final is not None and not isinstance(final.content, str) else []
-        at = len(self._spoken)
-        self._end_part(speaking, parts[at] if at < len(parts) else None)
-        self._done(speaking, final or Message(role="assistant", content=self._spoken))
+        if speaking is not None:
+            speaking.end_part(final.content if final is not None and not isinstance(final.content, str) else ())
+            self._done(speaking.item, final or Message(role="assistant", content=speaking.parts))
 
     # -- calls
 
@@ -363,7 +300,7 @@ class StreamDecoder:
             self._end_speech(None)
         item = self._announced(pieces)
         custom = isinstance(item, CustomToolCall)
-        call = self._calls[id(pieces)] = _OpenCall(self._open(item), pieces, custom)
+        call = self._calls[id(pieces)] = _Call(self._open(item), pieces, custom)
         self._called(pieces, "".join(pieces.pieces))
 
     def _announced(self, pieces: CallPieces) -> FunctionCall | CustomToolCall:
@@ -381,7 +318,7 @@ class StreamDecoder:
             return replace(call, status="in_progress", call_id=call_id, input="")
         return replace(call, status="in_progress", call_id=call_id, arguments="")
 
-    def _end_call(self, call: _OpenCall, final: AnyItem | None) -> None:
+    def _end_call(self, call: _Call, final: AnyItem | None) -> None:
         text = "".join(call.pieces.pieces)
         if isinstance(final, CustomToolCall):
             if not call.pieces.custom:

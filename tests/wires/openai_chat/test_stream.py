@@ -19,7 +19,7 @@ from llm_rest.responses.request import REQUEST
 from llm_rest.responses.response import Response
 from llm_rest.unknown import Unknown
 from llm_rest.wires import openai_chat as wire
-from llm_rest.wires.openai_chat.think import ThinkTags
+from llm_rest.wires.openai_chat.telling import ThinkTags
 from tests.support.legal import faults
 from tests.support.streams import assembled
 

@@ -133,7 +133,7 @@ class Output(Generic[T]):
             f"{msgspec.json.encode(self.asked).decode()}"
         )
         # At the front, so that what follows can grow without changing what was sent before.
-        told = replace(request, input=[Message(role="developer", content=said), *items_of(request)])
+        told = replace(request, input=[Message(role="system", content=said), *items_of(request)])
         yield Way("instructions", replace(told, text=_text(request, JsonObjectFormat())), None, lost)
         yield Way("instructions", told, None, lost)
 

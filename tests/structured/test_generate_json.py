@@ -1,0 +1,280 @@
+"""Typed output from end to end: every wire against the simulator, every way to ask, sync, asyncio and trio."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from pytest_httpx import HTTPXMock
+
+from llm_rest.errors import ConfigError, LossError, OutputError, Refusal, SchemaMismatch, Truncated
+from llm_rest.responses import FunctionTool
+from tests.callers import NewClient, answer, frames
+from tests.laws.harness import every_wire
+
+pytestmark = pytest.mark.anyio
+
+
+class Person(msgspec.Struct):
+    name: str
+    born: Annotated[int, msgspec.Meta(ge=2)] = 3
+
+
+ADA = '{"name":"Ada","born":1815}'
+NEVER = {"type": "object", "properties": {"a": {"type": "string", "not": {"const": "a"}}}, "required": ["a"]}
+"""What the simulated model never gets right."""
+
+every_strategy = pytest.mark.parametrize("strategy", ["native", "tool", "instructions"])
+
+
+def simulator(new_client: NewClient, wire: str, **options: Any) -> Any:
+    return new_client("simulator/simulator", wire=wire, **options)
+
+
+def script(strategy: str, text: str = ADA) -> str:
+    """What makes the simulated model give this answer."""
+    return f"call answer {text}" if strategy == "tool" else f"say {text}"
+
+
+def notes(reply: Any) -> list[tuple[str, str]]:
+    return [(loss.path, loss.kind) for loss in reply.generation.losses]
+
+
+@every_wire
+@every_strategy
+async def test_a_value_of_a_type_comes_back(name: str, strategy: Any, new_client: NewClient) -> None:
+    async with simulator(new_client, name) as llm:
+        assert await llm.generate_json(script(strategy), Person, strategy=strategy) == Person("Ada", 1815)
+
+
+@every_wire
+@every_strategy
+async def test_the_reply_looks_the_same_whatever_way_was_taken(name: str, strategy: Any, new_client: NewClient) -> None:
+    async with simulator(new_client, name) as llm:
+        reply = await llm.generate(script(strategy), output=Person, strategy=strategy)
+    assert (reply.parsed, reply.output_text, reply.stop_reason) == (Person("Ada", 1815), ADA, "stop")
+    assert reply.generation.metadata["api_calls"] == "1"
+    assert (("text.format", "emulated") in notes(reply)) == (strategy != "native")
+    assert pickle.loads(pickle.dumps(reply)).parsed == copy.copy(reply).parsed == reply.parsed
+
+
+@every_wire
+async def test_what_the_simulated_model_makes_of_a_schema_fits_it(name: str, new_client: NewClient) -> None:
+    async with simulator(new_client, name) as llm:
+        found = await llm.generate_json("Somebody", list[Person])
+    assert isinstance(found[0], Person)
+
+
+@every_wire
+@every_strategy
+async def test_a_stream_shows_the_value_as_it_grows(name: str, strategy: Any, new_client: NewClient) -> None:
+    async with simulator(new_client, name) as llm:
+        asked = f"pieces 4\n{script(strategy)}"
+        async with llm.stream_json(asked, Person, strategy=strategy) as partials:
+            shown = [dict(partial) async for partial in partials]
+            assert partials.value == partials.response.parsed == Person("Ada", 1815)
+    assert partials.response.output_text == ADA
+    assert shown[-1] == {"name": "Ada", "born": 1815}
+    assert len(shown) > 1 or strategy == "tool"  # some wires tell the arguments of a call all at once
+
+
+# --- what goes wrong ------------------------------------------------------------------------------------------------
+
+
+@every_wire
+@pytest.mark.parametrize("strategy", ["native", "instructions"])
+@pytest.mark.parametrize("wrong", ['{"name": 3}', "I would rather not.", '{"name":"Ada","born":1}', '{"name":"Ada",}'])
+async def test_an_answer_that_does_not_fit_is_asked_for_again(
+    name: str, strategy: Any, wrong: str, new_client: NewClient
+) -> None:
+    async with simulator(new_client, name) as llm:
+        asked = f"say {wrong}"
+        if strategy == "native":
+            reply = await llm.generate(asked, output=Person)
+            assert isinstance(reply.parsed, Person)
+            assert reply.generation.metadata["api_calls"] == "2"
+            assert len(reply.generation.attempts) == 2
+            assert ("output_text", "changed") in notes(reply)
+        with pytest.raises(SchemaMismatch) as caught:
+            await llm.generate_json(asked, Person, strategy=strategy, max_repairs=0)
+    assert caught.value.raw == wrong
+    assert caught.value.partial.output_text == wrong
+    assert caught.value.problems
+
+
+async def test_the_feedback_is_a_numbered_list_after_the_answer(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer('{"born": 1}'))
+    httpx_mock.add_response(json=answer('{"name": "Ada", "born": null}'))
+    async with new_client() as llm:
+        reply = await llm.generate("Who?", output=Person)
+    first, second = (json.loads(request.content) for request in httpx_mock.get_requests())
+    assert {**first, "input": None} == {**second, "input": None}
+    question, said, feedback = second["input"]
+    assert (question["content"], said["content"][0]["text"]) == ("Who?", '{"born": 1}')
+    assert feedback["content"].splitlines()[1:3] == [
+        "1. $.name: missing, and required",
+        "2. $.born: expected at least 2, got 1",
+    ]
+    assert reply.parsed == Person("Ada", 3)
+    assert reply.generation.metadata["input_tokens"] == "14"
+    assert first["text"]["format"]["strict"] is True
+    assert first["text"]["format"]["schema"]["required"] == ["name", "born"]
+
+
+async def test_the_feedback_on_a_call_is_its_output(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    for arguments in ('{"name": 1}', ADA):
+        call = {"type": "function_call", "call_id": "call_1", "name": "answer", "arguments": arguments}
+        httpx_mock.add_response(json={**answer(), "output": [call]})
+    async with new_client() as llm:
+        assert await llm.generate_json("Who?", Person, strategy="tool") == Person("Ada", 1815)
+    second = json.loads(httpx_mock.get_requests()[1].content)
+    assert [item["type"] for item in second["input"]] == ["message", "function_call", "function_call_output"]
+    assert "1. $.name: expected a string, got 1" in second["input"][2]["output"]
+    assert second["tool_choice"] == {"type": "function", "name": "answer"}
+
+
+@pytest.mark.parametrize("repairs", [0, 1, 3])
+async def test_repairs_are_bounded_and_counted(repairs: int, new_client: NewClient) -> None:
+    async with simulator(new_client, "openai_responses") as llm:
+        with pytest.raises(SchemaMismatch, match=r"\$\.a: .* is not allowed here") as caught:
+            await llm.generate_json("Something", NEVER, max_repairs=repairs)
+    error = caught.value
+    assert error.partial.generation.metadata["api_calls"] == str(repairs + 1)
+    assert len(error.attempts) == repairs + 1
+    assert (error.vendor, error.raw) == ("simulator", '{"a":"a"}')
+
+
+@pytest.mark.parametrize("wire", ["openai_responses", "openai_chat", "anthropic_messages"])
+async def test_a_refusal_is_told_apart_and_never_repaired(wire: str, new_client: NewClient) -> None:
+    async with simulator(new_client, wire) as llm:
+        with pytest.raises(Refusal, match="refused: No") as caught:
+            await llm.generate_json("refuse No.", Person)
+        assert caught.value.partial.generation.metadata["api_calls"] == "1"
+        async with llm.stream_json("refuse No.", Person) as partials:
+            with pytest.raises(Refusal):
+                assert [partial async for partial in partials] == "never"
+
+
+@every_wire
+@every_strategy
+async def test_a_cut_answer_is_told_apart_and_never_repaired(name: str, strategy: Any, new_client: NewClient) -> None:
+    cut = f"{script(strategy)}\nlength"
+    async with simulator(new_client, name) as llm:
+        with pytest.raises(Truncated) as caught:
+            await llm.generate_json(cut, Person, strategy=strategy)
+        assert isinstance(caught.value, OutputError)
+        assert "Ada" in caught.value.raw
+        assert caught.value.partial.generation.metadata["api_calls"] == "1"
+        async with llm.stream_json(cut, Person, strategy=strategy) as partials:
+            with pytest.raises(Truncated):
+                assert [partial async for partial in partials] == "never"
+
+
+async def test_a_stream_is_not_repaired_and_says_what_is_wrong(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(content=b"".join(frames('{"name"', ": 3}")))
+    async with new_client() as llm, llm.stream_json("Who?", Person) as partials:
+        with pytest.raises(ConfigError, match="end"):
+            _ = partials.value
+        with pytest.raises(SchemaMismatch, match=r"\$\.name"):
+            assert [partial async for partial in partials] == "never"
+        with pytest.raises(SchemaMismatch):
+            _ = partials.value
+        assert partials.response.output_text == '{"name": 3}'
+    assert len(httpx_mock.get_requests()) == 1
+
+
+async def test_text_around_the_json_is_overlooked_and_recorded(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json=answer(f"Here it is:\n```json\n{ADA}\n```"))
+    async with new_client() as llm:
+        reply = await llm.generate("Who?", output=Person)
+    assert reply.parsed == Person("Ada", 1815)
+    assert ("output_text", "changed") in notes(reply)
+
+
+# --- which way ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "way"),
+    [
+        ("openai/gpt-5", "native"),
+        ("anthropic/claude-haiku-4-5", "native"),
+        ("anthropic/claude-3-5-sonnet", "tool"),
+        ("google/gemini-2.5-flash", "native"),
+        ("ollama/llama3", "native"),
+        ("deepseek/deepseek-chat", "instructions"),
+    ],
+)
+async def test_the_best_way_that_model_and_wire_have_is_taken(
+    model: str, way: str, new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(status_code=400, json={})
+    async with new_client(model) as llm:
+        with pytest.raises(Exception, match="400"):
+            await llm.generate_json("Who?", Person)
+    body = json.loads(httpx_mock.get_requests()[0].content)
+    assert ("tools" in body) == (way == "tool")
+    assert ("It has to fit this JSON Schema" in str(body)) == (way == "instructions")
+
+
+async def test_a_model_that_thinks_is_told_where_it_cannot_be_forced(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(status_code=400, json={})
+    async with new_client("anthropic/claude-haiku-4-5") as llm:
+        with pytest.raises(Exception, match="400"):
+            await llm.generate_json("Who?", dict[str, int], reasoning={"effort": "high"}, on_loss="ignore")
+    assert "It has to fit this JSON Schema" in httpx_mock.get_requests()[0].content.decode()
+
+
+async def test_maps_are_asked_of_anthropic_as_a_call(new_client: NewClient) -> None:
+    async with simulator(new_client, "anthropic_messages") as llm:
+        reply = await llm.generate("How many?", output=dict[str, int])
+    assert (reply.parsed, ("text.format", "emulated") in notes(reply)) == ({}, True)
+
+
+@every_wire
+async def test_what_the_check_recovers_is_recorded_and_warned_of_by_nobody(name: str, new_client: NewClient) -> None:
+    async with simulator(new_client, name, on_loss="raise") as llm:
+        lengthy = {"type": "object", "properties": {"a": {"type": "string", "minLength": 1}}, "required": ["a"]}
+        reply = await llm.generate("Who?", output=lengthy)
+    assert reply.parsed == {"a": "a"}
+    changed = [path for path, _ in notes(reply) if path.endswith("minLength")]
+    assert len(changed) == (name in ("openai_responses", "openai_chat", "anthropic_messages"))
+
+
+async def test_other_losses_are_still_told(new_client: NewClient) -> None:
+    async with simulator(new_client, "anthropic_messages", on_loss="raise") as llm:
+        with pytest.raises(LossError, match="seed"):
+            await llm.generate_json("Who?", Person, seed=1)
+
+
+# --- with tools -----------------------------------------------------------------------------------------------------
+
+WEATHER = FunctionTool(name="answer", parameters={"type": "object", "properties": {}}, strict=False)
+
+
+@every_wire
+@pytest.mark.parametrize("strategy", [None, "tool"])
+async def test_a_call_of_another_tool_comes_first(name: str, strategy: Any, new_client: NewClient) -> None:
+    if name == "gemini_generate_content" and strategy is None:
+        pytest.skip("the simulated model takes tools or a form for the answer there")
+    options = {"tools": [WEATHER], "strategy": strategy, "on_loss": "ignore"}
+    async with simulator(new_client, name) as llm:
+        reply = await llm.generate("call answer {}", output=Person, **options)
+        assert (reply.parsed, [call.name for call in reply.function_calls]) == (None, ["answer"])
+        with pytest.raises(OutputError, match="the model calls answer first"):
+            await llm.generate_json("call answer {}", Person, **options)
+
+
+async def test_options_are_checked(new_client: NewClient) -> None:
+    async with simulator(new_client, "openai_responses") as llm:
+        for wrong in ({"strategy": "magic"}, {"max_repairs": -1}, {"background": True}):
+            with pytest.raises(ConfigError):
+                await llm.generate_json("Who?", Person, **wrong)
+        with pytest.raises(ConfigError, match="no option output"):
+            llm.stream("Who?", output=Person)

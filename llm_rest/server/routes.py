@@ -56,6 +56,8 @@ def find(path: str, headers: Mapping[str, str]) -> list[Place]:
     for served, place in _places(vendor):
         if found := _pattern(served).fullmatch(below):
             model = found.groupdict().get("model")
+            if model and any(other.model is None for other in fitting):
+                continue  # a word of the API's own is no name
             fitting.append(replace(place, model=unquote(model)) if model else place)
     if not fitting and (found := _MODELS.fullmatch(below)):
         wire, model = listings.caller(headers), found["model"]

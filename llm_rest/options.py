@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .auth import Token
     from .retry import RetryPolicy
     from .structured.output import Strategy
+    from .tools import Tool
     from .transport import Timeouts
 
 Plain = Mapping[str, Any]
@@ -63,7 +64,7 @@ class Options(TypedDict, total=False):
     frequency_penalty: float | None
     stop: str | Sequence[str] | None
     seed: int | None
-    tools: Sequence[AnyTool | Mcp | Plain] | None
+    tools: Sequence[AnyTool | Mcp | Tool[..., Any] | Plain] | None
     tool_choice: ToolChoice | Plain | None
     parallel_tool_calls: bool | None
     text: TextOptions | Plain | None
@@ -184,7 +185,8 @@ def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
     }
     document: Any = fields
     if "tools" in fields and isinstance(fields["tools"], Iterable):
-        fields["tools"] = [tool.tool() if isinstance(tool, Mcp) else tool for tool in cast("Any", fields["tools"])]
+        offered = (tool.tool() if isinstance(tool, Mcp) else tool for tool in cast("Any", fields["tools"]))
+        fields["tools"] = [getattr(tool, "definition", tool) for tool in offered]  # of a `@tool`, what is said of it
     if isinstance(input, Request):
         document = replace(input, **fields) if fields else input
     elif input is not None:

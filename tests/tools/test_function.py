@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from annotated_types import Ge, MaxLen
 from msgspec import UNSET, Meta
 from pydantic import Field
 
-from llm_rest import ConfigError, FunctionTool, Tool, ToolContext, tool
+from llm_rest import Client, ConfigError, FunctionTool, Tool, ToolContext, tool
 from llm_rest.forms import DoesNotFit
 
 from .shapes import Node, Options, Person, Point, Size, Unit
@@ -79,6 +80,12 @@ def test_options_say_how_a_run_treats_it() -> None:
         ("slow-one", False, 3, True, "rerun", True)
     )
     assert (weather.facts.blocking, weather.facts.timeout, weather.facts.on_resume) == (True, UNSET, "lost")
+
+
+def test_a_call_of_a_client_takes_it_among_its_tools() -> None:
+    with Client("simulator/demo") as llm:
+        (call,) = llm.generate('call weather {"city": "Oslo"}', tools=[weather]).function_calls
+    assert weather.call(weather.typed(json.loads(call.arguments))) == "Oslo: 7 C"
 
 
 # --- what arrives -----------------------------------------------------------------------------------------------------

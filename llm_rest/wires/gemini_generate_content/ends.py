@@ -7,7 +7,7 @@ that a call the model got wrong never counts as completed. Follows the reference
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -17,7 +17,6 @@ from ...responses.parts import RefusalPart
 from ...responses.response import IncompleteDetails, Response, ResponseError, ResponseStatus
 from ...unknown import given
 from . import types
-from .carried import ABSENT
 from .errors import decode_failure, encode_failure
 
 if TYPE_CHECKING:
@@ -57,20 +56,50 @@ REASONS = {"max_output_tokens": "MAX_TOKENS", FILTERED: "SAFETY"}
 """Reasons of an incomplete answer, ours on the left, the likelier of several."""
 
 
-# --- this wire to Responses -----------------------------------------------------------------------------------------
+class End(NamedTuple):
+    """A status, the reason or the code of the error, and what the vendor says about it."""
+
+    status: ResponseStatus | str
+    why: str | None
+    message: Opt[str] = UNSET
+
+
+def told_end(body: types.Response, candidate: types.Candidate, *, spoken: bool) -> End:
+    """How an answer of this wire ended, in our words; `spoken` is whether anything was said."""
+    finish, feedback = candidate.finish_reason, body.prompt_feedback
+    if given(body.error):
+        error = decode_failure(body.error)
+        return End("failed", str(error.code), error.message)
+    if not body.candidates:
+        if given(feedback) and given(feedback.block_reason):
+            return End("incomplete", FILTERED, feedback.block_reason_message)
+        return End("failed", SERVER_ERROR, "the vendor gave no answer")
+    # Somebody who is asked to stop says so; an answer that just ends was cut.
+    if not given(finish) or (finish in EMPTY_ENDS and not spoken):
+        return End("failed", SERVER_ERROR, candidate.finish_message)
+    return End(*ENDS.get(finish, ("incomplete", finish)), candidate.finish_message)
+
+
+def end_of(response: Response) -> tuple[str, str | None]:
+    """How a response ended: its status, and the reason or the code of its error."""
+    details, error = response.incomplete_details, response.error
+    if response.status == "incomplete" and given(details):
+        return response.status, details.reason or None
+    if response.status == "failed" and given(error):
+        return response.status, str(error.code) if given(error.code) else None
+    return response.status, None
 
 
 def decode_end(response: Response, body: types.Response, candidate: types.Candidate) -> None:
     """Set the status, and why it is not a better one."""
-    if given(body.error):
-        response.status, response.error = "failed", decode_failure(body.error)
-        _cut(response)
-        return
-    if candidate.finish_reason == "STOP":
+    if candidate.finish_reason == "STOP" and not given(body.error):
         response.status = "completed"
         return
-    response.status, why, message = _ending(body, candidate, bool(response.output))
-    if response.status == "failed":
+    response.status, why, message = told_end(body, candidate, spoken=bool(response.output))
+    if given(body.error):
+        response.error = decode_failure(body.error)
+        _cut(response)
+    elif response.status == "failed":
         said = message if given(message) else f"the model stopped: {candidate.finish_reason or 'without a word'}"
         response.error = ResponseError(code=why or UNSET, message=said)
     elif response.status == "incomplete":
@@ -83,22 +112,6 @@ def decode_end(response: Response, body: types.Response, candidate: types.Candid
             response.output = [*response.output, refusal]
 
 
-def _ending(
-    body: types.Response, candidate: types.Candidate, spoken: bool
-) -> tuple[ResponseStatus, str | None, Opt[str]]:
-    """The status, its reason or the code of its error, and what the vendor says about it."""
-    finish, feedback = candidate.finish_reason, body.prompt_feedback
-    if not body.candidates:
-        if given(feedback) and given(feedback.block_reason):
-            return "incomplete", FILTERED, feedback.block_reason_message
-        return "failed", SERVER_ERROR, "the vendor gave no answer"
-    # Somebody who is asked to stop says so; an answer that just ends was cut.
-    if not given(finish) or (finish in EMPTY_ENDS and not spoken):
-        return "failed", SERVER_ERROR, candidate.finish_message
-    status, why = ENDS.get(finish, ("incomplete", finish))
-    return status, why, candidate.finish_message
-
-
 def _cut(response: Response) -> None:
     """Mark the message that was cut short, which is the last thing that was said; its carrier may stand behind it."""
     output = response.output
@@ -109,54 +122,30 @@ def _cut(response: Response) -> None:
         response.output = [*output[:last], replace(message, status="incomplete"), *output[last + 1 :]]
 
 
-# --- Responses to this wire -----------------------------------------------------------------------------------------
-
-
 def is_blocked(response: Response) -> bool:
     """Whether the answer was held back, so that a refusal in it is what the vendor said about that."""
-    details = response.incomplete_details
-    return response.status == "incomplete" and given(details) and details.reason == FILTERED
+    return end_of(response) == ("incomplete", FILTERED)
 
 
 def finish_reason(response: Response) -> str | None:
-    """The finish reason that a response has if nothing else is known."""
-    if response.status == "completed":
-        return "STOP"
-    details = response.incomplete_details
-    reason = details.reason if details else UNSET
-    if response.status == "incomplete" and given(reason):
-        return REASONS.get(reason, reason)
-    return None
+    """The finish reason that says how a response ended, where one does."""
+    status, why = end_of(response)
+    finish = "STOP" if status == "completed" else REASONS.get(why or "", why)
+    return finish if finish and ENDS.get(finish, ("incomplete", why)) == (status, why) else None
 
 
-def encode_end(response: Response, body: types.Response, spelled: types.Json, lost: Losses) -> Opt[str]:
-    """The finish reason: as it was spelled, where that still means what the response says. A failure is an error."""
-    details = response.incomplete_details
-    reason: Opt[str] = details.reason if details else UNSET
-    if "finishReason" in spelled or "candidates" in spelled:
-        finish = spelled.get("finishReason", ABSENT)
-        if finish == ABSENT and (response.status == "failed" or "candidates" in spelled):
-            return UNSET
-        status, why = ENDS.get(finish, ("incomplete", finish))
-        if response.status == "failed" and (status == "failed" or finish in EMPTY_ENDS):
-            return str(finish)
-        if status == response.status and (status != "incomplete" or why == reason):
-            return str(finish)
-    if response.status == "failed":
-        error = response.error or ResponseError()
-        body.error = encode_failure(error)
-        if given(error.code) and decode_failure(body.error).code != error.code:
-            lost.changed("error.code", f"this wire has no such word; {body.error.status} is the nearest")
-        if given(error.param) or given(error.misalignment):
-            lost.dropped("error", "this wire has a word and a message for a failure")
-        return UNSET
-    if (
-        response.status == "incomplete"
-        and given(reason)
-        and ENDS.get(REASONS.get(reason, reason), ("", reason))[1] == reason
-    ):
-        return REASONS.get(reason, reason)
-    if response.status == "completed":
-        return "STOP"
-    lost.changed("status", f"this wire has no answer that is {response.status}; it is said to have ended so")
-    return response.status.upper()
+def encode_end(response: Response, body: types.Response, lost: Losses) -> Opt[str]:
+    """The finish reason of a response; a failure is an error instead."""
+    finish = finish_reason(response)
+    if finish is not None:
+        return finish
+    if response.status != "failed":
+        lost.changed("status", f"this wire has no answer that is {response.status}; it is said to have ended so")
+        return response.status.upper()
+    error = response.error or ResponseError()
+    body.error = encode_failure(error)
+    if given(error.code) and decode_failure(body.error).code != error.code:
+        lost.changed("error.code", f"this wire has no such word; {body.error.status} is the nearest")
+    if given(error.param) or given(error.misalignment):
+        lost.dropped("error", "this wire has a word and a message for a failure")
+    return UNSET

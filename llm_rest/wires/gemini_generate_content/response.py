@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...dialects import GeminiDialect, gemini_model
 from ...losses import Losses
@@ -23,7 +24,6 @@ from ...responses.response import Response
 from ...unknown import given
 from . import types
 from .carried import (
-    ABSENT,
     document_fields,
     encode,
     inner,
@@ -43,7 +43,7 @@ from .counts import (
     encode_time,
     encode_usage,
 )
-from .ends import decode_end, encode_end, finish_reason, is_blocked
+from .ends import decode_end, encode_end, end_of, finish_reason, is_blocked, told_end
 from .grounding import annotated, grounding_of, search_of, sources_of
 from .media import Context
 from .names import renamed
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from ...losses import Loss
     from ...responses.items import AnyItem
     from ...responses.request import Request
-    from ...unknown import Opt
 
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing", "input_transformations")
 """Fields of a Response that this wire has no word for."""
@@ -117,7 +116,6 @@ def begin(body: types.Response, response_id: str, request: Request | None, now: 
 
 def settle(response: Response, body: types.Response, candidate: types.Candidate, reader: Reader) -> None:
     """Complete a response whose parts are all read: its output, how it ended, and what describes only it."""
-    spelled: types.Json = {}
     left: types.Json = {}
     output = reader.items
     more = _candidate(candidate)
@@ -126,7 +124,8 @@ def settle(response: Response, body: types.Response, candidate: types.Candidate,
         left["candidate"] = rest(candidate, ("content", "finishReason", "index"))
     response.output = output
     decode_end(response, body, candidate)
-    _spell(body, candidate, response, spelled)
+    if not _is_usual(body, candidate, response):
+        left[SPELLING] = {"shape": _shape(body, candidate)}
     if body.usage_metadata is not UNSET and body.usage_metadata is not None:
         response.usage = decode_usage(body.usage_metadata)
         tier = body.usage_metadata.service_tier
@@ -142,8 +141,6 @@ def settle(response: Response, body: types.Response, candidate: types.Candidate,
         left["modelStatus"] = body.model_status
     if type(body) is not types.Response:
         left |= {name: value for name, value in rest(body).items() if name not in _wire_names}
-    if spelled:
-        left[SPELLING] = spelled
     if left:
         response.leftovers = {WIRE: left}
 
@@ -166,26 +163,28 @@ def _told(candidate: types.Candidate, reader: Reader) -> list[AnyItem]:
     return output
 
 
-def _spell(body: types.Response, candidate: types.Candidate, response: Response, spelled: types.Json) -> None:
-    """Note how the answer was written, where we would write it otherwise."""
-    if body.response_id is UNSET:
-        spelled["responseId"] = ABSENT
-    if not body.candidates:
-        if not given(body.error):
-            spelled["candidates"] = ABSENT if body.candidates is UNSET else plain(body.candidates)
-        return
-    finish = candidate.finish_reason
-    if finish != finish_reason(response) and not given(body.error):
-        spelled["finishReason"] = finish if given(finish) else ABSENT
-    if candidate.index is UNSET:
-        spelled["index"] = ABSENT
-    elif candidate.index != 0:
-        spelled["index"] = candidate.index
+def _is_usual(body: types.Response, candidate: types.Candidate, response: Response) -> bool:
+    """Whether the document is built around its parts as we would build it."""
     content = candidate.content
-    if not given(content) or not content.parts or content.role != "model" or type(content) is not types.Content:
-        spelled["content"] = (
-            ABSENT if content is UNSET else rest(content, ("parts",) if content.parts else ()) if content else None
-        )
+    return (
+        given(body.response_id)
+        and given(content)
+        and bool(content.parts)
+        and content.role == "model"
+        and type(content) is types.Content
+        and candidate.index == 0
+        and candidate.finish_reason == finish_reason(response)
+    )
+
+
+def _shape(body: types.Response, candidate: types.Candidate) -> types.Json:
+    """The document without its parts and whatever else is told in fields of ours."""
+    content = candidate.content
+    if given(content) and content.parts:
+        content = replace(content, parts=[])
+    bare = types.Candidate(content=content, finish_reason=candidate.finish_reason, index=candidate.index)
+    candidates = [bare] if body.candidates else body.candidates
+    return plain(types.Response(candidates=candidates, response_id=body.response_id, error=body.error)) or {}
 
 
 # --- Responses to this wire -----------------------------------------------------------------------------------------
@@ -215,45 +214,37 @@ def encode_response(
     )
     _encode_candidate(response, body, kept, writer, lost)
     fields = {name: v for name, v in document_fields(kept).items() if name not in ("candidate", "candidates")}
-    if spelling(kept).get("responseId") == ABSENT:
-        body.response_id = UNSET
     return merged(body, fields, "leftovers", lost), lost
 
 
 def _encode_candidate(response: Response, body: types.Response, kept: types.Json, writer: Writer, lost: Losses) -> None:
-    spelled = spelling(kept)
-    finish = encode_end(response, body, spelled, lost)
-    told = inner(kept, "candidate")
-    unspoken = not writer.parts and not told
-    if unspoken and "candidates" in spelled and finish is UNSET:
-        body.candidates = UNSET if spelled["candidates"] == ABSENT else []
-    elif unspoken and "promptFeedback" in kept and "candidates" in spelled:
-        _say_why(response, writer, kept, types.Candidate(), lost)
-    elif not (unspoken and finish is UNSET and given(body.error)):
-        candidate = types.Candidate(content=_content(writer.parts, spelled), finish_reason=finish)
-        _say_why(response, writer, kept, candidate, lost)
-        candidate.index = 0
-        if "index" in spelled:
-            candidate.index = spelled["index"] if isinstance(spelled["index"], int) else UNSET
-        fields = _encode_told(candidate, told, writer, lost)
-        candidate = merged(candidate, fields, "leftovers", lost)
-        others = restored(types.Response, {"candidates": kept["candidates"]}) if "candidates" in kept else None
-        body.candidates = [candidate, *((others.candidates or ()) if others is not None else ())]
+    """Set the candidate, in the shape that the document had as far as that still says how the answer ended."""
+    told, shape = inner(kept, "candidate"), inner(spelling(kept), "shape")
+    bare = types.Candidate(content=types.Content(role="model"), index=0)
+    before = restored(types.Response, {**shape, "promptFeedback": kept.get("promptFeedback")}) if shape else None
+    if before is not None:
+        bare = before.candidates[0] if before.candidates else bare
+        body.response_id = response.id if "responseId" in shape else UNSET
+    _say_why(writer, kept, bare, lost)
+    if before is not None and told_end(before, bare, spoken=bool(writer.parts))[:2] == end_of(response):
+        if given(before.error) and given(response.error):
+            body.error = replace(before.error, message=response.error.message)
+        if not (before.candidates or writer.parts or told or given(bare.finish_message)):
+            body.candidates = before.candidates
+            return
+    else:
+        bare.finish_reason = encode_end(response, body, lost)
+        if given(body.error) and not (writer.parts or told):
+            return
+    if writer.parts:
+        bare.content = bare.content or types.Content(role="model")
+        bare.content.parts = writer.parts
+    candidate = merged(bare, _encode_told(bare, told, writer, lost), "leftovers", lost)
+    others = restored(types.Response, {"candidates": kept["candidates"]}) if "candidates" in kept else None
+    body.candidates = [candidate, *((others.candidates or ()) if others is not None else ())]
 
 
-def _content(parts: list[types.Part], spelled: types.Json) -> Opt[types.Content]:
-    if "content" not in spelled:
-        return types.Content(role="model", parts=parts or UNSET)
-    told = spelled["content"]
-    if told == ABSENT or told is None:
-        return types.Content(role="model", parts=parts) if parts else UNSET if told else None
-    found = restored(types.Content, told) or types.Content(role="model")
-    if parts:
-        found.parts = parts
-    return found
-
-
-def _say_why(response: Response, writer: Writer, kept: types.Json, candidate: types.Candidate, lost: Losses) -> None:
+def _say_why(writer: Writer, kept: types.Json, candidate: types.Candidate, lost: Losses) -> None:
     """Say beside the parts why an answer was held back, unless the document says so already."""
     if not writer.refusals:
         return

@@ -312,3 +312,11 @@ def test_an_error_of_anybody_is_told_in_this_vendors_words() -> None:
             ],
         },
     )
+
+
+def test_why_a_prompt_was_blocked_is_told_as_it_was_said_since() -> None:
+    """gemini.response_back.4"""
+    document: Any = {"promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": "No."}, "responseId": "r"}
+    response: Any = wire.decode_response(wire.RESPONSE.decode(json.dumps(document).encode()))[0]
+    response.output[0].content = [RefusalPart(refusal="Not today.")]
+    assert written(response)[0]["candidates"][0]["finishMessage"] == "Not today."

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from .options import Input
     from .responses.events import AnyEvent
     from .responses.request import Request
-    from .structured.output import Strategy
     from .target import Target
 
 T = TypeVar("T")
@@ -49,7 +48,7 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
         raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
     output: Output[Any] = Output(form)
     target, settings, request, lost = caller.prepare(input, options)
-    way = chosen(output, target, request, settings.strategy)
+    way = chosen(output, target, request, settings)
     asked, calls, notes = way.request, list[Generation](), list[Loss]()
     while True:
         found = await caller.ask(target, settings, asked, [*lost, *way.lost], site, recovered(way))
@@ -81,17 +80,23 @@ def only(typed: Typed) -> Any:
     return typed.value
 
 
-def chosen(output: Output[Any], target: Target, request: Request, strategy: Strategy | None) -> Way:
-    """The first way that the model and the wire can take; the last one if none can, which then says why."""
+def chosen(output: Output[Any], target: Target, request: Request, settings: Settings) -> Way:
+    """The first way that the model and the wire can take. Raises `CapabilityError` where the caller wants another."""
     strict = getattr(target.dialect, "strict_schemas", False)
-    *ways, last = output.ways(request, strategy, strict=strict)
+    *ways, last = output.ways(request, settings.strategy, strict=strict)
     before = {problem.path for problem in models.check(request, target.known)}
-    return next((way for way in ways if _fits(way, target, before)), last)
+
+    def problems(way: Way) -> list[models.Problem]:
+        return [one for one in models.check(way.request, target.known) if one.path not in before]
+
+    way = next((way for way in ways if not problems(way) and _is_whole(way, target)), last)
+    if settings.invalid_options != "send" and (found := problems(way)):
+        raise models.capability_error(found, model=target.model, vendor=target.provider)
+    return way
 
 
-def _fits(way: Way, target: Target, before: set[str]) -> bool:
-    if any(problem.path not in before for problem in models.check(way.request, target.known)):
-        return False
+def _is_whole(way: Way, target: Target) -> bool:
+    """Whether the wire can say what the way is about."""
     _, lost = target.wire.encode_request(way.request, dialect=target.dialect)
     return not any(
         loss.kind == "refused"
@@ -164,7 +169,7 @@ class _JsonStreaming(Generic[T]):
         self, target: Target, settings: Settings, request: Request
     ) -> tuple[Request, list[Loss], tuple[str, ...]]:
         """What the stream asks instead of the plain request."""
-        self._way = way = chosen(self._output, target, request, settings.strategy)
+        self._way = way = chosen(self._output, target, request, settings)
         return way.request, way.lost, recovered(way)
 
     def _feed(self, event: AnyEvent) -> None:

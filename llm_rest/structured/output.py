@@ -122,7 +122,8 @@ class Output(Generic[T]):
             parameters=self.asked,
             strict=False,
         )
-        choice = "required" if others else ChooseFunction(name=name)
+        # The caller's own tools may be called first, unless none may.
+        choice = "required" if others and request.tool_choice != "none" else ChooseFunction(name=name)
         return Way("tool", replace(request, tools=[*others, tool], tool_choice=choice), name, lost)
 
     def _instructions(self, request: Request) -> Iterator[Way]:

@@ -11,7 +11,16 @@ import msgspec
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest.errors import ConfigError, LossError, OutputError, Refusal, SchemaMismatch, Truncated
+from llm_rest.errors import (
+    CapabilityError,
+    ConfigError,
+    InvalidRequest,
+    LossError,
+    OutputError,
+    Refusal,
+    SchemaMismatch,
+    Truncated,
+)
 from llm_rest.responses import FunctionTool
 from tests.callers import NewClient, answer, frames
 from tests.laws.harness import every_wire
@@ -231,6 +240,18 @@ async def test_a_model_that_thinks_is_told_where_it_cannot_be_forced(
     assert "It has to fit this JSON Schema" in httpx_mock.get_requests()[0].content.decode()
 
 
+async def test_a_way_that_the_model_is_known_not_to_have_is_refused(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(status_code=400, json={})
+    async with new_client("anthropic/claude-3-5-sonnet", on_loss="ignore") as llm:
+        with pytest.raises(CapabilityError, match="JSON schema"):
+            await llm.generate_json("Who?", Person, strategy="native")
+        with pytest.raises(InvalidRequest):
+            await llm.generate_json("Who?", Person, strategy="native", invalid_options="send")
+    assert "output_config" in json.loads(httpx_mock.get_requests()[0].content)
+
+
 async def test_maps_are_asked_of_anthropic_as_a_call(new_client: NewClient) -> None:
     async with simulator(new_client, "anthropic_messages") as llm:
         reply = await llm.generate("How many?", output=dict[str, int])
@@ -261,14 +282,14 @@ WEATHER = FunctionTool(name="answer", parameters={"type": "object", "properties"
 @every_wire
 @pytest.mark.parametrize("strategy", [None, "tool"])
 async def test_a_call_of_another_tool_comes_first(name: str, strategy: Any, new_client: NewClient) -> None:
-    if name == "gemini_generate_content" and strategy is None:
-        pytest.skip("the simulated model takes tools or a form for the answer there")
     options = {"tools": [WEATHER], "strategy": strategy, "on_loss": "ignore"}
     async with simulator(new_client, name) as llm:
         reply = await llm.generate("call answer {}", output=Person, **options)
         assert (reply.parsed, [call.name for call in reply.function_calls]) == (None, ["answer"])
         with pytest.raises(OutputError, match="the model calls answer first"):
             await llm.generate_json("call answer {}", Person, **options)
+        reply = await llm.generate("call final_answer {}", output=dict[str, int], **{**options, "strategy": "tool"})
+        assert (reply.parsed, reply.function_calls) == ({}, [])
 
 
 async def test_options_are_checked(new_client: NewClient) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from hypothesis import given, settings
 
+from llm_rest.call import settings_of
 from llm_rest.json_schema import problems
 from llm_rest.responses import Request
 from llm_rest.server.peers import schemas as vendors
@@ -36,7 +37,7 @@ def target(wire: str) -> Any:
 def native(wire: str, schema: dict[str, Any]) -> tuple[Any, list[str]] | None:
     """The schema as it is sent where the wire can be held to it, and the paths of what was changed."""
     there = target(wire)
-    way = chosen(Output(schema), there, Request(model="m", input="x"), None)
+    way = chosen(Output(schema), there, Request(model="m", input="x"), settings_of({}))
     if way.strategy != "native":
         return None
     body, lost = there.wire.encode_request(way.request, dialect=there.dialect)

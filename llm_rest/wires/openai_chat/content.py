@@ -13,23 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
+from ...responses import parts as rp
 from ...responses.leftovers import SPELLING, own, report_foreign
-from ...responses.parts import (
-    AudioData,
-    CacheBreakpoint,
-    ComputerScreenshot,
-    ContentPart,
-    InputAudio,
-    InputFile,
-    InputImage,
-    InputText,
-    InputVideo,
-    OutputText,
-    PlainText,
-    ReasoningText,
-    RefusalPart,
-    SummaryText,
-)
 from ...unknown import Model, Unknown, extras, given
 from . import types
 from .left import known, put_back, unspelled
@@ -41,21 +26,9 @@ if TYPE_CHECKING:
     from ...dialects import ChatDialect
     from ...losses import Losses
 
-KNOWN = frozenset(
-    {
-        InputText,
-        InputImage,
-        InputFile,
-        InputVideo,
-        InputAudio,
-        OutputText,
-        RefusalPart,
-        SummaryText,
-        ReasoningText,
-        PlainText,
-        ComputerScreenshot,
-    }
-)
+_TEXTS = (rp.InputText, rp.OutputText, rp.RefusalPart, rp.SummaryText, rp.ReasoningText, rp.PlainText)
+_MEDIA = (rp.InputImage, rp.InputFile, rp.InputVideo, rp.InputAudio, rp.ComputerScreenshot)
+KNOWN = frozenset({*_TEXTS, *_MEDIA})
 
 FOREIGN = f"{WIRE}:"
 """Stands before the kind of a part that only this wire knows, so that it is not taken for one of Responses."""
@@ -64,17 +37,13 @@ FOREIGN = f"{WIRE}:"
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
 
 
-def encode_parts(parts: Sequence[ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
+def encode_parts(parts: Sequence[rp.ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
     """The parts as this wire spells them, without those the host cannot take."""
-    encoded: list[AnyPart] = []
-    for j, part in enumerate(parts):
-        made = _encode_part(part, dialect, f"{path}[{j}]", lost)
-        if made is not None:
-            encoded.append(made)
-    return encoded
+    made = [_encode_part(part, dialect, f"{path}[{j}]", lost) for j, part in enumerate(parts)]
+    return [part for part in made if part is not None]
 
 
-def _encode_part(part: ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
+def _encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
     if isinstance(part, Unknown):
         if part.type.startswith(FOREIGN):
             return Unknown({**part, "type": part.type.removeprefix(FOREIGN)})
@@ -83,102 +52,88 @@ def _encode_part(part: ContentPart, dialect: ChatDialect, path: str, lost: Losse
     if type(part) not in KNOWN:
         part = known(part, path, lost)
     made = _encode_known(part, dialect, path, lost)
-    if part.leftovers is not UNSET and made is not None:
+    if made is None:
+        return None
+    if isinstance(part, rp.InputText | rp.InputImage | rp.InputFile) and given(part.prompt_cache_breakpoint):
+        _mark(made, part.prompt_cache_breakpoint, dialect, path, lost)
+    if part.leftovers is not UNSET:
         report_foreign(part.leftovers, WIRE, path, lost)
         left = own(part.leftovers, WIRE)
-        if SPELLING in left:
-            _bare(made)
+        match made:  # which some hosts take as a bare string
+            case types.Image(image_url=types.ImageUrl(url=url)) if SPELLING in left:
+                made.image_url = url
+            case types.Audio(input_audio=rp.AudioData(data=data)) if SPELLING in left:
+                made.input_audio = data
+            case _:
+                pass
         made = put_back(made, unspelled(left))
     return made
 
 
-def _bare(made: types.KnownPart) -> None:
-    """Write an image or sound as a bare string."""
-    match made:
-        case types.Image(image_url=types.ImageUrl(url=url)):
-            made.image_url = url
-        case types.Audio(input_audio=AudioData(data=data)):
-            made.input_audio = data
-        case _:
-            return
-
-
 def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> types.KnownPart | None:
+    takes = dialect.parts
     match part:
-        case InputText(text=text):
-            made = types.Text(text=text)
-            if given(part.prompt_cache_breakpoint):
-                _mark(made, part.prompt_cache_breakpoint, dialect, path, lost)
-            return made
-        case InputImage():
-            return _encode_image(part, dialect, path, lost)
-        case InputFile():
-            return _encode_file(part, dialect, path, lost)
-        case InputAudio(input_audio=sound):
-            if "input_audio" in dialect.parts:
-                return types.Audio(input_audio=sound)
-            if "audio_text" in dialect.parts:
-                if sound.format:
-                    lost.dropped(
-                        f"{path}.input_audio.format", "the format of a sound, which this host finds out itself"
-                    )
-                return types.Audio(input_audio=sound.data)
-            lost.refused(path, "sound, which this host does not take")
-        case InputVideo(video_url=url):
-            if "video_url" in dialect.parts:
-                return types.Video(video_url=types.VideoUrl(url=url))
-            lost.refused(path, "a video, which this host does not take")
-        case OutputText(text=text) | PlainText(text=text):
+        case rp.InputText(text=text) | rp.OutputText(text=text) | rp.PlainText(text=text):
             return types.Text(text=text)
-        case SummaryText(text=text) | ReasoningText(text=text) | RefusalPart(refusal=text):
+        case rp.SummaryText(text=text) | rp.ReasoningText(text=text) | rp.RefusalPart(refusal=text):
             lost.changed(path, f"{part.__struct_config__.tag} sent as plain text")
             return types.Text(text=text)
+        case rp.InputImage():
+            return _encode_image(part, dialect, path, lost)
+        case rp.InputFile():
+            return _encode_file(part, dialect, path, lost)
+        case rp.InputAudio(input_audio=sound) if "input_audio" in takes:
+            return types.Audio(input_audio=sound)
+        case rp.InputAudio(input_audio=sound) if "audio_text" in takes:
+            if sound.format:
+                lost.dropped(f"{path}.input_audio.format", "the format of a sound, which this host finds out itself")
+            return types.Audio(input_audio=sound.data)
+        case rp.InputAudio():
+            lost.refused(path, "sound, which this host does not take")
+        case rp.InputVideo(video_url=url) if "video_url" in takes:
+            return types.Video(video_url=types.VideoUrl(url=url))
+        case rp.InputVideo():
+            lost.refused(path, "a video, which this host does not take")
         case _:
             lost.refused(path, "a screenshot, which this wire has no part for")
     return None
 
 
-def _encode_image(part: InputImage, dialect: ChatDialect, path: str, lost: Losses) -> types.Image | None:
+def _encode_image(part: rp.InputImage, dialect: ChatDialect, path: str, lost: Losses) -> types.Image | None:
     url = part.image_url
     if not given(url):
         lost.refused(path, "an image given by file id, which this wire has no field for")
         return None
-    kind = "image_data" if url.startswith("data:") else "image_url"
+    kind, how = ("image_data", "as data") if url.startswith("data:") else ("image_url", "by URL")
     if kind not in dialect.parts:
-        lost.refused(path, f"an image {'as data' if kind == 'image_data' else 'by URL'}, which this host does not take")
+        lost.refused(path, f"an image {how}, which this host does not take")
         return None
-    image = types.ImageUrl(url=url)
+    image = types.ImageUrl(url=url, detail=part.detail)
     if given(part.detail) and part.detail not in dialect.details:
         lost.dropped(f"{path}.detail", f"the detail {part.detail!r}, which this host does not know")
-    else:
-        image.detail = part.detail
-    made = types.Image(image_url=image)
-    if given(part.prompt_cache_breakpoint):
-        _mark(made, part.prompt_cache_breakpoint, dialect, path, lost)
-    return made
+        image.detail = UNSET
+    return types.Image(image_url=image)
 
 
-def _encode_file(part: InputFile, dialect: ChatDialect, path: str, lost: Losses) -> types.File | types.Document | None:
+def _encode_file(
+    part: rp.InputFile, dialect: ChatDialect, path: str, lost: Losses
+) -> types.File | types.Document | None:
+    takes = dialect.parts
     if given(part.detail):
         lost.dropped(f"{path}.detail", "how closely to look at a file")
-    made: types.File | types.Document
-    if given(part.file_data) and "file_data" in dialect.parts:
-        made = types.File(file=types.FileData(file_data=part.file_data, filename=part.filename))
-    elif given(part.file_id) and "file_id" in dialect.parts:
-        made = types.File(file=types.FileData(file_id=part.file_id, filename=part.filename))
-    elif given(part.file_url) and "file_url" in dialect.parts and dialect.documents_by_url:
-        made = types.Document(document_url=part.file_url, document_name=part.filename)
-    elif given(part.file_url) and "file_url" in dialect.parts:
-        made = types.File(file=types.FileData(file_data=part.file_url, filename=part.filename))
-    else:
-        lost.refused(path, "a file, in a form this host does not take")
-        return None
-    if given(part.prompt_cache_breakpoint):
-        _mark(made, part.prompt_cache_breakpoint, dialect, path, lost)
-    return made
+    if given(part.file_data) and "file_data" in takes:
+        return types.File(file=types.FileData(file_data=part.file_data, filename=part.filename))
+    if given(part.file_id) and "file_id" in takes:
+        return types.File(file=types.FileData(file_id=part.file_id, filename=part.filename))
+    if given(part.file_url) and "file_url" in takes:
+        if dialect.documents_by_url:
+            return types.Document(document_url=part.file_url, document_name=part.filename)
+        return types.File(file=types.FileData(file_data=part.file_url, filename=part.filename))
+    lost.refused(path, "a file, in a form this host does not take")
+    return None
 
 
-def _mark(made: types.Part, mark: CacheBreakpoint, dialect: ChatDialect, path: str, lost: Losses) -> None:
+def _mark(made: types.Part, mark: rp.CacheBreakpoint, dialect: ChatDialect, path: str, lost: Losses) -> None:
     match dialect.cache_mark:
         case "prompt_cache_breakpoint":
             made.prompt_cache_breakpoint = mark
@@ -191,12 +146,12 @@ def _mark(made: types.Part, mark: CacheBreakpoint, dialect: ChatDialect, path: s
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-def decode_parts(parts: Sequence[AnyPart], dialect: ChatDialect, *, spoken: bool = False) -> list[ContentPart]:
+def decode_parts(parts: Sequence[AnyPart], dialect: ChatDialect, *, spoken: bool = False) -> list[rp.ContentPart]:
     """The parts as Responses spells them; `spoken` tells whether the assistant said them."""
     return [_decode_part(part, dialect, spoken) for part in parts]
 
 
-def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> ContentPart:
+def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> rp.ContentPart:
     if isinstance(part, Unknown):
         return Unknown({**part, "type": FOREIGN + part.type})
     left: Json = {}
@@ -210,38 +165,39 @@ def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> ContentPa
     return made
 
 
-def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, left: Json) -> ContentPart:
+def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, left: Json) -> rp.ContentPart:
     """The part without its cache mark; what has no place in it goes to `left`."""
     match part:
         case types.Text(text=text):
             if part.image_url is not UNSET:
                 left["image_url"] = part.image_url
-            return OutputText(text=text) if spoken else InputText(text=text)
+            return rp.OutputText(text=text) if spoken else rp.InputText(text=text)
         case types.Image(image_url=image):
             if part.text is not UNSET:
                 left["text"] = part.text
             if isinstance(image, str):
                 left[SPELLING] = {"bare": True}
-                return InputImage(image_url=image)
+                return rp.InputImage(image_url=image)
             _keep("image_url", image, left)
-            return InputImage(image_url=image.url, detail=image.detail)
+            return rp.InputImage(image_url=image.url, detail=image.detail)
         case types.File(file=file):
             _keep("file", file, left)
-            if given(file.file_data) and file.file_data.startswith("http") and _files_by_url(dialect):
-                return InputFile(file_url=file.file_data, file_id=file.file_id, filename=file.filename)
-            return InputFile(file_data=file.file_data, file_id=file.file_id, filename=file.filename)
+            by_url = "file_url" in dialect.parts and not dialect.documents_by_url
+            data = "file_url" if by_url and given(file.file_data) and file.file_data.startswith("http") else "file_data"
+            found: Json = {data: file.file_data}
+            return rp.InputFile(file_id=file.file_id, filename=file.filename, **found)
         case types.Audio(input_audio=sound):
             if isinstance(sound, str):
                 left[SPELLING] = {"bare": True}
-                return InputAudio(input_audio=AudioData(data=sound, format=""))
-            return InputAudio(input_audio=sound)
+                return rp.InputAudio(input_audio=rp.AudioData(data=sound, format=""))
+            return rp.InputAudio(input_audio=sound)
         case types.Refusal(refusal=refusal):
-            return RefusalPart(refusal=refusal)
+            return rp.RefusalPart(refusal=refusal)
         case types.Document(document_url=url) if dialect.documents_by_url:
-            return InputFile(file_url=url, filename=part.document_name)
+            return rp.InputFile(file_url=url, filename=part.document_name)
         case types.Video(video_url=types.VideoUrl() as video) if "video_url" in dialect.parts:
             _keep("video_url", video, left)
-            return InputVideo(video_url=video.url)
+            return rp.InputVideo(video_url=video.url)
         case _:
             plain: Json = msgspec.to_builtins(part)
             return Unknown({**plain, "type": FOREIGN + plain["type"]})
@@ -253,15 +209,11 @@ def _keep(name: str, inner: Model, left: Json) -> None:
         left[name] = unknown
 
 
-def _files_by_url(dialect: ChatDialect) -> bool:
-    return "file_url" in dialect.parts and not dialect.documents_by_url
-
-
-def _decode_mark(part: types.Part, made: ContentPart, dialect: ChatDialect, left: Json) -> None:
+def _decode_mark(part: types.Part, made: rp.ContentPart, dialect: ChatDialect, left: Json) -> None:
     mark, control = part.prompt_cache_breakpoint, part.cache_control
     if mark is UNSET and control is UNSET:
         return
-    taker = made if isinstance(made, InputText | InputImage | InputFile) else None
+    taker = made if isinstance(made, rp.InputText | rp.InputImage | rp.InputFile) else None
     if mark is not UNSET:
         if taker and dialect.cache_mark == "prompt_cache_breakpoint":
             taker.prompt_cache_breakpoint = mark
@@ -270,6 +222,6 @@ def _decode_mark(part: types.Part, made: ContentPart, dialect: ChatDialect, left
     if control is not UNSET:
         known_form = control and control.keys() <= {"type", "ttl"} and control.get("type") == "ephemeral"
         if taker and known_form and dialect.cache_mark == "cache_control":
-            taker.prompt_cache_breakpoint = CacheBreakpoint(ttl=(control or {}).get("ttl", UNSET))
+            taker.prompt_cache_breakpoint = rp.CacheBreakpoint(ttl=(control or {}).get("ttl", UNSET))
         else:
             left["cache_control"] = control

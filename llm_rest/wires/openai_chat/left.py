@@ -10,18 +10,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ...errors import DecodeError
-from ...responses.leftovers import SPELLING
+from ...responses.leftovers import SPELLING, own, report_foreign
 from ...unknown import Model, base, extras, with_extras
-from .types import Json
+from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...losses import Losses
+    from ...responses.parts import Leftovers
 
 S = TypeVar("S", bound=Model)
 
@@ -121,6 +122,19 @@ def put_back(model: S, fields: Json) -> S:
     except DecodeError:
         # No document of this wire has such a name, so this leftover was made up.
         return model
+
+
+def returned(model: S, leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> S:
+    """`model` as its document had it: with what that said beyond the item, and empty where it was empty in another way.
+
+    What other wires left with the item is reported.
+    """
+    report_foreign(leftovers, WIRE, path, lost)
+    left = own(leftovers, WIRE)
+    for name, value in notes(left).items():
+        if name in model.__struct_fields__ and not getattr(model, name):
+            setattr(model, name, absent(value))
+    return put_back(model, unspelled(left))
 
 
 def known(value: S, path: str, lost: Losses) -> S:

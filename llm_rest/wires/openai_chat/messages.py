@@ -26,8 +26,7 @@ from . import types
 from .calls import fit_call_id
 from .content import FOREIGN
 from .left import absent, as_object, known, notes, noting, unspelled
-from .outputs import Output, decode_output, encode_output
-from .plain import alternating, decode_plain, encode_plain
+from .others import Output, alternating, decode_output, decode_told, encode_output, encode_told
 from .reasoning import CallState, MessageState, Place, Thought, state_of, text_of, text_places
 from .spoken import Turn, decode_spoken
 from .types import WIRE, AnyMessage, Json
@@ -156,7 +155,7 @@ class _Writer:
             self._say(i, item)
         else:
             self._close(i)
-            self._messages.append(encode_plain(item, self._dialect, i, self._lost))
+            self._messages.append(encode_told(item, self._dialect, i, self._lost))
 
     def _say(self, i: int, item: Message) -> None:
         turn, marks = self._turn, self._marks(item) if item.leftovers else _NO_MARKS
@@ -310,7 +309,7 @@ class _Reader:
             case Unknown():
                 self.items.append(Unknown({"type": MESSAGE, "message": dict(message)}))
             case _:
-                self.items.append(decode_plain(message, self._dialect))
+                self.items.append(decode_told(message, self._dialect))
         self._after_assistant = None
 
     def _assistant(self, k: int, message: types.AssistantMessage) -> None:

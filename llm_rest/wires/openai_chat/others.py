@@ -1,0 +1,194 @@
+"""Messages that are nobody's answer, both ways: what the user says, what the model is told, and what tools gave.
+
+A tool message holds text only and has no word for failure. Before changing this file, know that an output is tied to its
+call by the id that the call was sent with. Follows the developer, system, user and tool messages of the Chat Completions
+reference (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ...responses.items import CustomToolCallOutput, FunctionCallOutput, Message
+from ...responses.leftovers import SPELLING, own
+from ...responses.parts import ContentPart
+from ...unknown import Opt, Unknown, extras
+from . import types
+from .content import decode_parts, encode_parts
+from .left import absent, notes, returned, sent
+from .types import WIRE, AnyMessage, AnyPart, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...dialects import ChatDialect
+    from ...losses import Losses
+
+Told = types.SystemMessage | types.DeveloperMessage | types.UserMessage
+Output = FunctionCallOutput | CustomToolCallOutput
+
+KINDS: dict[str, type[Told]] = {
+    "system": types.SystemMessage,
+    "developer": types.DeveloperMessage,
+    "user": types.UserMessage,
+}
+"""The messages by their role."""
+_KNOWN = frozenset({*KINDS.values(), types.ToolMessage, types.FunctionMessage})
+
+
+# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+
+
+def encode_told(item: Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
+    """The message for the item at place `i`, which is neither the assistant's nor a tool's."""
+    path, role = f"input[{i}]", item.role
+    if role == "developer" and dialect.system_role == "system":
+        lost.changed(f"{path}.role", "the role developer, sent as system")
+        role = "system"
+    content: types.Content
+    if isinstance(item.content, str):
+        content = item.content
+    else:
+        content = encode_parts(item.content, dialect, f"{path}.content", lost)
+        if role in dialect.plain_text:
+            content = _joined(content, f"{path}.content", lost)
+    kind = KINDS.get(role)
+    if kind is None:
+        return Unknown({"role": role, "content": msgspec.to_builtins(content)})
+    message = kind(content=content)
+    if item.leftovers:
+        message = returned(message, item.leftovers, path, lost)
+        if message.name is not UNSET and "name" in dialect.lacks:
+            lost.dropped(f"{path}.leftovers.{WIRE}.name", "the name of a message, which this host does not take")
+            message.name = UNSET
+    return message
+
+
+def encode_output(
+    item: Output, call_id: str, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses
+) -> types.ToolMessage | types.FunctionMessage:
+    """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
+    path = f"input[{i}]"
+    content = item.output if isinstance(item.output, str) else _encode_parts(item, after, dialect, path, lost)
+    message = types.ToolMessage(content=content, tool_call_id=call_id)
+    if isinstance(item, FunctionCallOutput):
+        message.name = item.name
+    if item.is_error:
+        lost.changed(path, 'a failure, told by the words "Error: " before the text')
+        message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
+    if item.leftovers:
+        message = returned(message, item.leftovers, path, lost)
+        spelling = notes(own(item.leftovers, WIRE))
+        if "legacy" in spelling:
+            return types.FunctionMessage(content=message.content, name=message.name)
+        if "tool_call_id" in spelling:
+            message.tool_call_id = absent(spelling["tool_call_id"])
+    return message
+
+
+def _encode_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, path: str, lost: Losses) -> types.Content:
+    parts = encode_parts(cast("list[ContentPart]", item.output), dialect, f"{path}.output", lost)
+    texts: list[AnyPart] = [part for part in parts if isinstance(part, types.Text)]
+    others: list[AnyPart] = [part for part in parts if not isinstance(part, types.Text)]
+    if others:
+        lost.changed(f"{path}.output", "images and files, sent in a user message after the outputs")
+        after += [types.Text(text=f"From the tool call {item.call_id}:"), *others]
+        texts = texts or [types.Text(text="See the next user message.")]
+    return _joined(texts, f"{path}.output", lost) if "tool" in dialect.plain_text else texts
+
+
+def _joined(parts: Sequence[AnyPart], path: str, lost: Losses) -> str:
+    """The texts of the parts, for hosts that take nothing but a string."""
+    texts = [part.text for part in parts if isinstance(part, types.Text)]
+    if len(texts) < len(parts):
+        lost.dropped(path, "all but the text, which is all this host takes here")
+    elif len(parts) != 1:
+        lost.changed(path, "several texts, sent as one")
+    return "".join(texts)
+
+
+# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+
+
+def decode_told(message: Told, dialect: ChatDialect) -> Message:
+    """The item for a message that is neither the assistant's nor a tool's."""
+    content, left = _decode_content(message, dialect)
+    for name in ("name", "tool_calls"):
+        if (value := getattr(message, name, UNSET)) is not UNSET:
+            left[name] = value
+    item = Message(role=str(message.__struct_config__.tag), content=content)
+    if left:
+        item.leftovers = {WIRE: left}
+    return item
+
+
+def decode_output(
+    message: types.ToolMessage | types.FunctionMessage, call_id: str, custom: bool, dialect: ChatDialect
+) -> Output:
+    """The output that a message holds, for the call `call_id`, which may be a custom tool's."""
+    output, left = _decode_content(message, dialect)
+    spelling: Json = {}
+    if isinstance(message, types.FunctionMessage):
+        spelling["legacy"] = True
+    elif message.tool_call_id != call_id:
+        spelling["tool_call_id"] = sent(message.tool_call_id)
+    if spelling:
+        left[SPELLING] = {**notes(left), **spelling}
+    if custom and message.name is not UNSET:
+        left["name"] = message.name
+    item: Output = (
+        CustomToolCallOutput(call_id=call_id, output=output)
+        if custom
+        else FunctionCallOutput(call_id=call_id, output=output, name=message.name)
+    )
+    if left:
+        item.leftovers = {WIRE: left}
+    return item
+
+
+def _decode_content(message: types.Message, dialect: ChatDialect) -> tuple[str | list[ContentPart], Json]:
+    """The content of a message, and what the document said beyond it."""
+    content: Opt[types.Content] = message.content
+    left: Json = extras(message) if type(message) not in _KNOWN else {}
+    if isinstance(content, str):
+        return content, left
+    if isinstance(content, list):
+        return decode_parts(content, dialect), left
+    return "", {**left, SPELLING: {"content": sent(content)}}
+
+
+# --- roles that take turns ------------------------------------------------------------------------------------------
+
+
+def alternating(messages: list[AnyMessage], lost: Losses) -> list[AnyMessage]:
+    """The messages with neighbours of one role joined, for hosts that want roles to take turns."""
+    kept: list[AnyMessage] = []
+    for message in messages:
+        before = kept[-1] if kept else None
+        if isinstance(message, types.UserMessage) and isinstance(before, types.UserMessage):
+            kept[-1] = types.UserMessage(content=_both(before.content, message.content))
+        elif isinstance(message, types.AssistantMessage) and _only_speaks(before):
+            kept[-1] = replace(message, content=_both(before.content, message.content))
+        else:
+            kept.append(message)
+    if len(kept) < len(messages):
+        lost.changed("input", "messages of one role side by side, joined to one")
+    return kept
+
+
+def _only_speaks(message: AnyMessage | None) -> TypeGuard[types.AssistantMessage]:
+    """Whether what an assistant said is a text and nothing else, such as calls or thoughts."""
+    return isinstance(message, types.AssistantMessage) and message == types.AssistantMessage(content=message.content)
+
+
+def _both(one: Any, other: Any) -> types.Content:
+    if not one or not other:
+        return one or other or ""
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    parts = [[types.Text(text=each)] if isinstance(each, str) else each for each in (one, other)]
+    return [*parts[0], *parts[1]]

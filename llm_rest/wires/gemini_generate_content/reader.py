@@ -9,17 +9,17 @@ thought signatures (read 2026-11-20).
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET
 
 from ...responses.carriers import digest, seal
-from ...responses.items import CustomToolCall, FunctionCall, ImageGenerationCall, Message, Reasoning
+from ...responses.items import ImageGenerationCall, Message, Reasoning
 from ...responses.parts import OutputText, SummaryText
 from ...unknown import given
 from . import types
-from .carried import ABSENT, Mark, Shown, Thought, call_ref, carrier, left, rest, text_of
+from .calls import called_as, decode_call
+from .carried import Mark, Shown, Thought, call_ref, carrier, left, rest
 from .own_tools import Run, run_items
 from .types import WIRE
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...responses.items import AnyItem
     from ...responses.parts import ContentPart
     from ...unknown import Opt
-    from .names import Named
+    from .calls import Named
 
 IMAGES = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp", "gif": "image/gif"}
 """Formats of generated images, ours on the left."""
@@ -45,17 +45,6 @@ def says_more(part: types.Part) -> bool:
     return _more(part) != _NO_MORE or type(part) is not types.Part
 
 
-class Asked:
-    """A call of a function: its id here, its id on the wire if it has one there, and its name there."""
-
-    __slots__ = ("call_id", "name", "wire_id")
-
-    def __init__(self, call_id: str, wire_id: str | None, name: str) -> None:
-        self.call_id = call_id
-        self.wire_id = wire_id
-        self.name = name
-
-
 class Reader:
     """Turns the parts of one content into items: `add` each part, then `close`.
 
@@ -64,6 +53,7 @@ class Reader:
     """
 
     __slots__ = (
+        "_calls",
         "_issuer",
         "_marks",
         "_named",
@@ -73,7 +63,6 @@ class Reader:
         "_summary",
         "_thought_marks",
         "answer",
-        "asked",
         "items",
         "place",
         "said",
@@ -84,7 +73,7 @@ class Reader:
     ) -> None:
         self.items: list[AnyItem] = []
         self.answer = answer
-        self.asked: list[Asked] = []
+        self._calls = 0
         self.said: list[tuple[int, OutputText]] = []
         self.place = 0
         self._named = named
@@ -210,50 +199,16 @@ class Reader:
     # --- calls
 
     def _call(self, part: types.Part, call: types.FunctionCall) -> None:
-        name = call.name or ""
-        wire_id = call.id or None
-        call_id = wire_id or f"{self._origin}_{len(self.asked)}"
-        self.asked.append(Asked(call_id, wire_id, name))
-        arguments = "{}" if call.args is UNSET else text_of(call.args)
+        item = decode_call(part, call, f"{self._origin}_{self._calls}")
+        self._calls += 1
         signature = part.thought_signature
         if given(signature) or self._summary is not None:
-            self._close_thoughts(call_ref(wire_id, name, arguments) if signature else "", signature or "")
-        item = FunctionCall(
-            id=self.id("fc"),
-            call_id=call_id,
-            name=name,
-            arguments=arguments,
-            status=UNSET if self.answer is None else "completed",
-        )
-        spelled: types.Json = {}
-        if wire_id is None:
-            spelled["id"] = ABSENT
-        if call.args is UNSET:
-            spelled["args"] = ABSENT
-        fields = _call_fields(part, call)
-        if spelled or fields:
-            item.leftovers = left(fields, spelled)
-        self.items.append(item if self._named is None else self._renamed(item))
-
-    def _renamed(self, call: FunctionCall) -> FunctionCall | CustomToolCall:
-        """The call under the name, and of the kind, that its tool has in the request."""
-        named = self._named.get(call.name) if self._named else None
-        if named is None:
-            return call
-        call.name = named.name
-        if named.namespace:
-            call.namespace = named.namespace
-        if not named.custom:
-            return call
-        return CustomToolCall(
-            id=call.id,
-            call_id=call.call_id,
-            name=named.name,
-            namespace=call.namespace,
-            input=_free_text(call.arguments),
-            status=call.status,
-            leftovers=call.leftovers,
-        )
+            ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
+            self._close_thoughts(ref, signature or "")
+        item.id = self.id("fc")
+        if self.answer is not None:
+            item.status = "completed"
+        self.items.append(called_as(item, self._named) if self._named else item)
 
     # --- images and the vendor's tools
 
@@ -278,26 +233,3 @@ class Reader:
         if self._run:
             self.items += run_items(Run(self._run, self.answer, len(self.items)), self._issuer)
             self._run = []
-
-
-def _call_fields(part: types.Part, call: types.FunctionCall) -> types.Json:
-    """What a part with a call says beside the call, and the call beside what every call says."""
-    declared = type(part) is types.Part and type(call) is types.FunctionCall
-    if declared and call.partial_args is call.will_continue is part.thought is part.part_metadata is UNSET:
-        return {}
-    fields = rest(part, ("functionCall", "thoughtSignature"))
-    more = rest(call, ("id", "name", "args"))
-    return {**fields, "functionCall": more} if more else fields
-
-
-def _free_text(arguments: str) -> str:
-    """The text of a custom tool's call, which went out as `{"input": "..."}`."""
-    try:
-        found: Any = msgspec.json.decode(arguments)
-    except msgspec.MsgspecError:
-        return arguments
-    match found:
-        case {"input": str(text), **others} if not others:
-            return text
-        case _:
-            return arguments

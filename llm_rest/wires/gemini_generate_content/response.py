@@ -23,6 +23,7 @@ from ...responses.parts import OutputText
 from ...responses.response import Response
 from ...unknown import given
 from . import types
+from .calls import renamed
 from .carried import (
     document_fields,
     encode,
@@ -46,7 +47,6 @@ from .counts import (
 from .ends import decode_end, encode_end, end_of, finish_reason, is_blocked, told_end
 from .grounding import annotated, grounding_of, search_of, sources_of
 from .media import Context
-from .names import renamed
 from .options import TIERS_BACK
 from .reader import Reader
 from .request import DEFAULT

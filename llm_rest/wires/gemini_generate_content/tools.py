@@ -37,8 +37,8 @@ from ...responses.tools import (
 )
 from ...unknown import Unknown, extras, given
 from . import types
+from .calls import wire_name
 from .carried import inner, merged, plain, report_extras, rest, restored
-from .names import wire_name
 from .schema import fitted, from_openapi
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from msgspec import UNSET
 from ...responses.items import (
     AdditionalTools,
     CompactionTrigger,
-    CustomToolCall,
     CustomToolCallOutput,
     FunctionCall,
     FunctionCallOutput,
@@ -26,10 +25,10 @@ from ...responses.items import (
 from ...responses.leftovers import SPELLING, own
 from ...unknown import Unknown, given
 from . import types
+from .calls import Call, Output, decode_output, encode_output
 from .carried import ABSENT, merged, own_fields, report_extras, rest, spelling
 from .media import decode_parts, encode_parts
-from .outputs import Output, decode_output, encode_output
-from .reader import Asked, Reader
+from .reader import Reader
 from .types import WIRE
 from .writer import Writer
 
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
     from ...responses.items import AnyItem
     from .media import Context
-
-Call = FunctionCall | CustomToolCall
 
 SYSTEM = ("system", "developer")
 SEPARATE = "separate"
@@ -196,7 +193,7 @@ class Turns:
 def decode_contents(contents: Sequence[types.Content], issuer: str) -> list[AnyItem]:
     """The items that `contents` are in Responses."""
     items: list[AnyItem] = []
-    asked: list[Asked] = []
+    asked: list[FunctionCall] = []
     before = ""
     for k, content in enumerate(contents):
         role = "model" if content.role == "model" else "user"
@@ -207,7 +204,7 @@ def decode_contents(contents: Sequence[types.Content], issuer: str) -> list[AnyI
                 reader.add(part)
             found = reader.close()
             # Parallel calls may stand in contents of their own; anything else the model says ends their turn.
-            asked = asked + reader.asked if reader.asked else asked
+            asked += [item for item in found if isinstance(item, FunctionCall)]
         else:
             found = _heard(parts, asked, f"call_{k}")
         if found:
@@ -230,7 +227,7 @@ def _note(item: AnyItem, fields: types.Json, spelled: types.Json) -> None:
     item.leftovers = {WIRE: {**kept, **fields}}
 
 
-def _heard(parts: Sequence[types.Part], asked: list[Asked], origin: str) -> list[AnyItem]:
+def _heard(parts: Sequence[types.Part], asked: list[FunctionCall], origin: str) -> list[AnyItem]:
     items: list[AnyItem] = []
     said: list[types.Part] = []
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
 from ...responses.carriers import digest
 from ...responses.items import (
     AnyItem,
     Compaction,
     CustomToolCall,
-    Direct,
     FunctionCall,
     ImageGenerationCall,
     Message,
@@ -27,8 +25,8 @@ from ...responses.leftovers import own
 from ...responses.parts import OutputText, RefusalPart
 from ...unknown import Unknown, given
 from . import types
+from .calls import Call, encode_call
 from .carried import (
-    ABSENT,
     DUMMY,
     EMPTY,
     Mark,
@@ -37,7 +35,6 @@ from .carried import (
     Whole,
     call_ref,
     document_fields,
-    encode,
     merged,
     opened,
     own_fields,
@@ -48,7 +45,6 @@ from .carried import (
     unopened,
 )
 from .media import encode_parts
-from .names import wire_name
 from .own_tools import VISIBLE, fingerprint
 from .reader import IMAGES
 from .types import WIRE
@@ -58,8 +54,6 @@ if TYPE_CHECKING:
 
 GROUNDED = "grounded"
 """Spelling of sources and searches that grounding told of: they describe an answer, and the vendor takes none back."""
-
-_json = msgspec.json.Decoder(Raw)
 
 
 class Writer:
@@ -273,57 +267,22 @@ class Writer:
 
     # --- calls
 
-    def _call(self, item: FunctionCall | CustomToolCall, path: str) -> None:
-        lost = self._lost
-        call = types.FunctionCall(id=item.call_id, name=wire_name(item.name, item.namespace or ""))
-        if isinstance(item, CustomToolCall):
-            lost.emulated(path, "a custom tool's call is sent as a function's")
-            call.args = Raw(encode({"input": item.input}))
-        else:
-            call.args = self._arguments(item.arguments, path)
-        if given(item.caller) and not isinstance(item.caller, Direct):
-            lost.dropped(f"{path}.caller", "which program made the call")
-        if item.async_:
-            lost.dropped(f"{path}.async", "that the call runs in the background")
-        if call.name != item.name:
-            lost.changed(f"{path}.name", f"a name this wire does not take, sent as {call.name}")
-        part = types.Part(function_call=call)
-        if item.leftovers is not UNSET:
-            own = own_fields(item.leftovers, path, lost)
-            spelled = spelling(own)
-            if spelled.get("id") == ABSENT:
-                call.id = UNSET
-            if spelled.get("args") == ABSENT and bytes(call.args) == b"{}":
-                call.args = UNSET
-            part = merged(part, document_fields(own), path, lost)
-        signature = self._signature(item, call) if self._signatures else ""
+    def _call(self, item: Call, path: str) -> None:
+        part = encode_call(item, path, self.context)
+        signature = self._signature(item, part.function_call or types.FunctionCall()) if self._signatures else ""
         if signature:
             part.thought_signature = signature
         elif not self._called and self.context.replay and self.context.model.signs_calls:
             part.thought_signature = DUMMY
-            lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
+            self._lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
         self._called = True
         self._shown, self._seen = [], ""
         self.parts.append(part)
 
-    def _signature(self, item: FunctionCall | CustomToolCall, call: types.FunctionCall) -> str:
+    def _signature(self, item: Call, call: types.FunctionCall) -> str:
         """The signature that was carried to a call."""
         found = self._signatures.pop(item.call_id, None)
         if found is None:
             arguments = text_of(call.args) if call.args is not UNSET else "{}"
             found = self._signatures.pop(call_ref(None, call.name or "", arguments), None)
         return found[1] if found is not None else ""
-
-    def _arguments(self, text: str, path: str) -> Raw:
-        """Arguments as the object that this wire takes."""
-        data = text.strip().encode("utf-8", "replace")
-        if not data:
-            return Raw(b"{}")
-        try:
-            found = _json.decode(data)
-            if data[:1] == b"{":
-                return found
-        except msgspec.MsgspecError:
-            pass
-        self._lost.changed(f"{path}.arguments", "arguments that are no JSON object, sent as the text of one")
-        return Raw(encode({"arguments": text}))

@@ -60,7 +60,12 @@ class TaskWorkers:
 
         async def run() -> None:
             with scope:
-                await job()
+                try:
+                    await job()
+                except anyio.get_cancelled_exc_class():
+                    # A tool may raise this by itself, which cancels nobody else.
+                    if anyio.get_current_task().has_pending_cancellation():
+                        raise
 
         self._group.start_soon(run, name=f"llm_rest {name}")
 

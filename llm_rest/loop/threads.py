@@ -8,10 +8,11 @@ keeps no program from ending.
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 import time
+from contextlib import suppress
 from contextvars import copy_context
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from ..turns.events import LoopEvent
@@ -53,8 +54,16 @@ class ThreadWorkers:
         return time.monotonic()
 
     def start(self, name: str, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        work = partial(copy_context().run, lambda: drive(job()))
-        threading.Thread(target=work, name=f"llm_rest {name}", daemon=True).start()
+        context = copy_context()
+        if "sniffio" in sys.modules:
+            # The caller may stand inside an event loop; the thread does not, whatever the caller's context says.
+            context.run(sys.modules["sniffio"].current_async_library_cvar.set, None)
+
+        def work() -> None:
+            with suppress(BaseException):  # a job reports what became of it
+                drive(job())
+
+        threading.Thread(target=context.run, args=(work,), name=f"llm_rest {name}", daemon=True).start()
 
     def cancel(self, name: str) -> None:
         """The thread goes on; what it reports is of no interest any more."""

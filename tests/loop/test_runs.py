@@ -1,0 +1,804 @@
+"""What a run does, one sentence at a time: with a model that is a list of answers, for every kind of caller."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import msgspec
+import pytest
+
+from llm_rest import (
+    ConfigError,
+    LLMError,
+    MaxRoundsReached,
+    TimeoutError_,
+    ToolArgumentsInvalid,
+    ToolContext,
+    ToolError,
+    ToolNotFound,
+    tool,
+)
+from llm_rest.losses import Loss
+from llm_rest.reply import Generation, reply
+from llm_rest.responses import (
+    ApplyPatchCall,
+    ComputerCall,
+    CustomToolCall,
+    FunctionCallOutput,
+    InputImage,
+    LocalShellCall,
+    McpApprovalRequest,
+    McpApprovalResponse,
+    McpCall,
+    Message,
+    Request,
+    ShellCall,
+    ShellCallOutput,
+)
+from llm_rest.responses.tools import (
+    ApplyPatchTool,
+    ChooseAllowed,
+    ChooseFunction,
+    ComputerTool,
+    CustomTool,
+    FunctionTool,
+    LocalShellTool,
+    ShellTool,
+)
+from llm_rest.turns import PENDING, STATE
+from tests.loop.support import Model, call, new_run, result, says, watched
+
+pytestmark = pytest.mark.anyio
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """The sum."""
+    return a + b
+
+
+@tool(blocking=False)
+def later(n: int = 0) -> str:
+    """Something that takes its time."""
+    time.sleep(0.01)
+    return f"later {n}"
+
+
+@tool(needs_approval=True)
+def delete(name: str = "x") -> str:
+    """Delete something."""
+    return f"{name} is gone"
+
+
+def outputs(model: Model) -> list[Any]:
+    """What the model was last told about its calls."""
+    return [item.output for item in model.seen if isinstance(item, FunctionCallOutput)]
+
+
+def texts(items: list[Any]) -> list[str]:
+    parts: list[Any] = [
+        item.content[0] for item in items if isinstance(item, Message) and isinstance(item.content, list)
+    ]
+    return [part.text for part in parts]
+
+
+# --- blocking calls -------------------------------------------------------------------------------------------------
+
+
+async def test_a_run_without_calls_is_one_answer(way: str) -> None:
+    model = Model(says("Hello"))
+    run = new_run(way, model)
+    assert (await result(run)).output == says("Hello").output
+    assert len(model.asked) == 1
+    assert await result(run) is run.state.response, "and it is there to be looked at again"
+    assert len(model.asked) == 1
+
+
+async def test_results_go_back_together_in_the_order_of_the_calls(way: str) -> None:
+    """BUGS 31"""
+    gate = threading.Event()
+
+    @tool
+    def first() -> str:
+        gate.wait(5)
+        return "first"
+
+    @tool
+    def second() -> str:
+        gate.set()
+        return "second"
+
+    model = Model(says(call("first"), call("second", call_id="c2")), says("Done"))
+    await result(new_run(way, model, [first, second]))
+    assert outputs(model) == ["first", "second"]
+
+
+async def test_async_tools_run_side_by_side(way: str) -> None:
+    if way == "sync":
+        pytest.skip("there an async tool has an event loop of its own")
+    gate = anyio.Event()
+
+    @tool
+    async def waits() -> str:
+        await gate.wait()
+        return "waited"
+
+    @tool
+    async def opens() -> str:
+        gate.set()
+        return "opened"
+
+    model = Model(says(call("waits"), call("opens", call_id="c2")), says("Done"))
+    await result(new_run(way, model, [waits, opens]))
+    assert outputs(model) == ["waited", "opened"]
+
+
+async def test_an_async_tool_runs_for_sync_callers_too(way: str) -> None:
+    @tool
+    async def nap() -> str:
+        await anyio.lowlevel.checkpoint()
+        return "rested"
+
+    model = Model(says(call("nap")), says("Done"))
+    await result(new_run(way, model, [nap]))
+    assert outputs(model) == ["rested"]
+
+
+async def test_a_tool_that_fails_is_told_to_the_model_as_an_error(way: str) -> None:
+    """BUGS 38"""
+
+    @tool
+    def broken() -> str:
+        raise ValueError("no such city")
+
+    model = Model(says(call("broken")), says("Sorry"))
+    run = new_run(way, model, [broken])
+    assert (await result(run)).status == "completed"
+    (item,) = [item for item in model.seen if isinstance(item, FunctionCallOutput)]
+    assert (item.is_error, item.output) == (True, "broken failed with ValueError: no such city")
+    assert (run.calls[0].state, run.calls[0].error) == ("failed", item.output)
+
+
+async def test_a_tool_that_cancels_itself_has_failed(way: str) -> None:
+    @tool
+    async def gives_up() -> str:
+        raise asyncio.CancelledError
+
+    if way == "trio":
+        pytest.skip("there it is an exception like any other")
+    model = Model(says(call("gives_up")), says("Sorry"))
+    run = new_run(way, model, [gives_up])
+    await result(run)
+    assert run.calls[0].state == "failed"
+
+
+async def test_tools_see_the_context_of_the_caller_and_their_call(way: str) -> None:
+    mood: ContextVar[str] = ContextVar("mood", default="none")
+    mood.set("good")
+
+    @tool
+    def look(context: ToolContext) -> list[str]:
+        return [mood.get(), context.execution_id, context.call_id, context.run.state.id]
+
+    model = Model(says(call("look")), says("Done"))
+    await result(new_run(way, model, [look]))
+    assert outputs(model) == ['["good","run:1.1","c1","run"]']
+
+
+async def test_a_model_that_was_made_to_call_may_answer_next(way: str) -> None:
+    """Otherwise it would be made to call for ever."""
+    allowed = [{"type": "function", "name": "add"}]
+    for choice, after in (
+        ("required", msgspec.UNSET),
+        (ChooseFunction(name="add"), msgspec.UNSET),
+        (ChooseAllowed(mode="required", tools=allowed), ChooseAllowed(mode="auto", tools=allowed)),
+        ("auto", "auto"),
+    ):
+        model = Model(says(call("add", '{"a":1,"b":2}')), says("Done"))
+        await result(new_run(way, model, [add], request=Request(tool_choice=choice)))
+        assert [request.tool_choice for request in model.asked] == [choice, after]
+
+
+# --- calls that do not block ----------------------------------------------------------------------------------------
+
+
+async def test_a_result_that_comes_later_is_delivered_once_as_json_that_names_its_call(way: str) -> None:
+    model = Model(says(call("later", '{"n":1}')), says("Started"), says("Done"))
+    run = new_run(way, model, [later])
+    assert (await result(run)).output == says("Done").output
+    assert outputs(model) == [PENDING]
+    wrapped = '{"type":"tool_result","call_id":"c1","name":"later","status":"completed","output":"later 1"}'
+    assert texts(model.seen[-1:]) == [wrapped]
+    assert model.seen[-1].role == "user"
+    assert run.statistics == type(run.statistics)(total=1, completed=1, non_blocking=1)
+
+
+async def test_a_result_that_is_there_in_time_is_an_output_like_any_other(way: str) -> None:
+    @tool(blocking=False)
+    def quick() -> str:
+        return "quick"
+
+    @tool
+    def slow() -> str:
+        time.sleep(0.05)
+        return "slow"
+
+    model = Model(says(call("quick"), call("slow", call_id="c2")), says("Done"))
+    await result(new_run(way, model, [quick, slow]))
+    assert outputs(model) == ["quick", "slow"]
+
+
+async def test_results_that_arrive_during_a_model_call_go_together_in_the_next(way: str) -> None:
+    @tool(blocking=False)
+    def note(n: int) -> str:
+        return f"note {n}"
+
+    class Slow(Model):
+        def __call__(self, request: Request) -> Any:
+            if len(self.asked) == 1:
+                time.sleep(0.05)
+            return super().__call__(request)
+
+    calls = [call("note", '{"n":1}'), call("note", '{"n":2}', call_id="c2")]
+    model = Slow(says(*calls), says("Started"), says("Done"))
+
+    async def ask(request: Request) -> Any:
+        await anyio.sleep(0.05 if len(model.asked) == 1 else 0)
+        return model(request)
+
+    run = new_run(way, model if way == "sync" else ask, [note])
+    await result(run)
+    assert len(model.asked) == 3
+    assert sorted(msgspec.json.decode(text)["output"] for text in texts(model.seen)[-2:]) == ["note 1", "note 2"]
+
+
+async def test_images_that_come_later_stand_beside_their_text(way: str) -> None:
+    @tool(blocking=False)
+    def draw() -> list[Any]:
+        time.sleep(0.01)
+        return ["a dot", InputImage(image_url="data:image/png;base64,AA==")]
+
+    model = Model(says(call("draw")), says("Started"), says("Done"))
+    await result(new_run(way, model, [draw]))
+    text, shown = model.seen[-1].content
+    assert '"output":"a dot"' in text.text
+    assert shown == InputImage(image_url="data:image/png;base64,AA==")
+
+
+async def test_deliveries_count_as_iterations(way: str) -> None:
+    model = Model(says(call("later")), says("Started"))
+    with pytest.raises(MaxRoundsReached) as caught:
+        await result(new_run(way, model, [later], max_iterations=2))
+    assert caught.value.run.calls[0].state == "cancelled"
+
+
+# --- what cannot be run ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (call("add", '{"a": 1, '), "1. the arguments are no"),
+        (call("add", '{"a": "one"}'), "1. "),
+        (call("ad"), "1. there is no tool called 'ad'; did you mean add?"),
+        (call("search"), "1. there is no tool called 'search'; there are add"),
+    ],
+)
+async def test_what_is_wrong_with_a_call_goes_back_as_its_own_output(way: str, asked: Any, told: str) -> None:
+    good = call("add", '{"a":1,"b":2}', call_id="c2")
+    model = Model(says(asked, good), says("Done"))
+    run = new_run(way, model, [add])
+    await result(run)
+    wrong, right = outputs(model)
+    assert wrong.startswith(f"The call was not run:\n{told}")
+    assert right == "3"
+    assert run.calls[0].problems
+    assert run.calls[0].runs == 0
+
+
+async def test_every_problem_of_a_call_is_listed_by_number(way: str) -> None:
+    model = Model(says(call("add", '{"a": "one", "c": 3}')), says("Done"))
+    run = new_run(way, model, [add])
+    await result(run)
+    lines = outputs(model)[0].splitlines()[1:]
+    assert [line.partition(".")[0] for line in lines] == [str(i + 1) for i in range(len(run.calls[0].problems))]
+    assert len(lines) >= 2
+
+
+@pytest.mark.parametrize(("asked", "kind"), [(call("add"), ToolArgumentsInvalid), (call("ad"), ToolNotFound)])
+async def test_a_model_that_does_not_learn_is_not_asked_for_ever(way: str, asked: Any, kind: type[LLMError]) -> None:
+    model = Model(*[says(asked)] * 5)
+    with pytest.raises(kind) as caught:
+        await result(new_run(way, model, [add], max_repairs=2))
+    assert len(model.asked) == 3
+    assert caught.value.run.outcome == "invalid_calls"
+
+
+async def test_a_good_answer_in_between_starts_the_count_again(way: str) -> None:
+    bad, good = says(call("add")), says(call("add", '{"a":1,"b":2}'))
+    model = Model(bad, good, bad, good, says("Done"))
+    assert (await result(new_run(way, model, [add], max_repairs=1))).status == "completed"
+
+
+@pytest.mark.parametrize("why", ["max_output_tokens", "content_filter", "a reason nobody knows"])
+async def test_the_calls_of_an_answer_that_was_cut_never_run(way: str, why: str) -> None:
+    """BUGS 28 and 44"""
+    ran: list[int] = []
+    model = Model(says("Let me", call("count"), call("count", '{"a"', call_id="c2"), why=why))
+    run = new_run(way, model, [tool(name="count")(lambda: ran.append(1))])
+    answer = await result(run)
+    assert (ran, answer.status) == ([], "incomplete")
+    assert [(one.state, one.error) for one in run.calls] == [
+        ("cancelled", f"not run: the answer was cut ({why})"),
+    ] * 2
+    assert [type(item).__name__ for item in run.state.items[-2:]] == ["FunctionCallOutput"] * 2
+
+
+async def test_a_call_that_was_cut_in_an_answer_that_was_not_never_runs(way: str) -> None:
+    """BUGS 28"""
+    model = Model(says(call("add", '{"a":1,"b":2}', status="incomplete")), says("Again"))
+    run = new_run(way, model, [add])
+    await result(run)
+    assert run.calls[0].runs == 0
+    assert outputs(model) == ["not run: the call was cut before it was complete"]
+
+
+async def test_what_the_vendor_ran_itself_gets_no_output_from_here(way: str) -> None:
+    """BUGS 37"""
+    theirs = McpCall(id="mcp_1", server_label="docs", name="find", arguments="{", error="invalid arguments")
+    hosted = [ShellCall(call_id="sh", action={}), ShellCallOutput(call_id="sh", output=[])]
+    model = Model(says(theirs, *hosted, "Found nothing"))
+    run = new_run(way, model)
+    await result(run)
+    assert (run.calls, len(run.state.items)) == ([], 5)
+
+
+async def test_what_a_decoder_put_right_is_seen_on_the_call(way: str) -> None:
+    answer = says("Hm", call("add", '{"a":1,"b":2}'))
+    losses = [
+        Loss("output[1]", "it had no id", "changed"),
+        Loss("choices[0].message.tool_calls[0].type", "it had no type, read as a function", "changed"),
+        Loss("output[1].x", "gone", "dropped"),
+        Loss("input[0]", "something else", "changed"),
+    ]
+    run = new_run(way, Model(reply(answer, Generation(losses=losses)), says("Done")), [add])
+    await result(run)
+    assert run.calls[0].repairs == ["it had no id", "it had no type, read as a function"]
+
+
+# --- approval -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_call_that_is_not_approved_does_not_run(way: str) -> None:
+    model = Model(says(call("delete")), says("Done"))
+    run = new_run(way, model, [delete])
+    stopped = await result(run)
+    assert (stopped.output, run.state.outcome) == ([call("delete")], "waiting")
+    assert [one.call_id for one in run.waiting] == ["c1"]
+    assert len(model.asked) == 1
+    run.approve("c1")
+    assert (await result(run)).output == says("Done").output
+    assert outputs(model) == ["x is gone"]
+
+
+async def test_a_call_that_is_denied_is_told_why(way: str) -> None:
+    model = Model(says(call("delete")), says("Done"))
+    run = new_run(way, model, [delete])
+    await result(run)
+    run.deny("run:1.1", "not on a Friday")
+    await result(run)
+    assert outputs(model) == ["not on a Friday"]
+    assert run.calls[0].state == "cancelled"
+
+
+@pytest.mark.parametrize("says_async", [False, True])
+async def test_a_callback_decides_at_once(way: str, says_async: bool) -> None:
+    if way == "sync" and says_async:
+        pytest.skip("nobody waits there")
+    asked: list[str] = []
+
+    def approve(one: Any) -> Any:
+        asked.append(one.arguments)
+        return "good" in one.arguments
+
+    async def approve_later(one: Any) -> Any:
+        await anyio.lowlevel.checkpoint()
+        return approve(one)
+
+    calls = [call("delete", '{"name":"good"}'), call("delete", '{"name":"bad"}', call_id="c2")]
+    model = Model(says(*calls), says("Done"))
+    await result(new_run(way, model, [delete], approve=approve_later if says_async else approve))
+    assert sorted(asked) == ['{"name":"bad"}', '{"name":"good"}']
+    assert outputs(model) == ["good is gone", "denied: this call is not allowed"]
+
+
+async def test_a_callback_may_leave_it_open(way: str, caplog: pytest.LogCaptureFixture) -> None:
+    def fails(one: Any) -> bool:
+        raise RuntimeError("nobody is there")
+
+    for approve in (lambda one: None, fails):
+        run = new_run(way, Model(says(call("delete"))), [delete], approve=approve)
+        await result(run)
+        assert len(run.waiting) == 1
+    assert "nobody is there" in caplog.text
+
+
+async def test_others_run_while_one_waits_for_approval(way: str) -> None:
+    model = Model(says(call("delete"), call("add", '{"a":1,"b":2}', call_id="c2")))
+    run = new_run(way, model, [delete, add])
+    await result(run)
+    assert [one.state for one in run.calls] == ["pending", "completed"]
+
+
+async def test_only_what_waits_can_be_decided(way: str) -> None:
+    run = new_run(way, Model(says(call("delete"))), [delete])
+    await result(run)
+    with pytest.raises(ConfigError, match=r"no call 'c7' is waiting \(waiting: c1\)"):
+        run.approve("c7")
+
+
+async def test_a_remote_mcp_server_asks_for_approval_too(way: str) -> None:
+    asked = McpApprovalRequest(id="mcpr_1", server_label="docs", name="drop", arguments="{}")
+    for verdict in (True, False):
+        model = Model(says(asked), says("Done"))
+        run = new_run(way, model, approve=lambda one, verdict=verdict: verdict)
+        await result(run)
+        (item,) = [item for item in model.seen if isinstance(item, McpApprovalResponse)]
+        assert (item.approval_request_id, item.approve) == ("mcpr_1", verdict)
+        assert run.calls[0].name == "docs.drop"
+
+
+# --- tools of the vendor that the caller runs -----------------------------------------------------------------------
+
+THEIRS = [
+    (ShellTool(), ShellCall(call_id="c1", action={"commands": ["ls"]}), "shell"),
+    (LocalShellTool(), LocalShellCall(call_id="c1", action={"command": ["ls"]}), "local_shell"),
+    (ApplyPatchTool(), ApplyPatchCall(call_id="c1", operation={"type": "delete_file", "path": "x"}), "apply_patch"),
+    (ComputerTool(), ComputerCall(call_id="c1", actions=[{"type": "screenshot"}]), "computer"),
+    (FunctionTool(name="theirs", parameters={"type": "object"}), call("theirs"), "theirs"),
+    (CustomTool(name="grammar"), CustomToolCall(call_id="c1", name="grammar", input="free text"), "grammar"),
+]
+
+
+@pytest.mark.parametrize(("offered", "asked", "name"), THEIRS, ids=[name for *_, name in THEIRS])
+async def test_what_nothing_here_runs_waits_for_its_output(way: str, offered: Any, asked: Any, name: str) -> None:
+    model = Model(says(asked), says("Done"))
+    run = new_run(way, model, [offered])
+    await result(run)
+    assert [(one.name, one.waits) for one in run.waiting] == [(name, "output")]
+    run.supply("c1", "by hand")
+    await result(run)
+    assert type(model.seen[-1]).__name__ == f"{type(asked).__name__}Output"
+    assert run.calls[0].state == "completed"
+
+
+@pytest.mark.parametrize(("offered", "asked", "name"), THEIRS, ids=[name for *_, name in THEIRS])
+async def test_an_executor_that_knows_it_runs_it(way: str, offered: Any, asked: Any, name: str) -> None:
+    class Executor:
+        def execute(self, name: str, arguments: dict[str, Any]) -> str:
+            return f"{name} ran {sorted(arguments)}"
+
+        def has_tool(self, name: str) -> bool:
+            return True
+
+        def definition(self, name: str) -> Any:
+            return offered
+
+    model = Model(says(asked), says("Done"))
+    run = new_run(way, model, [offered], executor=Executor())
+    await result(run)
+    assert (run.calls[0].state, run.calls[0].runs) == ("completed", 1)
+    if name == "shell":
+        assert model.seen[-1].output[0].stdout == "shell ran ['commands']"
+
+
+async def test_the_very_item_can_be_supplied(way: str) -> None:
+    given = FunctionCallOutput(call_id="c1", output="4", is_error=True)
+    model = Model(says(call("theirs")), says("Done"))
+    run = new_run(way, model, [FunctionTool(name="theirs", parameters={"type": "object"})])
+    await result(run)
+    run.supply("c1", given)
+    await result(run)
+    assert model.seen[-1] is given
+
+
+async def test_a_vendor_that_paused_gets_its_answer_back_and_goes_on(way: str) -> None:
+    model = Model(says("Searching", why="pause_turn"), says("Still", why="pause_turn"), says("Found"))
+    answer = await result(new_run(way, model))
+    assert [part.text for item in answer.output for part in item.content] == ["Searching", "Still", "Found"]
+    assert model.seen[1:] == [*says("Searching").output, *says("Still").output]
+    with pytest.raises(MaxRoundsReached):
+        await result(new_run(way, Model(*[says("...", why="pause_turn")] * 3), max_iterations=3))
+
+
+# --- limits and cancellation ----------------------------------------------------------------------------------------
+
+
+async def test_a_run_that_used_up_its_iterations_carries_itself(way: str) -> None:
+    again = call("add", '{"a":1,"b":2}')
+    model = Model(says(again), says("So far", again), says("Done"))
+    with pytest.raises(MaxRoundsReached) as caught:
+        await result(new_run(way, model, [add], max_iterations=2))
+    error = caught.value
+    assert error.partial.output[0].content[0].text == "So far"
+    assert [one.state for one in error.run.calls] == ["completed", "cancelled"]
+    error.run.limits.max_iterations = 5
+    assert (await result(new_run(way, model, [add], state=error.run))).output == says("Done").output
+
+
+async def test_a_tool_that_takes_too_long_is_given_up_and_the_others_are_not(way: str) -> None:
+    release = threading.Event()
+
+    @tool(timeout=0.02)
+    def hangs() -> str:
+        release.wait(10)
+        return "too late"
+
+    model = Model(says(call("hangs"), call("add", '{"a":1,"b":2}', call_id="c2")), says("Done"))
+    run = new_run(way, model, [hangs, add])
+    await result(run)
+    release.set()
+    assert outputs(model) == ["timed out after 0.02 seconds", "3"]
+    assert run.calls[0].state == "timeout"
+
+
+async def test_an_async_tool_that_takes_too_long_is_cancelled(way: str) -> None:
+    if way == "sync":
+        pytest.skip("a thread cannot be stopped")
+    ended: list[str] = []
+
+    @tool
+    async def hangs() -> str:
+        try:
+            await anyio.sleep(60)
+        finally:
+            ended.append("cancelled")
+        return ""
+
+    model = Model(says(call("hangs")), says("Done"))
+    await result(new_run(way, model, [hangs], tool_timeout=0.01))
+    assert ended == ["cancelled"]
+
+
+async def test_the_whole_run_has_a_limit_too(way: str) -> None:
+    release = threading.Event()
+    model = Model(says(call("hangs")))
+    with pytest.raises(TimeoutError_, match=r"longer than 0\.02 seconds") as caught:
+        await result(new_run(way, model, [tool(name="hangs")(lambda: str(release.wait(10)))], total=0.02))
+    release.set()
+    assert (caught.value.phase, caught.value.run.calls[0].state) == ("total", "cancelled")
+
+
+async def test_a_run_is_cancelled_by_a_word(way: str) -> None:
+    release = threading.Event()
+
+    @tool
+    def stop(context: ToolContext) -> str:
+        context.run.cancel()
+        release.wait(10)
+        return "too late"
+
+    run = new_run(way, Model(says(call("stop"))), [stop])
+    if way == "sync":
+        with pytest.raises(ToolError, match="the run was cancelled"):
+            run.result()
+    else:
+
+        @tool(name="stop")
+        async def stop_async(context: ToolContext) -> str:
+            context.run.cancel()
+            await anyio.sleep(60)
+            return "too late"
+
+        run = new_run(way, Model(says(call("stop"))), [stop_async])
+        with pytest.raises(ToolError, match="the run was cancelled"):
+            await run.result()
+    release.set()
+    assert run.state.items[-1].output == "cancelled: the run was cancelled"
+
+
+async def test_a_cancelled_scope_leaves_nothing_running_and_the_conversation_complete(way: str) -> None:
+    if way == "sync":
+        pytest.skip("nothing waits there that could be cancelled")
+    active: set[str] = set()
+
+    @tool
+    async def hangs(name: str) -> str:
+        active.add(name)
+        try:
+            await anyio.sleep(60)
+        finally:
+            active.discard(name)
+        return ""
+
+    calls = [call("hangs", '{"name":"a"}'), call("hangs", '{"name":"b"}', call_id="c2")]
+    run = new_run(way, Model(says(*calls)), [hangs])
+    with anyio.move_on_after(0.02) as scope:
+        await run.result()
+    assert scope.cancelled_caught
+    assert active == set()
+    assert [item.output for item in run.state.items[-2:]] == ["cancelled: the run was cancelled"] * 2
+
+
+async def test_a_native_cancellation_passes_through(way: str) -> None:
+    if way != "asyncio":
+        pytest.skip("there is none")
+    run = new_run(way, lambda request: anyio.sleep(60))
+    task = asyncio.ensure_future(run.result())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert run.state.outcome == "cancelled"
+    assert [one.get_name() for one in asyncio.all_tasks() if "llm_rest" in one.get_name()] == []
+
+
+async def test_leaving_the_events_early_cancels_the_run(way: str) -> None:
+    run = new_run(way, Model(says(call("add", '{"a":1,"b":2}')), says("Done")), [add])
+    if way == "sync":
+        with run.events() as events:
+            next(events)
+    else:
+        async with run.events() as events:
+            await anext(events)
+    assert run.state.outcome == "cancelled"
+    with pytest.raises(ToolError, match="cancelled"):
+        await result(run)
+
+
+async def test_a_model_that_fails_ends_the_run_which_can_be_taken_up(way: str) -> None:
+    model = Model(says(call("add", '{"a":1,"b":2}')), RuntimeError("overloaded"), says("Done"))
+    run = new_run(way, model, [add])
+    with pytest.raises(RuntimeError, match="overloaded"):
+        await result(run)
+    with pytest.raises(RuntimeError, match="overloaded"):
+        await result(run)
+    again = new_run(way, model, [add], state=run.state)
+    assert (await result(again)).output == says("Done").output
+    assert again.state.iteration == 2, "asking again is no new iteration"
+
+
+async def test_a_run_is_driven_by_one_at_a_time(way: str) -> None:
+    run = new_run(way, Model(says("Hi")))
+
+    def inside(event: Any) -> None:
+        with pytest.raises(ConfigError, match="being driven already"):
+            run._engine.begin(run._engine._workers, streams=False)
+
+    run._engine.heard_by = (inside,)
+    await result(run)
+
+
+# --- states ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on_resume", ["rerun", "lost"])
+async def test_what_was_running_when_the_process_ended_is_run_again_or_lost(way: str, on_resume: Any) -> None:
+    for blocking in (True, False):
+        gate = threading.Event()
+
+        def waits(gate: threading.Event) -> str:
+            return str(gate.wait(5))
+
+        options: dict[str, Any] = {"name": "work", "on_resume": on_resume, "blocking": blocking}
+        model = Model(says(call("work")), *([] if blocking else [says("Started")]), says("Done"))
+        first = new_run(way, model, [tool(**options)(partial(waits, gate))])
+        # In the middle of things: the tool runs, and the model has been told what there is to tell.
+        answers = 1 if blocking else 2
+        saved = b""
+        events = first.events()
+        async with contextlib.AsyncExitStack() as stack:
+            if way == "sync":
+                stack.enter_context(events)
+            else:
+                await stack.enter_async_context(events)
+            while not (len(model.asked) == answers and first.state.asked is None):
+                next(events) if way == "sync" else await anext(events)
+            saved = msgspec.json.encode(first.state)
+        gate.set()
+        again = new_run(way, model, [tool(**options)(lambda: "done")], state=STATE.decode(saved))
+        assert (await result(again)).output == says("Done").output
+        told = "done" if on_resume == "rerun" else "lost: the process that ran it ended before it did"
+        assert told in str(model.seen[-1])
+        assert again.calls[0].runs == (2 if on_resume == "rerun" else 1)
+
+
+async def test_a_saved_run_whose_tool_is_gone_is_told_so(way: str) -> None:
+    model = Model(says(call("delete")), says("Done"))
+    run = new_run(way, model, [delete])
+    await result(run)
+    run.approve("c1")
+    state = STATE.decode(msgspec.json.encode(run.state))
+    await result(new_run(way, model, [add], state=state))
+    assert "there is no tool called 'delete'" in outputs(model)[0]
+
+
+# --- events ---------------------------------------------------------------------------------------------------------
+
+
+async def test_all_nine_events_come_in_order_with_who_and_when(way: str) -> None:
+    @tool(blocking=False)
+    def fails(n: int = 0) -> str:
+        time.sleep(0.01)
+        raise ValueError("no")
+
+    model = Model(says(call("add", '{"a":1,"b":2}'), call("fails", call_id="c2")), says("Started"), says("Done"))
+    events = await watched(new_run(way, model, [add, fails]))
+    assert [(event.type, event.execution_id) for event in events] == [
+        ("iteration:start", "run:1"),
+        ("llm:response", "run:1"),
+        ("tool:executing", "run:1.1"),
+        ("tool:executing", "run:1.2"),
+        ("tool:completed", "run:1.1"),
+        ("iteration:start", "run:2"),
+        ("llm:response", "run:2"),
+        ("tool:failed", "run:1.2"),
+        ("result:arrived", "run:1.2"),
+        ("iteration:start", "run:3"),
+        ("nonblocking:error", "run:1.2"),
+        ("llm:response", "run:3"),
+        ("nonblocking:llm_response", "run:3"),
+    ]
+    assert [event.at for event in events] == sorted(event.at for event in events)
+    assert events[-1].calls[0].call_id == "c2"
+    assert events[2].call.state == "executing", "an event holds the call as it was"
+    plain = msgspec.json.decode(msgspec.json.encode(events[4]))
+    assert (plain["type"], plain["call"]["state"]) == ("tool:completed", "completed")
+
+
+async def test_listeners_hear_everything_and_may_fail(way: str, caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[str] = []
+
+    def fails(event: Any) -> None:
+        raise RuntimeError("deaf")
+
+    model = Model(says(call("later")), says("Started"), says("Done"))
+    run = new_run(way, model, [later], on_event=(fails, lambda event: heard.append(event.type)))
+    await result(run)
+    assert heard[:3] == ["iteration:start", "llm:response", "tool:executing"]
+    assert heard[-2:] == ["llm:response", "nonblocking:llm_response"]
+    assert "nonblocking:result" in heard
+    assert "deaf" in caplog.text
+
+
+async def test_a_stream_tells_the_answers_and_the_run_in_order(way: str) -> None:
+    model = Model(says(call("add", '{"a":1,"b":2}')), says("Done"))
+    events = await watched(new_run(way, model, [add]), streams=True)
+    told = [type(event).__struct_config__.tag for event in events]
+    assert told[:2] == ["iteration:start", "response.created"]
+    assert [kind for kind in told if ":" in kind or kind == "response.completed"] == [
+        "iteration:start",
+        "response.completed",
+        "llm:response",
+        "tool:executing",
+        "tool:completed",
+        "iteration:start",
+        "response.completed",
+        "llm:response",
+    ]
+
+
+# --- chained responses ----------------------------------------------------------------------------------------------
+
+
+async def test_a_chained_run_sends_only_what_is_new(way: str) -> None:
+    first = says(call("add", '{"a":1,"b":2}'))
+    model = Model(first, says("Done"))
+    await result(new_run(way, model, [add], chain=True))
+    assert model.asked[1].previous_response_id == "resp"
+    assert model.seen == [FunctionCallOutput(call_id="c1", output="3")]
+
+
+async def test_a_stored_conversation_gets_only_what_is_new(way: str) -> None:
+    model = Model(says(call("add", '{"a":1,"b":2}')), says("Done"))
+    await result(new_run(way, model, [add], request=Request(conversation="conv_1")))
+    assert [request.previous_response_id for request in model.asked] == [msgspec.UNSET] * 2
+    assert len(model.seen) == 1

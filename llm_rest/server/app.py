@@ -12,11 +12,11 @@ import logging
 import socket
 import threading
 import time
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from anyio import CancelScope, create_task_group, fail_after, sleep
+from anyio import CancelScope, create_task_group, fail_after, move_on_after, sleep
 from anyio.lowlevel import checkpoint
 
 from ..errors import ConfigError, ErrorFacts
@@ -99,6 +99,7 @@ class _Endpoint:
                     tasks.cancel_scope.cancel()
         except Refused as refusal:
             facts["wire"] = spoken(path, headers)
+            await _drain(receive)
             await sending.answer(refused(facts["wire"], refusal.facts, facts["request_id"], close=True))
         except ConnectionError:
             pass  # the client went away before it had asked
@@ -189,6 +190,19 @@ async def _received(receive: Receive) -> AsyncIterator[bytes]:
         yield message.get("body", b"")
         if not message.get("more_body", False):
             return
+
+
+async def _drain(receive: Receive) -> None:
+    """Take in some of a body that nobody wants: a client that is still sending when the connection closes sees no answer."""
+    size = 0
+    with suppress(ConnectionError), move_on_after(1):
+        async for piece in _received(receive):
+            size += len(piece)
+            if size > _DRAINED:
+                return
+
+
+_DRAINED = 1024 * 1024
 
 
 async def _watch(receive: Receive, asked: CancelScope) -> None:

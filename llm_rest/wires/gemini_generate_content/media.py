@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET
 
-from ...responses.media import Media, data_url, parse_data_url
+from ...responses.media import data_url, parse_data_url
 from ...responses.parts import (
     AudioData,
     InputAudio,
@@ -35,31 +35,24 @@ if TYPE_CHECKING:
     from ...dialects import GeminiDialect, GeminiModel
     from ...losses import Losses
     from ...responses.parts import ContentPart
+    from ...unknown import Opt
 
 MEDIA_TYPES = {
-    "png": "image/png",
+    **{end: f"image/{end}" for end in ("png", "jpeg", "webp", "gif", "heic", "heif")},
     "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "webp": "image/webp",
-    "gif": "image/gif",
-    "heic": "image/heic",
-    "heif": "image/heif",
     "pdf": "application/pdf",
+    "json": "application/json",
+    **{end: f"text/{end}" for end in ("html", "csv")},
     "txt": "text/plain",
     "md": "text/markdown",
-    "html": "text/html",
-    "csv": "text/csv",
-    "json": "application/json",
+    **{end: f"audio/{end}" for end in ("wav", "flac", "ogg")},
     "mp3": "audio/mpeg",
-    "wav": "audio/wav",
-    "flac": "audio/flac",
-    "ogg": "audio/ogg",
-    "mp4": "video/mp4",
-    "mov": "video/mov",
-    "webm": "video/webm",
+    **{end: f"video/{end}" for end in ("mp4", "mov", "webm")},
 }
 """Media types by the end of a name."""
 
+VENDOR = ("gs://", "https://generativelanguage.googleapis.com/")
+"""How URIs begin that the vendor keeps itself, and nobody else could fetch."""
 VIDEO_HOSTS = ("youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be")
 
 DETAILS = {
@@ -69,10 +62,6 @@ DETAILS = {
 }
 """How closely an image is looked at, ours on the left. Without a word the model decides, which is our `auto`."""
 DETAILS_BACK = {theirs: ours for ours, theirs in DETAILS.items()}
-
-AUDIO = {"mp3": "audio/mpeg"}
-"""Formats of sound whose media type is not `audio/` and their name."""
-AUDIO_BACK = {theirs: ours for ours, theirs in AUDIO.items()}
 
 
 class Context(NamedTuple):
@@ -114,115 +103,82 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
         lost.dropped(f"{path}.prompt_cache_breakpoint", "this wire caches by itself and knows no marks")
     encoded: types.Part | None
     match part:
-        case InputText(text=text) | OutputText(text=text) | PlainText(text=text):
+        case InputText(text=text) | OutputText(text=text) | PlainText(text=text) | RefusalPart(refusal=text):
             if not text and spelling(own).get("text") == ABSENT:
                 return restored(types.Part, document_fields(own))
             encoded = types.Part(text=text) if text or spelling(own).get("empty") else None
-        case RefusalPart(refusal=text):
-            encoded = types.Part(text=text) if text else None
         case InputImage():
-            encoded = _image(part, own, path, context)
+            encoded = _by_url(part.image_url or part.file_id, "image/jpeg", own, path, context, id=not part.image_url)
+            if encoded is not None and given(part.detail) and part.detail != "auto":
+                if context.model.media_resolution and part.detail in DETAILS:
+                    encoded.media_resolution = types.MediaResolution(level=DETAILS[part.detail])
+                else:
+                    lost.dropped(f"{path}.detail", "this model looks at all images of a request alike")
         case InputFile():
             encoded = _file(part, own, path, context)
         case InputAudio(input_audio=sound):
-            kind = AUDIO.get(sound.format, f"audio/{sound.format}")
+            kind = MEDIA_TYPES["mp3"] if sound.format == "mp3" else f"audio/{sound.format}"
             encoded = types.Part(inline_data=types.Blob(mime_type=kind, data=sound.data))
         case InputVideo(video_url=url):
-            encoded = _by_url(url, None, "video/mp4", own, path, context)
+            encoded = _by_url(url, "video/mp4", own, path, context)
         case _:
             lost.dropped(path, f"a part of type {part.__struct_config__.tag!r}, which this wire does not know")
             return None
-    if encoded is None:
-        return None
-    return merged(encoded, document_fields(own), path, lost)
-
-
-def _image(part: InputImage, own: types.Json, path: str, context: Context) -> types.Part | None:
-    if given(part.image_url):
-        encoded = _by_url(part.image_url, None, "image/jpeg", own, path, context)
-    elif given(part.file_id):
-        encoded = _by_id(part.file_id, None, "image/jpeg", own, path, context)
-    else:
-        context.lost.dropped(path, "an image without its data")
-        return None
-    if encoded is not None and given(part.detail) and part.detail != "auto":
-        if context.model.media_resolution and part.detail in DETAILS:
-            encoded.media_resolution = types.MediaResolution(level=DETAILS[part.detail])
-        else:
-            context.lost.dropped(f"{path}.detail", "this model looks at all images of a request alike")
-    return encoded
+    return merged(encoded, document_fields(own), path, lost) if encoded is not None else None
 
 
 def _file(part: InputFile, own: types.Json, path: str, context: Context) -> types.Part | None:
-    name = part.filename if given(part.filename) else ""
-    kind = media_type(name)
-    if given(part.file_data):
-        media = parse_data_url(part.file_data)
-        if media is None and part.file_data.startswith("data:"):
-            context.lost.refused(f"{path}.file_data", "a data URL that is not base64")
-            return None
-        if media is None:
-            media = Media(kind or "application/pdf", part.file_data)
-            context.lost.changed(f"{path}.file_data", f"bare base64, sent as {media.type}")
-        encoded: types.Part | None = types.Part(inline_data=types.Blob(mime_type=media.type, data=media.data))
-        _drop_others(part, ("file_url", "file_id"), path, context)
-    elif given(part.file_url):
-        encoded = _by_url(part.file_url, kind, "application/pdf", own, path, context)
-        _drop_others(part, ("file_id",), path, context)
-    elif given(part.file_id):
-        encoded = _by_id(part.file_id, kind, "application/pdf", own, path, context)
-    else:
-        context.lost.dropped(path, "a file without its data")
-        return None
+    lost, name = context.lost, part.filename or ""
+    kind, data = media_type(name), part.file_data
+    if data and not data.startswith("data:"):
+        kind = kind or "application/pdf"
+        lost.changed(f"{path}.file_data", f"bare base64, sent as {kind}")
+        data = data_url(kind, data)
+    places = {"file_data": data, "file_url": part.file_url, "file_id": part.file_id}
+    first, *others = [place for place, value in places.items() if given(value)] or [""]
+    encoded = _by_url(places.get(first), "application/pdf", own, path, context, named=kind, id=first == "file_id")
+    for other in others:
+        lost.dropped(f"{path}.{other}", "a second place of the same file")
     if given(part.detail) and part.detail != "auto":
-        context.lost.dropped(f"{path}.detail", "this wire has no such option of a file")
-    if name and encoded is not None:
+        lost.dropped(f"{path}.detail", "this wire has no such option of a file")
+    media = (encoded.inline_data or encoded.file_data) if encoded else None
+    if name and media:
         if "displayName" in context.dialect.lacks:
-            context.lost.dropped(f"{path}.filename", "this host takes no names of files")
-        elif given(encoded.inline_data):
-            encoded.inline_data.display_name = name
-        elif given(encoded.file_data):
-            encoded.file_data.display_name = name
+            lost.dropped(f"{path}.filename", "this host takes no names of files")
+        else:
+            media.display_name = name
     return encoded
 
 
-def _drop_others(part: InputFile, names: tuple[str, ...], path: str, context: Context) -> None:
-    for name in names:
-        if given(getattr(part, name)):
-            context.lost.dropped(f"{path}.{name}", "a second place of the same file")
-
-
-def _by_url(url: str, named: str | None, guess: str, own: types.Json, path: str, context: Context) -> types.Part | None:
+def _by_url(
+    url: Opt[str],
+    guess: str,
+    own: types.Json,
+    path: str,
+    context: Context,
+    *,
+    named: str | None = None,
+    id: bool = False,
+) -> types.Part | None:
+    """What is at a URL, or under the `id` of a file. Its type is what `named` or its name tells, else a guess."""
+    lost = context.lost
+    if not url:
+        lost.dropped(path, "media without its data")
+        return None
     media = parse_data_url(url)
     if media is not None:
         return types.Part(inline_data=types.Blob(mime_type=media.type, data=media.data))
-    if not url.startswith(("https://", "http://", "gs://")):
-        context.lost.refused(path, f"a URL this vendor cannot fetch: {url[:12]!r}")
+    ours = url.startswith(VENDOR) or _host(url) in VIDEO_HOSTS
+    if not ours and (id or not url.startswith(("https://", "http://"))):
+        what = "a file of another vendor" if id else "a URL this vendor cannot fetch"
+        lost.refused(path, f"{what}: {url[:40]!r}; send its bytes, or its URI at Google")
         return None
-    if not (context.model.external_urls or context.dialect.fetches_urls or _of_the_vendor(url)):
-        context.lost.refused(path, "this model fetches nothing itself; send the bytes, `fetch_image(url)` gets them")
-    return _at_uri(url, named, guess, own, path, context)
-
-
-def _by_id(
-    file_id: str, named: str | None, guess: str, own: types.Json, path: str, context: Context
-) -> types.Part | None:
-    if not _of_the_vendor(file_id):
-        context.lost.refused(path, f"the file {file_id[:40]!r} of another vendor; send its bytes, or its URI at Google")
-        return None
-    return _at_uri(file_id, named, guess, own, path, context)
-
-
-def _at_uri(uri: str, named: str | None, guess: str, own: types.Json, path: str, context: Context) -> types.Part:
-    """What is at `uri`. Its media type is what its name tells, or its file name (`named`), else a guess."""
-    kind = named or media_type(uri)
+    if not (ours or context.model.external_urls or context.dialect.fetches_urls):
+        lost.refused(path, "this model fetches nothing itself; send the bytes, `fetch_image(url)` gets them")
+    kind = named or media_type(url)
     if kind is None and "fileData" not in own:
-        context.lost.changed(path, f"nothing says what kind of media this is; it is sent as {guess}")
-    return types.Part(file_data=types.FileData(mime_type=kind or guess, file_uri=uri))
-
-
-def _of_the_vendor(uri: str) -> bool:
-    return uri.startswith(("gs://", "https://generativelanguage.googleapis.com/")) or _host(uri) in VIDEO_HOSTS
+        lost.changed(path, f"nothing says what kind of media this is; it is sent as {guess}")
+    return types.Part(file_data=types.FileData(mime_type=kind or guess, file_uri=url))
 
 
 def _host(uri: str) -> str:
@@ -249,58 +205,40 @@ def decode_parts(parts: Sequence[types.Part]) -> list[ContentPart]:
 
 
 def _decode(part: types.Part) -> ContentPart:
-    if given(part.text):
-        fields = rest(part, ("text",))
-        return InputText(text=part.text, leftovers=left(fields, None if part.text else {"empty": True}))
     blob, file = part.inline_data, part.file_data
+    if given(part.text):
+        return InputText(text=part.text, leftovers=left(rest(part, ("text",)), None if part.text else {"empty": True}))
     if given(blob) and given(blob.mime_type) and given(blob.data):
-        return _decode_blob(part, blob.mime_type, blob.data)
+        fields, more = rest(part, ("inlineData",)), rest(blob, ("mimeType", "data"))
+        found: InputImage | InputFile | InputAudio
+        if blob.mime_type.startswith("audio/"):
+            format = "mp3" if blob.mime_type == MEDIA_TYPES["mp3"] else blob.mime_type.removeprefix("audio/")
+            found = InputAudio(input_audio=AudioData(data=blob.data, format=format))
+        else:
+            found = _shown(blob.mime_type, data_url(blob.mime_type, blob.data), fields, more)
+        found.leftovers = left({**fields, "inlineData": more} if more else fields)
+        return found
     if given(file) and given(file.file_uri) and given(file.mime_type):
-        return _decode_file(part, file, file.file_uri, file.mime_type)
+        fields, more = rest(part, ("fileData",)), rest(file, ("fileUri",))
+        found = _shown(file.mime_type, file.file_uri, fields, more)
+        if media_type(file.file_uri) == file.mime_type:
+            del more["mimeType"]
+        found.leftovers = left({**fields, "fileData": more} if more else fields)
+        return found
     return InputText(text="", leftovers=left(rest(part), {"text": ABSENT}))
 
 
-def _decode_blob(part: types.Part, kind: str, data: str) -> ContentPart:
-    fields = rest(part, ("inlineData",))
-    more = rest(part.inline_data or types.Blob(), ("mimeType", "data"))
-    found: InputImage | InputAudio | InputFile
+def _shown(kind: str, url: str, fields: types.Json, more: types.Json) -> InputImage | InputFile:
+    """The part of ours for media at a URL; what it says itself is taken from `fields` of the part and `more` of the media."""
+    own = url.startswith(VENDOR)
     if kind.startswith("image/"):
-        found = InputImage(image_url=data_url(kind, data))
-        _detail(found, fields)
-    elif kind.startswith("audio/"):
-        format = AUDIO_BACK.get(kind, kind.removeprefix("audio/"))
-        found = InputAudio(input_audio=AudioData(data=data, format=format))
-    else:
-        name = more.pop("displayName", UNSET)
-        found = InputFile(file_data=data_url(kind, data), filename=name)
-    if more:
-        fields["inlineData"] = more
-    found.leftovers = left(fields)
-    return found
-
-
-def _decode_file(part: types.Part, file: types.FileData, uri: str, kind: str) -> ContentPart:
-    fields = rest(part, ("fileData",))
-    more = rest(file, ("fileUri",))
-    # `gs://` and the vendor's own files are nothing another vendor could fetch.
-    own = uri.startswith(("gs://", "https://generativelanguage.googleapis.com/"))
-    found: InputImage | InputFile
-    if kind.startswith("image/"):
-        found = InputImage(file_id=uri) if own else InputImage(image_url=uri)
-        _detail(found, fields)
-    else:
-        name = more.pop("displayName", UNSET)
-        found = InputFile(file_id=uri, filename=name) if own else InputFile(file_url=uri, filename=name)
-    if media_type(uri) == kind:
-        del more["mimeType"]
-    if more:
-        fields["fileData"] = more
-    found.leftovers = left(fields)
-    return found
-
-
-def _detail(image: InputImage, fields: types.Json) -> None:
-    told: types.Json = fields.get("mediaResolution") or {}
-    if len(told) == 1 and told.get("level") in DETAILS_BACK:
-        image.detail = DETAILS_BACK[told["level"]]
-        del fields["mediaResolution"]
+        image = InputImage(file_id=url) if own else InputImage(image_url=url)
+        told: types.Json = fields.get("mediaResolution") or {}
+        if len(told) == 1 and told.get("level") in DETAILS_BACK:
+            image.detail = DETAILS_BACK[told["level"]]
+            del fields["mediaResolution"]
+        return image
+    name = more.pop("displayName", UNSET)
+    if url.startswith("data:"):
+        return InputFile(file_data=url, filename=name)
+    return InputFile(file_id=url, filename=name) if own else InputFile(file_url=url, filename=name)

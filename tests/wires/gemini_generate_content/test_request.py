@@ -255,7 +255,7 @@ def test_how_closely_an_image_is_looked_at() -> None:
             {"fileData": {"fileUri": "https://youtu.be/x", "mimeType": "video/mp4"}},
             [],
         ),
-        (InputFile(file_data="data:text/plain,Hi"), None, ["file_data (refused)"]),
+        (InputFile(file_data="data:text/plain,Hi"), None, [" (refused)"]),
         (InputFile(), None, [" (dropped)"]),
     ],
 )

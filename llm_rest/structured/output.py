@@ -19,7 +19,7 @@ from ..errors import ConfigError
 from ..forms import DoesNotFit, convert, schema_of, schemas_of
 from ..json_schema import Schema, checked, problems
 from ..losses import Loss, Losses
-from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message
+from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from ..responses.parts import OutputText
 from ..responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextOptions
 from ..responses.tools import ChooseFunction, FunctionTool
@@ -190,9 +190,11 @@ def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:
     made: list[AnyItem] = []
     for item in output:
         if isinstance(item, FunctionCall) and item.name == tool:
-            item = Message(
-                role="assistant", content=[OutputText(text=item.arguments, annotations=[])], status=item.status
-            )
+            last = made[-1] if made else None
+            if isinstance(last, Reasoning) and not last.summary and not last.content:
+                made.pop()  # opaque state of a call that is none any more
+            text = OutputText(text=item.arguments, annotations=[])
+            item = Message(role="assistant", content=[text], status=item.status)
         made.append(item)
     return made
 

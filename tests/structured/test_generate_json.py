@@ -72,6 +72,16 @@ async def test_the_reply_looks_the_same_whatever_way_was_taken(name: str, strate
 
 
 @every_wire
+@every_strategy
+async def test_the_reply_can_be_sent_back(name: str, strategy: Any, new_client: NewClient) -> None:
+    async with simulator(new_client, name, on_loss="ignore") as llm:
+        question = {"role": "user", "content": script(strategy)}
+        reply = await llm.generate(question, output=Person, strategy=strategy)
+        reply = await llm.generate([question, *reply.output, {"role": "user", "content": "say Yes."}])
+    assert (reply.output_text, notes(reply)) == ("Yes.", [])
+
+
+@every_wire
 async def test_what_the_simulated_model_makes_of_a_schema_fits_it(name: str, new_client: NewClient) -> None:
     async with simulator(new_client, name) as llm:
         found = await llm.generate_json("Somebody", list[Person])

@@ -29,8 +29,8 @@ __all__ = ["finished", "problems", "refusal", "unknown_model", "wrong_key"]
 
 _OWN = {"leftovers", "is_error"}
 
-PARAMETERS = set(Request.__struct_encode_fields__) - {"extra", "leftovers"}
-"""The parameters of the API, those included that some hosts lack."""
+PARAMETERS = {*Request.__struct_encode_fields__, "client_metadata"} - {"extra", "leftovers"}
+"""The parameters of the API, those included that some hosts lack; `client_metadata` is what the vendor's own tools send."""
 
 ITEMS = {str(kind.__struct_config__.tag): set(kind.__struct_encode_fields__) - _OWN for kind in Item.__subclasses__()}
 PARTS = {str(kind.__struct_config__.tag): set(kind.__struct_encode_fields__) - _OWN for kind in Part.__subclasses__()}

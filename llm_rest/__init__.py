@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .errors import (
         APIError,
         AuthError,
+        CallCancelled,
         CapabilityError,
         ClientClosedError,
         ConfigError,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from .losses import Loss, LossWarning
     from .mcp import Mcp
     from .models import Capabilities
-    from .observers import RequestEnd, RequestRetry, RequestStart
+    from .observers import RequestCancelled, RequestEnd, RequestRetry, RequestStart
     from .reply import Reply
     from .responses.items import FunctionCall, FunctionCallOutput, Message, Reasoning
     from .responses.request import Request
@@ -102,7 +103,7 @@ _HOME = {
         ".context": "Context",
         ".dialects": "ChatDialect MessagesDialect ResponsesDialect",
         ".errors": (
-            "APIError AuthError CapabilityError ClientClosedError ConfigError Conflict ConnectError "
+            "APIError AuthError CallCancelled CapabilityError ClientClosedError ConfigError Conflict ConnectError "
             "ContentFiltered ContextTooLong DecodeError InvalidReasoningState InvalidRequest LLMError "
             "LossError MalformedResponse NotFound OutputError OverloadedError PermissionDenied ProtocolError "
             "ProxyError QuotaError RateLimitError Refusal RequestTooLarge ResponseTooLarge SchemaMismatch "
@@ -115,7 +116,7 @@ _HOME = {
         ".losses": "Loss LossWarning",
         ".mcp": "Mcp",
         ".models": "Capabilities",
-        ".observers": "RequestEnd RequestRetry RequestStart",
+        ".observers": "RequestCancelled RequestEnd RequestRetry RequestStart",
         ".reply": "Reply",
         ".responses.items": "FunctionCall FunctionCallOutput Message Reasoning",
         ".responses.request": "Request",
@@ -148,6 +149,7 @@ __all__ = [
     "AsyncStream",
     "AuthError",
     "Bearer",
+    "CallCancelled",
     "CallCompleted",
     "CallExecuting",
     "CallFailed",
@@ -198,6 +200,7 @@ __all__ = [
     "Refusal",
     "Reply",
     "Request",
+    "RequestCancelled",
     "RequestEnd",
     "RequestRetry",
     "RequestStart",

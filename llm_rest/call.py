@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import urlencode
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -20,18 +21,22 @@ from msgspec.structs import replace
 from . import models
 from .answers import Sent, document_of, failure, partial_of, told
 from .auth import Secret, checked_headers
-from .errors import ConfigError, LLMError, Refusal, Truncated
+from .errors import CallCancelled, ConfigError, LLMError, Refusal, Truncated
 from .on_loss import Site, settle
 from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, surrogates_in, to_request
 from .reply import Reply, Told, reply
+from .responses.echo import echo
 from .responses.request import Request
+from .responses.response import Response
 from .responses.tools import McpTool
 from .retry import Budget, RetryPolicy, policy_of
 from .sending import asked
 from .transport import WHOLE, Timeouts, is_duration
+from .trials import CANCELLED
 from .wires import Route
 
 if TYPE_CHECKING:
+    from .errors import Attempt
     from .losses import Loss
     from .observers import Listener
     from .options import Input
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from .target import Target, Targets
     from .transport import HttpAnswer, Transport
     from .transport.exchange import Incoming
+    from .transport.under_way import Call
     from .trials import Trial
 
 T = TypeVar("T")
@@ -60,6 +66,7 @@ class Settings(NamedTuple):
     """How one call is made."""
 
     timeouts: Timeouts
+    stream_timeouts: Timeouts
     retry: RetryPolicy
     on_loss: OnLoss
     invalid_options: InvalidOptions
@@ -81,6 +88,14 @@ def timeouts_of(value: object) -> Timeouts:
     return Timeouts(connect=min(10.0, value), total=value)
 
 
+def stream_timeouts_of(value: object) -> Timeouts:
+    """The same for a stream, which seconds do not limit as a whole: they are for each wait."""
+    timeouts = timeouts_of(value)
+    if not isinstance(value, int | float):
+        return timeouts
+    return Timeouts(connect=timeouts.connect, first_byte=value, silence=value, idle=value)
+
+
 def hide(options: dict[str, Any]) -> None:
     """Wrap what is secret among the options, in place: tracebacks are recorded with the local variables of every frame."""
     if options.get("user_token") is not None:
@@ -100,6 +115,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     """How the call is made, of all its options."""
     return Settings(
         timeouts=timeouts_of(options.get("timeout")),
+        stream_timeouts=stream_timeouts_of(options.get("timeout")),
         retry=policy_of(options.get("retry")),
         on_loss=options.get("on_loss") or "warn",
         invalid_options=options.get("invalid_options") or "raise",
@@ -186,6 +202,7 @@ class Caller:
         self.targets = targets
         self.heard_by = heard_by
         self.budget = Budget()
+        self._under_way: WeakValueDictionary[int, Call] = WeakValueDictionary()
         self._waits = waits
         self.defaults: dict[str, Any] = {}
         self._take(defaults)
@@ -248,30 +265,47 @@ class Caller:
         request, lost = models.without(request, problems)
         return target, settings, request, lost
 
+    def call(self) -> Call:
+        """A call that `cancel` ends."""
+        call = self.transport.call()
+        self._under_way[id(call)] = call
+        return call
+
+    def cancel(self) -> None:
+        """End every call that is under way."""
+        for known in self._under_way.valuerefs():
+            call = known()
+            if call is not None:
+                call.stop()
+
     async def send(self, target: Target, settings: Settings, outgoing: Outgoing, read: Callable[[Sent], T]) -> T:
         """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does."""
 
         async def accept(answer: HttpAnswer, trial: Trial) -> tuple[T, None]:
             return read(Sent(answer, trial.secrets, trial.end(answer.status))), None
 
-        total = settings.timeouts.total
-        return await asked(
-            self, target, settings, outgoing, self.transport.send, accept, WHOLE if total is UNSET else total
-        )
+        total = WHOLE if settings.timeouts.total is UNSET else settings.timeouts.total
+        with (call := self.call()):
+            return await asked(self, call, target, settings, outgoing, self.transport.send, accept, total)
+        raise told(CallCancelled("the call was cancelled"), target, call.attempts)
 
     async def open(
         self,
+        call: Call,
         target: Target,
         settings: Settings,
         outgoing: Outgoing,
         begin: Callable[[Incoming, Trial], Awaitable[tuple[T, LLMError | None]]],
     ) -> T:
         """What `begin` makes of the beginning of a good answer. Raises an `LLMError` for any other."""
-        timeouts = settings.timeouts
+        timeouts = settings.stream_timeouts
         if timeouts.first_byte is UNSET:
-            settings = settings._replace(timeouts=replace(timeouts, first_byte=target.endpoint.vendor.first_byte))
+            timeouts = replace(timeouts, first_byte=target.endpoint.vendor.first_byte)
+        settings = settings._replace(timeouts=timeouts)
         total = None if timeouts.total is UNSET else timeouts.total
-        return await asked(self, target, settings, outgoing, self.transport.open, begin, total)
+        with call:
+            return await asked(self, call, target, settings, outgoing, self.transport.open, begin, total)
+        raise told(CallCancelled("the call was cancelled"), target, call.attempts)
 
     async def headers(self, target: Target, settings: Settings, route: Route) -> dict[str, str | Secret]:
         """The headers of a request: those of every one, those that say who is calling, the route's and the caller's."""
@@ -329,7 +363,10 @@ class Caller:
             found, more = self.replied(target, sent, request, lost)
             return self.succeeded(target, found, sent.secrets), more
 
-        found, more = await self.send(target, settings, outgoing, read)
+        try:
+            found, more = await self.send(target, settings, outgoing, read)
+        except CallCancelled as ended:
+            return interrupted(target, request, lost, ended.attempts)
         if more:
             settle(more, settings.on_loss, site, who=target.provider, reply=found)
         return found
@@ -349,10 +386,17 @@ class Caller:
         return whole(await self.generate(input, options, site))
 
 
+def interrupted(target: Target, request: Request | None, lost: list[Loss], attempts: tuple[Attempt, ...]) -> Reply:
+    """The reply of a call that was cancelled before anything of it came."""
+    now = int(time.time())
+    nothing = Response(id="", created_at=now, model=target.model, status=CANCELLED, output=[], **echo(request))
+    return reply(nothing, Told(lost, attempts, b"", target.provider, target.model, interrupted=True))
+
+
 def whole(found: Reply, text: str | None = None) -> str:
-    """The text of a reply, or what stands for it. Raises where the answer was cut or refused."""
+    """The text of a reply, or what stands for it. Raises where the answer was cut, refused or cancelled."""
     text = found.output_text if text is None else text
-    if found.refusal is None and found.status != "incomplete":
+    if found.refusal is None and found.status != "incomplete" and not found.interrupted:
         return text
     known = found.generation
     facts: dict[str, Any] = {
@@ -361,6 +405,8 @@ def whole(found: Reply, text: str | None = None) -> str:
         "attempts": known.attempts,
         "partial": found,
     }
+    if found.interrupted:
+        raise CallCancelled("the call was cancelled", **facts)
     if found.refusal is not None:
         raise Refusal(f"the model refused: {found.refusal}", raw=text, **facts)
     raise Truncated(f"the answer was cut: {found.stop_reason}", raw=text, **facts)

@@ -8,7 +8,7 @@ warning about a loss points there.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from . import endpoints
@@ -40,6 +40,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Cancelled:
+    """Nothing more to wait for."""
+
+    def __await__(self) -> Iterator[None]:
+        return iter(())
+
+
 class _Shared:
     """What both kinds of client have and what involves no waiting."""
 
@@ -69,6 +76,15 @@ class _Shared:
         other = object.__new__(type(self))
         other._caller = self._caller.with_options(_plain(options))
         return other
+
+    def cancel(self) -> Cancelled:
+        """End every call that is under way, from any thread; the client stays usable. May be awaited.
+
+        A call that gives a `Reply` gives one whose `interrupted` is true, with what had come; the iteration over a stream
+        ends and its `response` is that. What cannot say so raises `CallCancelled`.
+        """
+        self._caller.cancel()
+        return Cancelled()
 
     def __repr__(self) -> str:
         named = self._caller.defaults.get("model")

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from .answers import document_of
-from .call import Outgoing, encoded
-from .errors import ConfigError, NotFound, TimeoutError_
+from .call import Outgoing, encoded, interrupted
+from .errors import CallCancelled, ConfigError, NotFound, TimeoutError_
 from .on_loss import Site, settle
 from .reply import Reply
 from .transport import is_duration
@@ -98,9 +98,12 @@ async def cancel_response(caller: Caller, response_id: str, options: dict[str, A
 
 
 async def _kept(caller: Caller, target: Target, settings: Settings, route: Route, site: Site) -> Reply:
-    found, lost = await caller.send(
-        target, settings, Outgoing(route), lambda sent: caller.replied(target, sent, None, [])
-    )
+    try:
+        found, lost = await caller.send(
+            target, settings, Outgoing(route), lambda sent: caller.replied(target, sent, None, [])
+        )
+    except CallCancelled as ended:
+        return interrupted(target, None, [], ended.attempts)
     if lost:
         settle(lost, settings.on_loss, site, who=target.provider, reply=found)
     return found
@@ -143,7 +146,11 @@ async def poll(
     while found.status in UNFINISHED:
         if until is not None and time.monotonic() + every > until:
             raise TimeoutError_(f"the response is still {found.status}", phase="total", partial=found)
-        await caller.transport.sleep(every)
+        with caller.call() as waiting:
+            await caller.transport.sleep(every)
+        if waiting.stopped:
+            target, _ = caller.chosen(options)
+            return interrupted(target, None, [], ())
         found = await retrieve(caller, found.id, {**options}, site)
     target, _ = caller.chosen(options)
     return caller.succeeded(target, found)

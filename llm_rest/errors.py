@@ -381,6 +381,10 @@ class MaxRoundsReached(ToolError):
     """The loop used up its iterations."""
 
 
+class CallCancelled(LLMError):
+    """`client.cancel()` ended a call whose result has no room to say so; a `Reply` says `interrupted` instead."""
+
+
 # --- from facts to an error -----------------------------------------------------------------------------------------
 
 BY_STATUS: dict[int, type[APIError]] = {

@@ -46,7 +46,16 @@ class RequestRetry(Struct, frozen=True, kw_only=True, tag_field="type", tag="req
     reason: str
 
 
-Observation = RequestStart | RequestEnd | RequestRetry
+class RequestCancelled(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:cancelled"):
+    """A request, or the wait before the next one, was cancelled after `seconds`: it has no end."""
+
+    provider: str
+    model: str
+    wire: str
+    seconds: float
+
+
+Observation = RequestStart | RequestEnd | RequestRetry | RequestCancelled
 Listener = Callable[[Any], object]
 """Takes an `Observation`; what it returns is ignored. Later versions tell of more."""
 

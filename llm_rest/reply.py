@@ -34,7 +34,8 @@ class Generation(Struct, kw_only=True):
     `losses` is what the vendor did not get and what could not be brought back, `attempts` the requests made, `raw` the body
     of the last answer. `metadata` always has the keys `provider model latency_ms input_tokens output_tokens total_tokens
     cached_input_tokens reasoning_tokens api_calls tool_rounds response_id response_status`; a count the vendor did not give
-    is `"0"`; where a reply took several calls, they are sums. `parsed` is the value that typed output made of the answer.
+    is `"0"`; where a reply took several calls, they are sums. `parsed` is the value that typed output made of the answer,
+    `interrupted` whether `client.cancel()` ended the call.
     """
 
     losses: list[Loss] = field(default_factory=list[Loss])
@@ -42,6 +43,7 @@ class Generation(Struct, kw_only=True):
     raw: bytes = b""
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     parsed: Any = None
+    interrupted: bool = False
 
 
 class Told(NamedTuple):
@@ -52,12 +54,15 @@ class Told(NamedTuple):
     raw: bytes
     provider: str
     model: str
+    interrupted: bool = False
 
     def generation(self, response: Response) -> Generation:
         """The same as the reply shows it."""
         seconds = sum(attempt.took for attempt in self.attempts)
         named = metadata(response, provider=self.provider, model=self.model, seconds=seconds)
-        return Generation(losses=self.losses, attempts=self.attempts, raw=self.raw, metadata=named)
+        return Generation(
+            losses=self.losses, attempts=self.attempts, raw=self.raw, metadata=named, interrupted=self.interrupted
+        )
 
 
 class Reply(Response):
@@ -70,6 +75,12 @@ class Reply(Response):
         if not isinstance(found, Generation):
             found = vars(self)["generation"] = Generation() if found is None else found.generation(self)
         return found
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `client.cancel()` ended the call: the status is `cancelled`, and this is what had come."""
+        found: Generation | Told | None = vars(self).get("generation")
+        return found is not None and found.interrupted
 
     @property
     def parsed(self) -> Any:

@@ -17,12 +17,13 @@ from msgspec.structs import replace
 from .answers import failure, partial_of, told
 from .arrival import FAILURES, Arrival
 from .call import encoded, untold
-from .errors import LLMError, StreamInterrupted
+from .errors import CallCancelled, LLMError, StreamInterrupted
 from .on_loss import settle
 from .reply import Reply, Told, reply
 from .responses import events as ev
 from .responses.assemble import Assembler
 from .transport import drive
+from .trials import CANCELLED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -73,6 +74,8 @@ class _Streaming:
         self._came: Arrival | None = None
         self._failed: list[AnyEvent] = []  # the events that tell of a failure, which nobody is handed
         self._fault: LLMError | None = None
+        self._call = caller.call()
+        self._cancelled = False  # by `client.cancel()`
         self._complete = False  # the last event came
         self._ended = False  # nothing more is read
         self._over = False  # nothing more is handed out
@@ -90,23 +93,27 @@ class _Streaming:
             return self._reply
         found = self._seen.response
         if self._over and not self._seen.finished:
-            found = replace(found, status="incomplete")
-        came = self._came
-        losses, attempts, raw = (came.losses, came.trial.attempts, came.raw) if came else ([], (), b"")
-        how = Told([*self._lost, *losses], attempts, raw, self._target.provider, self._target.model)
+            found = replace(found, status=CANCELLED if self._cancelled else "incomplete")
+        came, target = self._came, self._target
+        losses, attempts, raw = (came.losses, came.trial.attempts, came.raw) if came else ([], self._call.attempts, b"")
+        how = Told([*self._lost, *losses], attempts, raw, target.provider, target.model, self._cancelled)
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:
             self._reply = made
         return made
 
-    async def _open(self) -> Arrival:
-        """Send the request and see a good answer begin. Raises an `LLMError` for any other."""
-        if self._came is None:
+    async def _open(self) -> Arrival | None:
+        """Send the request and see a good answer begin, or none where the call was cancelled. Raises an `LLMError` otherwise."""
+        if self._came is None and not self._cancelled:
             if self._over:
                 raise self._fault or StreamInterrupted(_LEFT)
             try:
-                self._came = await self._caller.open(self._target, self._settings, self._outgoing, self._begun)
+                self._came = await self._caller.open(
+                    self._call, self._target, self._settings, self._outgoing, self._begun
+                )
+            except CallCancelled:
+                self._cancelled = self._ended = self._over = True
             except BaseException as problem:
                 self._over = True
                 self._fault = problem if isinstance(problem, LLMError) else StreamInterrupted(_LEFT)
@@ -120,31 +127,37 @@ class _Streaming:
 
     async def _more(self) -> bool:
         """Get the next events; whether there are any. Raises what ended the stream instead of its last event."""
-        if not self._over:
-            came = await self._open()
-            while not self._ended:
+        came = None if self._over else await self._open()
+        if came is not None:
+            while not (self._ended or self._call.stopped):
                 events = await self._received(came)
                 if events:
                     self._batch = iter(events)
                     return True
             if not self._over:
-                await self._end(came)
+                await (self._stop(came) if self._call.stopped else self._end(came))
         if self._fault is not None:
             raise self._fault.with_traceback(None)
         return False
 
     async def _received(self, came: Arrival) -> list[AnyEvent]:
         """The events in the next bytes, without those that tell of a failure."""
+        events: list[AnyEvent] | None = None
         try:
-            events = await came.more()
+            with self._call:
+                events = await came.more()
         except LLMError as problem:
             if not self._over:  # or somebody else closed it
                 self._ended, self._fault = True, problem
             return []
-        except BaseException:
+        except BaseException as problem:
+            if not isinstance(problem, Exception):
+                came.trial.cancel()
             self._ended, self._fault = True, StreamInterrupted(_LEFT)
             await self._end(came)
             raise
+        if events is None:
+            return []  # the call was cancelled
         self._ended = came.ended
         if events and isinstance(events[-1], _ENDS):
             self._ended = self._complete = True
@@ -170,6 +183,12 @@ class _Streaming:
         elif came.losses:
             settle(came.losses, self._settings.on_loss, self._site, who=self._target.provider, reply=self.response)
 
+    async def _stop(self, came: Arrival) -> None:
+        """The call was cancelled: what was handed out is all there is."""
+        self._batch, self._cancelled = iter(()), True
+        came.trial.cancel()
+        await self._leave(came)
+
     async def _leave(self, came: Arrival) -> None:
         self._ended = self._over = True
         if self._complete:
@@ -181,7 +200,7 @@ class _Streaming:
     async def _close(self) -> None:
         self._batch = iter(())
         if self._came is not None and not self._over:
-            await self._leave(self._came)
+            await (self._stop if self._call.stopped else self._leave)(self._came)
         self._ended = self._over = True
 
 
@@ -206,7 +225,7 @@ class Stream(_Streaming):
 
     def __next__(self) -> AnyEvent:
         event = next(self._batch, None)
-        if event is None:
+        if event is None or self._call.stopped:
             if not drive(self._more()):
                 raise StopIteration
             event = next(self._batch)
@@ -240,7 +259,7 @@ class AsyncStream(_Streaming):
 
     async def __anext__(self) -> AnyEvent:
         event = next(self._batch, None)
-        if event is None:
+        if event is None or self._call.stopped:
             if not await self._more():
                 raise StopAsyncIteration
             event = next(self._batch)

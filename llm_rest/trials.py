@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from .errors import Attempt
-from .observers import Listener, RequestEnd, RequestStart, tell
+from .observers import Listener, RequestCancelled, RequestEnd, RequestStart, tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from .auth import Secret
     from .errors import LLMError
     from .target import Target
+
+
+CANCELLED = "cancelled"
+"""The outcome of a request that was given up."""
 
 
 class Trial:
@@ -61,7 +65,7 @@ class Trial:
         It ends once; an answer that turns out to be none later changes only how the attempt is remembered.
         """
         kind = error.kind if error else None
-        if self._ended is not None and kind is not None:
+        if self._ended is not None and self._ended.outcome != CANCELLED and kind is not None:
             self._ended = replace(self._ended, outcome=kind)
         if self._ended is None:
             took = self._took()
@@ -69,10 +73,18 @@ class Trial:
             self._tell(RequestEnd, seconds=took, status=status, error=kind, first_event=self._first)
         return self.attempts
 
+    def cancel(self) -> tuple[Attempt, ...]:
+        """The request, or the wait after it, was cancelled; the attempts with it."""
+        took = self._took()
+        if self._ended is None:
+            self._ended = Attempt(self._started, took, CANCELLED)
+        self._tell(RequestCancelled, seconds=took)
+        return self.attempts
+
     def _took(self) -> float:
         return time.perf_counter() - self._clock
 
-    def _tell(self, event: type[RequestStart | RequestEnd], **facts: Any) -> None:
+    def _tell(self, event: type[RequestStart | RequestEnd | RequestCancelled], **facts: Any) -> None:
         if self._heard_by:
             target = self._target
             facts |= {"provider": target.provider, "model": target.model, "wire": target.endpoint.wire}

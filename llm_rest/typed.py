@@ -53,6 +53,8 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
     while True:
         found = await caller.ask(target, settings, asked, [*lost, *way.lost], site, recovered(way))
         calls.append(found.generation)
+        if found.interrupted:
+            return Typed(found, None, found=False)
         came = found.output
         vars(found)["generation"] = replace(summed(calls), losses=[*calls[-1].losses, *notes])
         try:
@@ -73,6 +75,7 @@ async def generate_json(caller: Caller, input: Input | None, options: dict[str, 
 def only(typed: Typed) -> Any:
     """The value. Raises where there is none yet."""
     if not typed.found:
+        whole(typed.reply)
         names = ", ".join(call.name for call in typed.reply.function_calls)
         raise OutputError(
             f"the model calls {names} first", partial=typed.reply, hint="generate(..., output=...) gives the calls"

@@ -17,14 +17,14 @@ ROOT = Path(__file__).parents[1]
 # Written out a second time on purpose: a name that leaves this list breaks somebody's program.
 PROMISED = set(
     """
-    APIError AuthError CapabilityError ClientClosedError ConfigError Conflict ConnectError ContentFiltered ContextTooLong
+    APIError AuthError CallCancelled CapabilityError ClientClosedError ConfigError Conflict ConnectError ContentFiltered ContextTooLong
     DecodeError InvalidReasoningState InvalidRequest LLMError LossError MalformedResponse NotFound OutputError
     OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTooLarge
     ResponseTooLarge SchemaMismatch ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated
     MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout
     Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
-    AsyncClient AsyncStream Client Reply Stream Timeouts Tls Capabilities RequestEnd RequestRetry RequestStart
+    AsyncClient AsyncStream Client Reply Stream Timeouts Tls Capabilities RequestCancelled RequestEnd RequestRetry RequestStart
     RetryPolicy
     AsyncGenerator AsyncJsonStream Context Generator JsonStream
     afetch_image fetch_image file image user Mcp

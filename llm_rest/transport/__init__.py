@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from .exchange import Incoming
+    from .under_way import Call
 
 T = TypeVar("T")
 
@@ -99,6 +100,10 @@ class Transport(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None: ...
+
+    def call(self) -> Call:
+        """A call that may be ended from outside."""
+        ...
 
     async def close(self) -> None:
         """Close every connection. Later calls raise `ClientClosedError`."""

@@ -17,6 +17,7 @@ from anyio.lowlevel import checkpoint, current_token
 from .exchange import Connection, Exchanges, Home
 from .problems import timed_out
 from .sockets import AddressInfo, is_ready
+from .under_way import TaskCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -82,6 +83,10 @@ class AsyncTransport(Exchanges):
     async def sleep(self, seconds: float) -> None:
         """Wait."""
         await anyio.sleep(seconds)
+
+    def call(self) -> TaskCall:
+        """A call that may be ended from outside."""
+        return TaskCall()
 
     def _homes(self) -> Iterable[Home]:
         return [*self._loops.values()]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-import time
+import threading
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +15,7 @@ from . import drive
 from .exchange import Connection, Exchanges, Home
 from .problems import timed_out
 from .sockets import AddressInfo, is_ready
+from .under_way import ThreadCall, about_to_wait
 
 if TYPE_CHECKING:
     from .deadlines import Deadline
@@ -34,12 +36,14 @@ class Blocking:
 
     async def readable(self, opened: socket.socket, seconds: float | None) -> None:
         """Let the next read wait."""
+        about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
         opened.settimeout(seconds)
 
     writable = readable
 
     async def connected(self, opened: socket.socket, seconds: float | None) -> None:
         """Return when an attempt to connect ended."""
+        about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
         if not is_ready(opened, to_write=True, seconds=seconds):
             raise TimeoutError
 
@@ -64,7 +68,14 @@ class SyncTransport(Exchanges):
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
-        time.sleep(seconds)  # noqa: ASYNC251 - nothing else runs while a sync caller waits
+        over = threading.Event()
+        about_to_wait(over.set)
+        over.wait(seconds)
+        about_to_wait(over.set)
+
+    def call(self) -> ThreadCall:
+        """A call that may be ended from outside."""
+        return ThreadCall()
 
     def _homes(self) -> Iterable[Home]:
         return [self._home]
@@ -85,6 +96,10 @@ class SyncTransport(Exchanges):
             drive(self.leave(home, connection, again=False))
 
 
+_LOOK_UP = 0.05
+"""Seconds after which a thread that waits for a connection asks whether its call was stopped."""
+
+
 class _Slots:
     """A semaphore with a deadline. A queue of permits is many times faster than `threading.Semaphore`."""
 
@@ -94,14 +109,15 @@ class _Slots:
             self._free.put(None)
 
     def acquire(self, deadline: Deadline) -> None:
-        try:
-            self._free.get_nowait()
-        except Empty:
-            try:
-                left = deadline.left()
-                self._free.get(timeout=None if left is None else max(left, 0))
-            except Empty:
-                raise timed_out("pool") from None
+        while True:
+            with suppress(Empty):
+                return self._free.get_nowait()
+            about_to_wait(int)  # a queue cannot be woken for one of those who wait, so each looks up now and then
+            left = deadline.left()
+            if left is not None and left <= 0:
+                raise timed_out("pool")
+            with suppress(Empty):
+                return self._free.get(timeout=_LOOK_UP if left is None else min(left, _LOOK_UP))
 
     def release(self) -> None:
         self._free.put(None)

@@ -390,6 +390,10 @@ S = [
     S_("S76", "an error object on one line behind three deltas", lambda d: [sent(d, whole(*d.begin(), *three(d), b'{"error": {"message": "broken", "type": "server_error", "code": 502}}\n'))], interrupted(*VENDOR, "invalid_request")),
     S_("S77", "204 and an empty body", lambda d: [say(b"HTTP/1.1 204 No Content\r\n\r\n")], EMPTY),
     S_("S78", "only white space and comments", lambda d: [sent(d, comment(d) * 50)], EMPTY),
-    S_("S79", "the call is over its time while text keeps coming", lambda d: [drip(chunks(d.delta("x")), pause=0.03, first=opened(d) + chunks(*d.begin()), again=True)], bad("timeout_error", attempts=1, phase="total", then=kept), slow=True, options={"timeout": 0.4}),
+    S_("S79", "the call is over its time while text keeps coming", lambda d: [drip(chunks(d.delta("x")), pause=0.03, first=opened(d) + chunks(*d.begin()), again=True)], bad("timeout_error", attempts=1, phase="total", then=kept), slow=True, options={"timeout": Timeouts(total=0.4)}),
+    S_("S81", "slow but alive, with a plain number of seconds: it is for each wait", slow, good(), slow=True, options={"timeout": 0.3}),
+    S_("S82", "silence after three deltas, with a plain number of seconds", after_three(act=stall, ended=False), interrupted("timeout_error"), slow=True, options={"timeout": 0.3}),
+    S_("S83", "keep-alives for ever after three deltas, with a plain number of seconds", pings, interrupted("timeout_error"), slow=True, options={"timeout": 0.4}),
+    S_("S84", "no head, with a plain number of seconds", lambda d: [stall()], bad("timeout_error", attempts=(1, 3), retryable=True), slow=True, options={"timeout": 0.3}),
     S_("S80", "content coding of a stream that nobody asked for", lambda d: [sent(d, b"x", "content-encoding: br")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
 ]  # fmt: skip

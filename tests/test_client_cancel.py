@@ -1,0 +1,329 @@
+"""`client.cancel()`: every call ends at once with what had come, and the client stays usable. Native cancellation passes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import signal
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from llm_rest import CallCancelled, Client, LLMError, RequestCancelled, RequestEnd, RequestStart, RetryPolicy, Timeouts
+from llm_rest.responses import OutputTextDelta
+from tests.callers import BEGIN, NewClient, answer, completed, delta
+from tests.loopback import END, STREAM, Act, Loopback, chunks, http, loopback, send, send_and_stall
+
+pytestmark = pytest.mark.anyio
+
+GOOD = send(http(json.dumps(answer()).encode()))
+SILENT = send_and_stall(b"")
+BUSY = send(http(b'{"error": {"message": "later"}}', "HTTP/1.1 503 Busy"))
+TWO_WORDS = send_and_stall(STREAM + chunks(BEGIN, delta("one "), delta("two")))
+
+
+@contextmanager
+def cancelled(llm: Any, server: Loopback, *, after: int = 1) -> Iterator[None]:
+    """Cancels from another thread, once so many requests were heard. What is inside ends at once."""
+
+    def work() -> None:
+        until = time.monotonic() + 5
+        while len(server.heads) < after and time.monotonic() < until:
+            time.sleep(0.005)
+        time.sleep(0.05)  # the call shall be waiting again
+        getattr(llm, "_inner", llm).cancel()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    began = time.monotonic()
+    yield
+    thread.join()
+    assert time.monotonic() - began < 5, "it ended by itself"
+
+
+def wait_for(server: Loopback) -> None:
+    while not server.heads:
+        time.sleep(0.005)
+
+
+def told(reply: Any) -> tuple[str, bool, str]:
+    return reply.status, reply.interrupted, reply.output_text
+
+
+# --- calls ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "act",
+    [SILENT, send_and_stall(b"HTTP/1.1 200 OK\r\ncontent-le"), send_and_stall(http(b'{"id"')[:-3])],
+    ids=["no head", "half a head", "half a body"],
+)
+async def test_a_call_returns_an_interrupted_reply(new_client: NewClient, act: Act) -> None:
+    with loopback(act, GOOD) as server:
+        async with new_client(base_url=server.url, retry=None) as llm:
+            with cancelled(llm, server):
+                reply = await llm.generate("Hi")
+            assert told(reply) == ("cancelled", True, "")
+            assert [attempt.outcome for attempt in reply.generation.attempts] == ["cancelled"]
+            assert told(await llm.generate("Hi")) == ("completed", False, "Hello")
+    assert len(server.heads) == 2
+
+
+async def test_a_wait_between_two_attempts_ends(new_client: NewClient) -> None:
+    with loopback(BUSY, GOOD) as server:
+        async with new_client(base_url=server.url, retry=RetryPolicy(wait=60, longest=60, jitter="none")) as llm:
+            with cancelled(llm, server):
+                reply = await llm.generate("Hi")
+    assert told(reply) == ("cancelled", True, "")
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["server_error"]
+    assert len(server.heads) == 1
+
+
+async def test_a_wait_for_a_connection_ends(new_client: NewClient) -> None:
+    with loopback(TWO_WORDS, GOOD) as server:
+        async with new_client(base_url=server.url, max_connections=1) as llm:
+            stream = llm.stream("Hi")
+            async with stream:
+                with cancelled(llm, server):
+                    reply = await llm.generate("Hi")
+            assert told(reply) == ("cancelled", True, "")
+            assert reply.generation.attempts == () or reply.generation.attempts[0].outcome == "cancelled"
+            assert told(stream.response)[1]
+            assert (await llm.generate("Hi")).output_text == "Hello"
+
+
+@asynccontextmanager
+async def full() -> AsyncIterator[str]:
+    """The URL of a server that accepts no more connections, and refuses none."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(listening.getsockname())
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        for one in waiting:
+            one.close()
+
+
+async def test_connecting_ends(new_client: NewClient) -> None:
+    async with full() as url, new_client(base_url=url) as llm:
+        with cancelled(llm, Loopback([]), after=0):
+            reply = await llm.generate("Hi")
+    assert told(reply) == ("cancelled", True, "")
+
+
+async def test_what_cannot_say_so_raises(new_client: NewClient) -> None:
+    with loopback(SILENT) as server:
+        async with new_client(base_url=server.url) as llm:
+            for i, call in enumerate((llm.generate_text, llm.count_tokens)):
+                with cancelled(llm, server, after=i + 1), pytest.raises(CallCancelled) as caught:
+                    await call("Hi")
+                assert (caught.value.retryable, caught.value.kind) == (False, "call_cancelled")
+
+
+async def test_a_poll_returns_an_interrupted_reply(new_client: NewClient) -> None:
+    queued = send(http(json.dumps({**answer(), "status": "queued", "output": []}).encode()))
+    with loopback(queued) as server:
+        async with new_client(base_url=server.url) as llm:
+            with cancelled(llm, server):
+                reply = await llm.poll("resp_1", every=60)
+    assert told(reply) == ("cancelled", True, "")
+
+
+async def test_many_calls_end_at_once(new_client: NewClient, way: str) -> None:
+    replies: list[Any] = []
+    with loopback(SILENT) as server:
+        async with new_client(base_url=server.url) as llm:
+
+            async def one() -> None:
+                replies.append(await llm.with_options(temperature=0).generate("Hi"))
+
+            with cancelled(llm, server, after=10):
+                if way == "sync":
+                    threads = [threading.Thread(target=run, args=(one,)) for _ in range(10)]
+                    for thread in threads:
+                        thread.start()
+                    for thread in threads:
+                        thread.join()
+                else:
+                    async with anyio.create_task_group() as group:
+                        for _ in range(10):
+                            group.start_soon(one)
+    assert [told(reply) for reply in replies] == [("cancelled", True, "")] * 10
+
+
+def run(work: Callable[[], Any]) -> None:
+    with suppress(StopIteration):
+        work().send(None)
+
+
+async def test_a_task_of_the_same_loop_may_cancel(new_client: NewClient, way: str) -> None:
+    if way == "sync":
+        pytest.skip("has no tasks")
+    replies: list[Any] = []
+    with loopback(SILENT) as server:
+        async with new_client(base_url=server.url) as llm, anyio.create_task_group() as group:
+
+            async def one() -> None:
+                replies.append(await llm.generate("Hi"))
+
+            group.start_soon(one)
+            with anyio.fail_after(5):
+                await anyio.to_thread.run_sync(wait_for, server)
+            await llm.cancel()
+    assert [told(reply) for reply in replies] == [("cancelled", True, "")]
+
+
+async def test_with_nothing_under_way_nothing_happens(new_client: NewClient) -> None:
+    with loopback(GOOD) as server:
+        async with new_client(base_url=server.url) as llm:
+            await llm.generate("Hi")
+            await llm.cancel()
+            assert told(await llm.generate("Hi")) == ("completed", False, "Hello")
+
+
+async def test_an_interrupted_reply_is_no_field_of_the_document_and_survives_copies(new_client: NewClient) -> None:
+    with loopback(SILENT) as server:
+        async with new_client(base_url=server.url) as llm:
+            with cancelled(llm, server):
+                reply = await llm.generate("Hi")
+    assert b"interrupted" not in msgspec.json.encode(reply)
+    assert copy.copy(reply).interrupted
+    assert pickle.loads(pickle.dumps(reply)).interrupted
+    assert reply.generation.metadata["response_status"] == "cancelled"
+    assert reply.stop_reason == "cancelled"
+
+
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+async def texts(stream: Any) -> list[str]:
+    return [event.delta async for event in stream if isinstance(event, OutputTextDelta)]
+
+
+async def test_a_stream_ends_with_what_had_come(new_client: NewClient) -> None:
+    with loopback(TWO_WORDS, GOOD) as server:
+        async with new_client(base_url=server.url) as llm:
+            stream = llm.stream("Hi")
+            with cancelled(llm, server):
+                async with stream:
+                    assert await texts(stream) == ["one ", "two"]
+                    assert await texts(stream) == []
+            assert told(stream.response) == ("cancelled", True, "one two")
+            assert stream.response.output[0].status == "incomplete"
+            assert [attempt.outcome for attempt in stream.response.generation.attempts] == ["cancelled"]
+            assert told(await llm.generate("Hi"))[2] == "Hello"
+
+
+@pytest.mark.parametrize("act", [SILENT, send_and_stall(STREAM), send_and_stall(STREAM + chunks(BEGIN))])
+@pytest.mark.parametrize("retry", [1, None])
+async def test_a_stream_that_brought_nothing_ends(new_client: NewClient, act: Act, retry: int | None) -> None:
+    with loopback(act) as server:
+        async with new_client(base_url=server.url, retry=retry) as llm:
+            stream = llm.stream("Hi")
+            with cancelled(llm, server):
+                assert await texts(stream) == []
+            assert told(stream.response) == ("cancelled", True, "")
+
+
+async def test_a_stream_that_is_cancelled_in_its_own_loop_gives_nothing_more(new_client: NewClient) -> None:
+    whole = send(STREAM + chunks(BEGIN + delta("one ") + delta("two") + completed("one two")) + END)
+    with loopback(whole, GOOD) as server:
+        async with new_client(base_url=server.url) as llm:
+            found: list[str] = []
+            async with llm.stream("Hi") as stream:
+                async for text in stream.text:
+                    found.append(text)
+                    await llm.cancel()
+            assert found == ["one "]
+            assert told(stream.response) == ("cancelled", True, "one ")
+            assert (await llm.generate("Hi")).output_text == "Hello"
+
+
+async def test_a_stream_that_is_over_stays_what_it_was(new_client: NewClient) -> None:
+    whole = send(STREAM + chunks(BEGIN, delta("Hello"), completed()) + END)
+    with loopback(whole) as server:
+        async with new_client(base_url=server.url) as llm, llm.stream("Hi") as stream:
+            assert await texts(stream) == ["Hello"]
+            await llm.cancel()
+            assert await texts(stream) == []
+    assert told(stream.response) == ("completed", False, "Hello")
+
+
+# --- who is told ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_listeners_are_told(new_client: NewClient, streams: bool) -> None:
+    heard: list[Any] = []
+    with loopback(TWO_WORDS if streams else SILENT) as server:
+        async with new_client(base_url=server.url, on_event=heard.append) as llm:
+            with cancelled(llm, server):
+                await (texts(llm.stream("Hi")) if streams else llm.generate("Hi"))
+    assert [type(event) for event in heard] == [RequestStart, RequestCancelled]
+    assert (heard[1].provider, heard[1].model, heard[1].wire) == ("openai", "gpt-4o", "openai_responses")
+    assert msgspec.to_builtins(heard[1])["type"] == "request:cancelled"
+
+
+# --- what is not ours passes ----------------------------------------------------------------------------------------
+
+
+async def test_native_cancellation_passes_through(new_client: NewClient, way: str) -> None:
+    if way == "sync":
+        pytest.skip("is not cancelled")
+    heard: list[Any] = []
+    with loopback(SILENT, TWO_WORDS, GOOD) as server:
+        async with new_client(base_url=server.url, on_event=heard.append) as llm:
+            with anyio.move_on_after(0.1) as scope:
+                await llm.generate("Hi")
+            assert scope.cancelled_caught
+            with anyio.move_on_after(0.1) as scope:
+                await texts(llm.stream("Hi"))
+            assert scope.cancelled_caught
+            assert (await llm.generate("Hi")).output_text == "Hello"
+    kinds = [type(event) for event in heard]
+    assert kinds == [RequestStart, RequestCancelled, RequestStart, RequestCancelled, RequestStart, RequestEnd]
+
+
+def test_control_c_passes_through() -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    heard: list[Any] = []
+    try:
+        with loopback(SILENT, TWO_WORDS, GOOD) as server:
+            with Client(
+                "openai/gpt-4o", api_key="sk-test-0123456789", base_url=server.url, on_event=heard.append
+            ) as llm:
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                with pytest.raises(KeyboardInterrupt):
+                    llm.generate("Hi")
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                with pytest.raises(KeyboardInterrupt):
+                    list(llm.stream("Hi"))
+                assert llm.generate("Hi").output_text == "Hello"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert [type(event) for event in heard].count(RequestCancelled) == 2
+
+
+async def test_an_error_that_comes_first_stays_an_error(new_client: NewClient) -> None:
+    refused = send(http(b'{"error": {"message": "no"}}', "HTTP/1.1 400 Bad"))
+    with loopback(refused) as server:
+        async with new_client(base_url=server.url, timeout=Timeouts(total=5)) as llm:
+            with pytest.raises(LLMError) as caught:
+                await llm.generate("Hi")
+            await llm.cancel()
+    assert caught.value.status == 400

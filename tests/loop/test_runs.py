@@ -78,6 +78,21 @@ def delete(name: str = "x") -> str:
     return f"{name} is gone"
 
 
+class Gate:
+    """A listener that lets tools go on once so many events of a kind were told."""
+
+    def __init__(self, kind: str, times: int = 1) -> None:
+        self.kind, self.left, self.opened = kind, times, threading.Event()
+
+    def __call__(self, event: Any) -> None:
+        self.left -= event.type == self.kind
+        if not self.left:
+            self.opened.set()
+
+    def wait(self) -> None:
+        assert self.opened.wait(10)
+
+
 def outputs(model: Model) -> list[Any]:
     """What the model was last told about its calls."""
     return [item.output for item in model.seen if isinstance(item, FunctionCallOutput)]
@@ -222,17 +237,19 @@ async def test_a_result_that_comes_later_is_delivered_once_as_json_that_names_it
 
 
 async def test_a_result_that_is_there_in_time_is_an_output_like_any_other(way: str) -> None:
+    gate = Gate("tool:completed")
+
     @tool(blocking=False)
     def quick() -> str:
         return "quick"
 
     @tool
     def slow() -> str:
-        time.sleep(0.05)
+        gate.wait()
         return "slow"
 
     model = Model(says(call("quick"), call("slow", call_id="c2")), says("Done"))
-    await result(new_run(way, model, [quick, slow]))
+    await result(new_run(way, model, [quick, slow], on_event=[gate]))
     assert outputs(model) == ["quick", "slow"]
 
 
@@ -241,21 +258,19 @@ async def test_results_that_arrive_during_a_model_call_go_together_in_the_next(w
     def note(n: int) -> str:
         return f"note {n}"
 
-    class Slow(Model):
-        def __call__(self, request: Request) -> Any:
-            if len(self.asked) == 1:
-                time.sleep(0.05)
-            return super().__call__(request)
-
+    gate = Gate("result:arrived", 2)
     calls = [call("note", '{"n":1}'), call("note", '{"n":2}', call_id="c2")]
-    model = Slow(says(*calls), says("Started"), says("Done"))
+    model = Model(says(*calls), says("Started"), says("Done"))
 
-    async def ask(request: Request) -> Any:
-        await anyio.sleep(0.05 if len(model.asked) == 1 else 0)
+    def ask(request: Request) -> Any:
+        if len(model.asked) == 1:
+            gate.wait()
         return model(request)
 
-    run = new_run(way, model if way == "sync" else ask, [note])
-    await result(run)
+    async def ask_async(request: Request) -> Any:
+        return await anyio.to_thread.run_sync(ask, request)
+
+    await result(new_run(way, ask if way == "sync" else ask_async, [note], on_event=[gate]))
     assert len(model.asked) == 3
     assert sorted(msgspec.json.decode(text)["output"] for text in texts(model.seen)[-2:]) == ["note 1", "note 2"]
 
@@ -274,9 +289,16 @@ async def test_images_that_come_later_stand_beside_their_text(way: str) -> None:
 
 
 async def test_deliveries_count_as_iterations(way: str) -> None:
-    model = Model(says(call("later")), says("Started"))
+    gate = Gate("never")
+
+    @tool(blocking=False)
+    def hangs() -> None:
+        gate.wait()
+
+    model = Model(says(call("hangs")), says("Started"))
     with pytest.raises(MaxRoundsReached) as caught:
-        await result(new_run(way, model, [later], max_iterations=2))
+        await result(new_run(way, model, [hangs], max_iterations=2))
+    gate.opened.set()
     assert caught.value.run.calls[0].state == "cancelled"
 
 
@@ -613,6 +635,8 @@ async def test_a_cancelled_scope_leaves_nothing_running_and_the_conversation_com
     @tool
     async def hangs(name: str) -> str:
         active.add(name)
+        if len(active) == 2:
+            scope.cancel()
         try:
             await anyio.sleep(60)
         finally:
@@ -621,7 +645,7 @@ async def test_a_cancelled_scope_leaves_nothing_running_and_the_conversation_com
 
     calls = [call("hangs", '{"name":"a"}'), call("hangs", '{"name":"b"}', call_id="c2")]
     run = new_run(way, Model(says(*calls)), [hangs])
-    with anyio.move_on_after(0.02) as scope:
+    with anyio.CancelScope() as scope:
         await run.result()
     assert scope.cancelled_caught
     assert active == set()
@@ -725,13 +749,15 @@ async def test_a_saved_run_whose_tool_is_gone_is_told_so(way: str) -> None:
 
 
 async def test_all_nine_events_come_in_order_with_who_and_when(way: str) -> None:
+    gate = Gate("llm:response", 2)
+
     @tool(blocking=False)
-    def fails(n: int = 0) -> str:
-        time.sleep(0.01)
+    def fails() -> str:
+        gate.wait()
         raise ValueError("no")
 
     model = Model(says(call("add", '{"a":1,"b":2}'), call("fails", call_id="c2")), says("Started"), says("Done"))
-    events = await watched(new_run(way, model, [add, fails]))
+    events = await watched(new_run(way, model, [add, fails], on_event=[gate]))
     assert [(event.type, event.execution_id) for event in events] == [
         ("iteration:start", "run:1"),
         ("llm:response", "run:1"),

@@ -39,11 +39,12 @@ FOREIGN = f"{WIRE}:"
 
 def encode_parts(parts: Sequence[rp.ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
     """The parts as this wire spells them, without those the host cannot take."""
-    made = [_encode_part(part, dialect, f"{path}[{j}]", lost) for j, part in enumerate(parts)]
+    made = [encode_part(part, dialect, f"{path}[{j}]", lost) for j, part in enumerate(parts)]
     return [part for part in made if part is not None]
 
 
-def _encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
+def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
+    """The part as this wire spells it; `None` where the host cannot take it."""
     if isinstance(part, Unknown):
         if part.type.startswith(FOREIGN):
             return Unknown({**part, "type": part.type.removeprefix(FOREIGN)})

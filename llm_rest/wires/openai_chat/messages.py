@@ -11,15 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ...responses import items as it
-from ...responses.items import (
-    AnyItem,
-    CustomToolCall,
-    CustomToolCallOutput,
-    FunctionCall,
-    FunctionCallOutput,
-    Message,
-    Reasoning,
-)
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...unknown import Unknown, given
 from . import types
@@ -28,7 +19,7 @@ from .content import FOREIGN
 from .left import absent, as_object, known, notes, noting, unspelled
 from .others import Output, alternating, decode_output, decode_told, encode_output, encode_told
 from .reasoning import CallState, MessageState, Place, Thought, state_of, text_of, text_places
-from .spoken import Turn, decode_spoken
+from .spoken import Heard, Turn
 from .types import WIRE, AnyMessage, Json
 
 if TYPE_CHECKING:
@@ -40,16 +31,12 @@ if TYPE_CHECKING:
 MESSAGE = f"{FOREIGN}message"
 """The type of an item that is a message only this wire knows."""
 
-_PLAIN = frozenset({Message, FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput, Reasoning})
-_HOSTED = (
-    it.WebSearchCall
-    | it.FileSearchCall
-    | it.CodeInterpreterCall
-    | it.ImageGenerationCall
-    | it.McpListTools
-    | it.McpCall
-    | it.ToolSearchCall
-    | it.ToolSearchOutput
+_PLAIN = frozenset(
+    {it.Message, it.Reasoning, it.FunctionCall, it.CustomToolCall, it.FunctionCallOutput, it.CustomToolCallOutput}
+)
+_HOSTED = frozenset(
+    "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call "
+    "tool_search_call tool_search_output".split()
 )
 """Records of what a vendor did on its own; their effect is in the text that follows."""
 
@@ -61,7 +48,7 @@ _NOTHING = types.AssistantMessage(content=None)
 _NO_MARKS: Json = {}
 
 
-def encode_messages(items: Sequence[AnyItem], dialect: ChatDialect, lost: Losses) -> list[AnyMessage]:
+def encode_messages(items: Sequence[it.AnyItem], dialect: ChatDialect, lost: Losses) -> list[AnyMessage]:
     """The items as messages in an order that this wire accepts."""
     writer = _Writer(items, dialect, lost)
     for i, item in enumerate(items):
@@ -70,44 +57,30 @@ def encode_messages(items: Sequence[AnyItem], dialect: ChatDialect, lost: Losses
 
 
 class _Writer:
-    __slots__ = (
-        "_after",
-        "_attached",
-        "_dialect",
-        "_items",
-        "_lost",
-        "_messages",
-        "_moved",
-        "_place",
-        "_thoughts",
-        "_turn",
-        "_waiting",
-    )
-
-    def __init__(self, items: Sequence[AnyItem], dialect: ChatDialect, lost: Losses) -> None:
+    def __init__(self, items: Sequence[it.AnyItem], dialect: ChatDialect, lost: Losses) -> None:
         self._items = items
         self._dialect = dialect
         self._lost = lost
         self._messages: list[AnyMessage] = []
         self._turn: Turn[types.AssistantMessage] | None = None
         self._place = 0  # where the open turn's message stands
-        self._thoughts: list[tuple[Reasoning, Thought | None, list[Place], int]] = []  # for the turn to come
+        self._thoughts: list[tuple[it.Reasoning, Thought | None, list[Place], int]] = []  # for the turn to come
         self._attached: dict[str, Json] = {}  # what calls carry, by call id
         self._waiting: dict[str, int] = {}  # calls without an output yet, and where they stand
         self._moved: set[int] = set()  # outputs that were placed before their turn
         self._after: list[types.AnyPart] = []  # images of outputs, for a message after the last of them
 
-    def add(self, i: int, item: AnyItem) -> None:
+    def add(self, i: int, item: it.AnyItem) -> None:
         if type(item) not in _PLAIN and not isinstance(item, Unknown):
             item = known(item, f"input[{i}]", self._lost)
-        if type(item) is Message:
+        if type(item) is it.Message:
             self._message(i, item)
-        elif type(item) is FunctionCall or type(item) is CustomToolCall:
+        elif type(item) is it.FunctionCall or type(item) is it.CustomToolCall:
             self._call(i, item)
-        elif type(item) is FunctionCallOutput or type(item) is CustomToolCallOutput:
+        elif type(item) is it.FunctionCallOutput or type(item) is it.CustomToolCallOutput:
             if i not in self._moved:
                 self._output(i, item)
-        elif type(item) is Reasoning:
+        elif type(item) is it.Reasoning:
             self._think(i, item)
         else:
             self._other(f"input[{i}]", item)
@@ -139,25 +112,25 @@ class _Writer:
                 turn.think(item, state, places, k)
         return turn
 
-    def _keep_spoken(self, turn: Turn[types.AssistantMessage], item: AnyItem, i: int) -> Json:
+    def _keep_spoken(self, turn: Turn[types.AssistantMessage], item: it.AnyItem, i: int) -> Json:
         """Take what the document said about the whole message; give what it said about the item."""
         if isinstance(item, Unknown) or not item.leftovers:
             return {}
         report_foreign(item.leftovers, WIRE, f"input[{i}]", self._lost)
         left = dict(own(item.leftovers, WIRE))
-        message = left if isinstance(item, Message) else as_object(left.pop("message", None))
+        message = left if isinstance(item, it.Message) else as_object(left.pop("message", None))
         turn.spelling = {**turn.spelling, **notes(message)}
         turn.left = {**turn.left, **unspelled(message)}
         return left
 
-    def _message(self, i: int, item: Message) -> None:
+    def _message(self, i: int, item: it.Message) -> None:
         if item.role == "assistant":
             self._say(i, item)
         else:
             self._close(i)
             self._messages.append(encode_told(item, self._dialect, i, self._lost))
 
-    def _say(self, i: int, item: Message) -> None:
+    def _say(self, i: int, item: it.Message) -> None:
         turn, marks = self._turn, self._marks(item) if item.leftovers else _NO_MARKS
         split = turn is not None and turn.has_text and not turn.calls and "continues" not in marks
         if split or "apart" in marks:
@@ -167,23 +140,19 @@ class _Writer:
             self._keep_spoken(turn, item, i)
         turn.say(item, i)
 
-    def _call(self, i: int, item: FunctionCall | CustomToolCall) -> None:
+    def _call(self, i: int, item: it.FunctionCall | it.CustomToolCall) -> None:
         if item.leftovers and "apart" in self._marks(item):
             self._finish_turn()
         turn = self._open(i)
         left = self._keep_spoken(turn, item, i) if item.leftovers else _NO_MARKS
-        made = turn.call(item, left, i)
-        if item.call_id in self._attached:
-            made.extra_content = self._attached.pop(item.call_id)
-        elif self._dialect.missing_call_state and len(turn.calls) == 1:
-            made.extra_content = absent(notes(left).get("extra_content", self._dialect.missing_call_state))
+        turn.call(item, left, self._attached, i)
         self._waiting[turn.calls[-1]] = i
 
     @staticmethod
-    def _marks(item: Message | FunctionCall | CustomToolCall | Reasoning) -> Json:
+    def _marks(item: it.Message | it.FunctionCall | it.CustomToolCall | it.Reasoning) -> Json:
         return notes(own(item.leftovers, WIRE)) if item.leftovers else {}
 
-    def _think(self, i: int, item: Reasoning) -> None:
+    def _think(self, i: int, item: it.Reasoning) -> None:
         marks = self._marks(item)
         if "apart" in marks:
             self._finish_turn()
@@ -262,7 +231,7 @@ class _Writer:
             self._lost.changed(f"input[{i}].call_id", f"an id this host does not take, sent as {call_id}")
         self._messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
-    def _other(self, path: str, item: AnyItem) -> None:
+    def _other(self, path: str, item: it.AnyItem) -> None:
         match item:
             case Unknown():
                 message = item.get("message")
@@ -272,16 +241,16 @@ class _Writer:
                     self._lost.dropped(path, f"an item of type {item.type!r}")
             case it.AdditionalTools():
                 pass  # offered with the other tools
-            case _ if isinstance(item, _HOSTED):
-                self._lost.dropped(path, f"the record {item.__struct_config__.tag!r} of what a vendor did")
+            case _ if (kind := item.__struct_config__.tag) in _HOSTED:
+                self._lost.dropped(path, f"the record {kind!r} of what a vendor did")
             case _:
-                self._lost.refused(path, f"{item.__struct_config__.tag!r}, which only a Responses host understands")
+                self._lost.refused(path, f"{kind!r}, which only a Responses host understands")
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-def decode_messages(messages: Sequence[AnyMessage], dialect: ChatDialect, lost: Losses) -> list[AnyItem]:
+def decode_messages(messages: Sequence[AnyMessage], dialect: ChatDialect, lost: Losses) -> list[it.AnyItem]:
     """The messages as items in the same order."""
     reader = _Reader(dialect, lost)
     for k, message in enumerate(messages):
@@ -290,13 +259,11 @@ def decode_messages(messages: Sequence[AnyMessage], dialect: ChatDialect, lost: 
 
 
 class _Reader:
-    __slots__ = ("_after_assistant", "_asked", "_dialect", "_lost", "items")
-
     def __init__(self, dialect: ChatDialect, lost: Losses) -> None:
-        self.items: list[AnyItem] = []
+        self.items: list[it.AnyItem] = []
         self._dialect = dialect
         self._lost = lost
-        self._after_assistant: list[AnyItem] | None = None  # the items of the message before, where it was one
+        self._after_assistant: list[it.AnyItem] | None = None  # the items of the message before, where it was one
         self._asked: list[tuple[str, Any, bool]] = []  # open calls: their id, the id in the document, whether custom
 
     def add(self, k: int, message: AnyMessage) -> None:
@@ -314,23 +281,23 @@ class _Reader:
 
     def _assistant(self, k: int, message: types.AssistantMessage) -> None:
         path = f"messages[{k}]"
-        heard = decode_spoken(message, self._dialect, path, path, self._lost)
+        heard = Heard(message, self._dialect, path, path, self._lost)
         left = heard.left
-        items = heard.items or [Message(role="assistant", content="")]
+        items = heard.items or [it.Message(role="assistant", content="")]
         if message.content is None and not heard.items:
             noting(left)["content"] = None
         self._mark(items, message, left)
         for item in items:
-            if isinstance(item, FunctionCall | CustomToolCall):
+            if isinstance(item, it.FunctionCall | it.CustomToolCall):
                 kept = heard.calls[item.call_id]
                 came = item.name if "legacy" in notes(kept) else absent(notes(kept).get("id", item.call_id))
-                self._asked.append((item.call_id, came, isinstance(item, CustomToolCall)))
+                self._asked.append((item.call_id, came, isinstance(item, it.CustomToolCall)))
                 if kept:
                     _leave(item, kept)
         self.items += items
         self._after_assistant = items
 
-    def _mark(self, items: list[AnyItem], message: types.AssistantMessage, left: Json) -> None:
+    def _mark(self, items: list[it.AnyItem], message: types.AssistantMessage, left: Json) -> None:
         """Leave with the items what only the message said, and how they have to be gathered again."""
         spelling = noting(left)
         reasoning = spelling.pop("reasoning", None)
@@ -338,17 +305,17 @@ class _Reader:
             spelling.pop("content")
         if not spelling:
             del left[SPELLING]
-        spoken = next((item for item in items if isinstance(item, Message)), items[0])
+        spoken = next((item for item in items if isinstance(item, it.Message)), items[0])
         if left:
-            _leave(spoken, left if isinstance(spoken, Message) else {"message": left})
+            _leave(spoken, left if isinstance(spoken, it.Message) else {"message": left})
         for item in items:
-            if reasoning and isinstance(item, Reasoning):
+            if reasoning and isinstance(item, it.Reasoning):
                 _leave(item, {SPELLING: {"reasoning": reasoning}})
         if "parts" in spelling:
             for item in items[1:]:
                 _leave(item, {SPELLING: {"continues": True}})
         before = self._after_assistant
-        if before is not None and (not isinstance(items[0], Message) or not isinstance(before[-1], Message)):
+        if before is not None and (not isinstance(items[0], it.Message) or not isinstance(before[-1], it.Message)):
             _leave(items[0], {SPELLING: {"apart": True}})
 
     def _output(self, message: types.ToolMessage | types.FunctionMessage) -> Output:
@@ -360,7 +327,7 @@ class _Reader:
         return decode_output(message, asked[0], asked[2], self._dialect)
 
 
-def _leave(item: AnyItem, left: Json) -> None:
+def _leave(item: it.AnyItem, left: Json) -> None:
     """Add to what the document said about the item."""
     if isinstance(item, Unknown):
         return

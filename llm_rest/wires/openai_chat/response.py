@@ -53,7 +53,7 @@ from .reasoning import (
     texts,
 )
 from .request import OPENAI
-from .spoken import Heard, Turn, decode_spoken
+from .spoken import Heard, Turn
 from .types import WIRE, Json
 from .usage import decode_usage, encode_usage
 
@@ -139,7 +139,7 @@ def _read(
 ) -> tuple[list[AnyItem], Json]:
     """The items of any answer, and what the document says beyond them."""
     message = choice.message or _NO_ANSWER
-    heard = decode_spoken(message, dialect, origin, MESSAGE, lost, answer=True)
+    heard = Heard(message, dialect, origin, MESSAGE, lost, answer=True)
     left = _leftovers(body, choice, message, heard)
     if MESSAGE in left or "citations" in left:
         _cite(heard.items, left)
@@ -275,11 +275,7 @@ def _encode_output(
                 turn.say(item, i)
             case FunctionCall() | CustomToolCall():
                 kept: Json = {SPELLING: {"legacy": True}} if legacy else as_object(calls.get(item.call_id))
-                made = turn.call(item, kept, i)
-                if item.call_id in attached:
-                    made.extra_content = attached[item.call_id]
-                elif "extra_content" in notes(kept):
-                    made.extra_content = absent(notes(kept)["extra_content"])
+                turn.call(item, kept, attached, i)
             case Reasoning():
                 state = state_of(item, dialect)
                 if isinstance(state, CallState):

@@ -18,25 +18,12 @@ from ...responses.leftovers import report_foreign
 from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given
-from . import types
+from . import reasoning, types
 from .about import encode_annotations
 from .calls import Call, decode_call, encode_call, spell_call
-from .content import FOREIGN, decode_parts, encode_parts
+from .content import decode_parts, encode_part
 from .left import Rest, absent, as_plain, notes, noting, put_back, sent
-from .reasoning import (
-    CallState,
-    MessageState,
-    Place,
-    Thought,
-    carrier,
-    decode_thinking,
-    decode_thoughts,
-    put_text,
-    put_thought,
-    split_think,
-    text_of,
-    thought,
-)
+from .reasoning import CallState, MessageState, Place, Thought, carrier, text_of
 from .types import WIRE, Json, Spoken, Text, Thinking
 
 if TYPE_CHECKING:
@@ -55,130 +42,121 @@ _thoughts = attrgetter(*_HOSTS)
 _NO_THOUGHTS = (UNSET,) * len(_HOSTS)
 
 
-class Heard:
-    """A message taken apart: its items, the calls' leftovers by call id, and the message's own."""
-
-    __slots__ = ("calls", "items", "left")
-
-    def __init__(self) -> None:
-        self.items: list[AnyItem] = []
-        self.calls: dict[str, Json] = {}
-        self.left: Json = {}
-
-
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-def decode_spoken(
-    said: Spoken, dialect: ChatDialect, origin: str, path: str, lost: Losses, *, answer: bool = False
-) -> Heard:
-    """The items of a message. In an `answer` text becomes a part; in a request a string stays a string."""
-    heard = Heard()
-    heard.left = (_ANSWER if answer else _MESSAGE).of(said)
-    thinks = _thoughts(said) != _NO_THOUGHTS
-    if thinks:
-        _decode_thoughts(said, dialect, heard, answer)
-    if said.refusal is not UNSET and not said.refusal:
-        heard.left["refusal"] = said.refusal
-    _decode_content(said.content, said.refusal or "", dialect, heard, answer)
-    if thinks:
-        _decode_state(said, dialect, heard)
-    if said.tool_calls:
-        _decode_calls(said.tool_calls, dialect, origin, path, heard, lost)
-    elif said.tool_calls is not UNSET:
-        heard.left["tool_calls"] = said.tool_calls
-    if said.function_call is not UNSET:
-        _decode_legacy(said.function_call, dialect, origin, path, heard, lost)
-    return heard
+class Heard:
+    """A message taken apart: its items, its own leftovers, and the calls' leftovers by call id.
 
+    `origin` names the document, for ids. In an `answer` text becomes a part; in a request a string stays a string.
+    """
 
-def _decode_thoughts(said: Spoken, dialect: ChatDialect, heard: Heard, answer: bool) -> None:
-    thoughts = decode_thoughts(said, dialect)
-    heard.items.extend(thoughts.items)
-    heard.left.update(thoughts.left)
-    unmarked = dialect.replay_reasoning == "never" and not answer
-    if thoughts.places and (unmarked or thoughts.places != [dialect.reasoning_field]):
-        noting(heard.left)["reasoning"] = {"issuer": dialect.issuer, "places": thoughts.places}
+    def __init__(
+        self, said: Spoken, dialect: ChatDialect, origin: str, path: str, lost: Losses, *, answer: bool = False
+    ) -> None:
+        self.items: list[AnyItem] = []
+        self.calls: dict[str, Json] = {}
+        self.left: Json = (_ANSWER if answer else _MESSAGE).of(said)
+        self._dialect = dialect
+        self._origin = origin
+        self._path = path
+        self._lost = lost
+        self._answer = answer
+        thinks = _thoughts(said) != _NO_THOUGHTS
+        if thinks:
+            self._take_thoughts(said)
+        if said.refusal is not UNSET and not said.refusal:
+            self.left["refusal"] = said.refusal
+        self._take_content(said.content, said.refusal or "")
+        if thinks:
+            self._take_state(said)
+        if said.tool_calls:
+            for position, call in enumerate(said.tool_calls):
+                self._take_call(call, position)
+        elif said.tool_calls is not UNSET:
+            self.left["tool_calls"] = said.tool_calls
+        if said.function_call is not UNSET:
+            self._take_legacy(said.function_call)
 
+    def _take_thoughts(self, said: Spoken) -> None:
+        dialect = self._dialect
+        thoughts = reasoning.decode_thoughts(said, dialect)
+        self.items += thoughts.items
+        self.left.update(thoughts.left)
+        unmarked = dialect.replay_reasoning == "never" and not self._answer
+        if thoughts.places and (unmarked or thoughts.places != [dialect.reasoning_field]):
+            noting(self.left)["reasoning"] = {"issuer": dialect.issuer, "places": thoughts.places}
 
-def _decode_content(
-    content: Opt[types.Content], refusal: str, dialect: ChatDialect, heard: Heard, answer: bool
-) -> None:
-    if isinstance(content, list):
-        _decode_list(content, dialect, heard)
-        if refusal:
-            noting(heard.left)["refusal"] = True
-            heard.items.append(Message(role="assistant", content=[RefusalPart(refusal=refusal)]))
-        return
-    if content and dialect.think_tags and answer and (found := split_think(content)):
-        shown, gap, content = found
-        heard.items.append(thought(shown, "think", dialect, gap))
-        noting(heard.left)["think"] = gap
-    if content and not refusal:
-        said: str | list[ContentPart] = [OutputText(text=content, annotations=[])] if answer else content
-        heard.items.append(Message(role="assistant", content=said))
-    elif refusal:
-        parts: list[ContentPart] = [OutputText(text=content, annotations=[])] if content else []
-        heard.items.append(Message(role="assistant", content=[*parts, RefusalPart(refusal=refusal)]))
-    if not content and content is not None:
-        noting(heard.left)["content"] = sent(content)
+    def _take_content(self, content: Opt[types.Content], refusal: str) -> None:
+        if isinstance(content, list):
+            self._take_list(content)
+            if refusal:
+                noting(self.left)["refusal"] = True
+                self._say([RefusalPart(refusal=refusal)])
+            return
+        if content and self._dialect.think_tags and self._answer and (found := reasoning.split_think(content)):
+            shown, gap, content = found
+            self.items.append(reasoning.thought(shown, "think", self._dialect, gap))
+            noting(self.left)["think"] = gap
+        if content and not refusal:
+            self._say([OutputText(text=content, annotations=[])] if self._answer else content)
+        elif refusal:
+            texts: list[ContentPart] = [OutputText(text=content, annotations=[])] if content else []
+            self._say([*texts, RefusalPart(refusal=refusal)])
+        if not content and content is not None:
+            noting(self.left)["content"] = sent(content)
 
+    def _take_list(self, content: list[types.AnyPart]) -> None:
+        """Thinking parts become items; what stands between two of them becomes a message."""
+        kept: list[types.AnyPart] = []
+        noting(self.left)["parts"] = True
+        for part in [*content, None]:
+            if part is not None and not isinstance(part, Thinking):
+                kept.append(part)
+                continue
+            if kept:
+                self._say(decode_parts(kept, self._dialect, spoken=True))
+                kept = []
+            if part is not None:
+                self.items.append(reasoning.decode_thinking(part, self._dialect))
 
-def _decode_list(content: list[types.AnyPart], dialect: ChatDialect, heard: Heard) -> None:
-    """Thinking parts become items; what stands between two of them becomes a message."""
-    kept: list[types.AnyPart] = []
-    noting(heard.left)["parts"] = True
-    for part in [*content, None]:
-        if part is not None and not isinstance(part, Thinking):
-            kept.append(part)
-            continue
-        if kept:
-            heard.items.append(Message(role="assistant", content=decode_parts(kept, dialect, spoken=True)))
-            kept = []
-        if part is not None:
-            heard.items.append(decode_thinking(part, dialect))
+    def _say(self, content: str | list[ContentPart]) -> None:
+        self.items.append(Message(role="assistant", content=content))
 
-
-def _decode_calls(
-    calls: list[types.ToolCall], dialect: ChatDialect, origin: str, path: str, heard: Heard, lost: Losses
-) -> None:
-    for position, call in enumerate(calls):
-        item, left = decode_call(call, dialect, origin, position, f"{path}.tool_calls[{position}]", lost)
-        if item.call_id in heard.calls:
-            lost.changed(f"{path}.tool_calls[{position}]", f"a second call of the id {item.call_id!r}")
+    def _take_call(self, call: types.ToolCall, position: int) -> None:
+        dialect, path = self._dialect, f"{self._path}.tool_calls[{position}]"
+        item, left = decode_call(call, dialect, self._origin, position, path, self._lost)
+        if item.call_id in self.calls:
+            self._lost.changed(path, f"a second call of the id {item.call_id!r}")
             noting(left)["id"] = call.id
-            item.call_id = derived_call_id(origin, position)
+            item.call_id = derived_call_id(self._origin, position)
         if call.extra_content and call.extra_content != dialect.missing_call_state:
-            heard.items.append(carrier(CallState(call_id=item.call_id, extra_content=call.extra_content), dialect))
+            self.items.append(carrier(CallState(call_id=item.call_id, extra_content=call.extra_content), dialect))
         elif dialect.missing_call_state:
             noting(left)["extra_content"] = sent(call.extra_content)
-        heard.calls[item.call_id] = left
-        heard.items.append(item)
+        self.calls[item.call_id] = left
+        self.items.append(item)
 
+    def _take_legacy(self, call: types.FunctionBody | None) -> None:
+        if call is None or not call.name:
+            self.left["function_call"] = as_plain(call)
+            return
+        modern = types.ToolCall(type="function", function=call)
+        item, left = decode_call(modern, self._dialect, self._origin, 0, f"{self._path}.function_call", self._lost)
+        noting(left)["legacy"] = True
+        self.calls[item.call_id] = left
+        self.items.append(item)
 
-def _decode_legacy(
-    call: types.FunctionBody | None, dialect: ChatDialect, origin: str, path: str, heard: Heard, lost: Losses
-) -> None:
-    if call is None or not call.name:
-        heard.left["function_call"] = as_plain(call)
-        return
-    modern = types.ToolCall(type="function", function=call)
-    item, left = decode_call(modern, dialect, origin, 0, f"{path}.function_call", lost)
-    noting(left)["legacy"] = True
-    heard.calls[item.call_id] = left
-    heard.items.append(item)
-
-
-def _decode_state(said: Spoken, dialect: ChatDialect, heard: Heard) -> None:
-    if said.extra_content is UNSET and said.thought_signature is UNSET:
-        return
-    texts = [item for item in heard.items if isinstance(item, Message)]
-    state = MessageState(shown=digest(text_said(texts[-1])) if texts else "")
-    if given(said.extra_content):
-        state.extra_content = said.extra_content
-    if given(said.thought_signature):
-        state.thought_signature = said.thought_signature
-    heard.items.append(carrier(state, dialect))
+    def _take_state(self, said: Spoken) -> None:
+        if said.extra_content is UNSET and said.thought_signature is UNSET:
+            return
+        texts = [item for item in self.items if isinstance(item, Message)]
+        state = MessageState(shown=digest(text_said(texts[-1])) if texts else "")
+        if given(said.extra_content):
+            state.extra_content = said.extra_content
+        if given(said.thought_signature):
+            state.thought_signature = said.thought_signature
+        self.items.append(carrier(state, self._dialect))
 
 
 def text_said(message: Message) -> str:
@@ -230,12 +208,12 @@ class Turn(Generic[S]):
             last = said.content[-1] if said.content else None
             if text and isinstance(last, Text):
                 last.text = f"{last.text}\n\n{text}"
-                self._joined(i)
+                self._joined("text", self._at, i)
             elif text:
                 self._add(Text(text=text))
         elif self.has_text:
             said.content = f"{said.content}\n\n{text}"
-            self._joined(i)
+            self._joined("text", self._at, i)
         else:
             # A thought between tags may stand there already.
             if text or not said.refusal:
@@ -245,46 +223,42 @@ class Turn(Generic[S]):
         self.has_text = True
         self._at = i
 
-    def _joined(self, i: int) -> None:
-        self._lost.changed(self._path(self._at), "joined with the text after it")
-        self._lost.changed(self._path(i), "joined with the text before it, with a blank line between them")
+    def _joined(self, what: str, before: int, i: int) -> None:
+        self._lost.changed(self._path(before), f"joined with the {what} after it")
+        self._lost.changed(self._path(i), f"joined with the {what} before it")
 
     def _take_parts(self, parts: list[ContentPart], path: str) -> str:
         """The texts of the parts; refusals, sources and what only this wire knows go into their own places."""
         texts: list[str] = []
+        listed = "parts" in self.spelling
         for j, part in enumerate(parts):
             place = f"{path}.content[{j}]"
+            if isinstance(part, OutputText):
+                if part.annotations:
+                    self._cite(part, texts, place)
+                if part.logprobs and not self._answer:
+                    self._lost.dropped(f"{place}.logprobs", "log probabilities")
             match part:
-                case OutputText(text=text):
-                    if part.annotations:
-                        self._cite(part, texts, place)
-                    if part.logprobs and not self._answer:
-                        self._lost.dropped(f"{place}.logprobs", "log probabilities")
-                    if WIRE in (part.leftovers or {}) or "parts" in self.spelling:
-                        for made in encode_parts([part], self._dialect, f"{path}.content", self._lost):
-                            self._add(made)
-                    else:
-                        report_foreign(part.leftovers, WIRE, place, self._lost)
-                        texts.append(text)
+                case OutputText(text=text) if not listed and WIRE not in (part.leftovers or {}):
+                    report_foreign(part.leftovers, WIRE, place, self._lost)
+                    texts.append(text)
+                case RefusalPart(refusal=refusal) if listed and "refusal" not in self.spelling:
+                    self._add(types.Refusal(refusal=refusal))
+                case RefusalPart(refusal=refusal) if self._dialect.refusals or self._answer:
+                    if self.said.refusal:
+                        self._lost.changed(f"{path}.content", "several refusals, joined to one")
+                    self.said.refusal = f"{self.said.refusal or ''}{refusal}"
                 case RefusalPart(refusal=refusal):
-                    if "parts" in self.spelling and "refusal" not in self.spelling:
-                        self._add(types.Refusal(refusal=refusal))
-                    elif self._dialect.refusals or self._answer:
-                        if self.said.refusal:
-                            self._lost.changed(f"{path}.content", "several refusals, joined to one")
-                        self.said.refusal = f"{self.said.refusal or ''}{refusal}"
-                    else:
-                        self._lost.changed(place, "a refusal, sent as text")
-                        texts.append(refusal)
-                case Unknown() if part.type.startswith(FOREIGN):
-                    for made in encode_parts([part], self._dialect, f"{path}.content", self._lost):
-                        self._add(made)
+                    self._lost.changed(place, "a refusal, sent as text")
+                    texts.append(refusal)
                 case _:
-                    for made in encode_parts([part], self._dialect, f"{path}.content", self._lost):
-                        if isinstance(made, Text):
-                            texts.append(made.text)
-                        else:
-                            self._lost.refused(place, "something other than text in a message of the assistant")
+                    made = encode_part(part, self._dialect, place, self._lost)
+                    if isinstance(made, Unknown) or (made is not None and isinstance(part, OutputText)):
+                        self._add(made)
+                    elif isinstance(made, Text):
+                        texts.append(made.text)
+                    elif made is not None:
+                        self._lost.refused(place, "something other than text in a message of the assistant")
         if len(texts) > 1:
             self._lost.changed(f"{path}.content", "several parts, joined to one text")
         return "".join(texts)
@@ -306,25 +280,33 @@ class Turn(Generic[S]):
             said.content = [Text(text=said.content)] if said.content else []
         said.content.append(part)
 
-    def call(self, item: Call, left: Json, i: int) -> types.ToolCall:
-        """Add a call, written as `left` says its document had it."""
-        made = encode_call(item, self._dialect, i, self._lost, answer=self._answer)
+    def call(self, item: Call, left: Json, attached: dict[str, Json], i: int) -> None:
+        """Add a call, written as `left` says its document had it, with what its host `attached` to it."""
+        dialect, said = self._dialect, self.said
+        made = encode_call(item, dialect, i, self._lost, answer=self._answer)
         self.calls.append(made.id or "")
         if left:
             made = spell_call(made, left)
             if "legacy" in notes(left) and given(made.function):
-                self.said.function_call = made.function
-                return made
-        if self.said.tool_calls:
-            self.said.tool_calls.append(made)
+                said.function_call = made.function
+                return
+        if item.call_id in attached:
+            made.extra_content = attached.pop(item.call_id)
+        elif dialect.missing_call_state:
+            first = len(self.calls) == 1 and not self._answer
+            usual = dialect.missing_call_state if first else UNSET
+            made.extra_content = absent(notes(left).get("extra_content", usual))
+        if said.tool_calls:
+            said.tool_calls.append(made)
         else:
-            self.said.tool_calls = [made]
-        return made
+            said.tool_calls = [made]
 
     def think(self, item: Reasoning, state: Thought | None, places: Sequence[Place], i: int) -> None:
         """Add a thought where `state` says, and its bare text to these places."""
         if places or (state is not None and state.place != "thinking"):
-            self._thinks(i)
+            if self._thought is not None:
+                self._joined("reasoning", self._thought, i)
+            self._thought = i
         if self._dialect.replay_reasoning == "with_tools" and not self._answer:
             self._late = (*self._late, (item, state, places, i))
         else:
@@ -332,15 +314,9 @@ class Turn(Generic[S]):
 
     def _put(self, item: Reasoning, state: Thought | None, places: Sequence[Place], i: int) -> None:
         if state is not None:
-            put_thought(self.said, item, state, self._path(i), self._lost)
+            reasoning.put_thought(self.said, item, state, self._path(i), self._lost)
         for place in places:
-            put_text(self.said, place, text_of(item))
-
-    def _thinks(self, i: int) -> None:
-        if self._thought is not None:
-            self._lost.changed(self._path(self._thought), "joined with the reasoning after it")
-            self._lost.changed(self._path(i), "joined with the reasoning before it")
-        self._thought = i
+            reasoning.put_text(self.said, place, text_of(item))
 
     def attach(self, state: MessageState, i: int) -> None:
         """Add what the host attached to the message."""
@@ -359,20 +335,15 @@ class Turn(Generic[S]):
             if self.calls:
                 self._put(item, state, places, i)
             else:
-                self._lost.withheld(
-                    self._path(i), "reasoning of a message without calls, which the host does not want back"
-                )
+                what = "reasoning of a message without calls, which the host does not want back"
+                self._lost.withheld(self._path(i), what)
         if dialect.requires_reasoning and self.calls and not self._answer:
             field = dialect.reasoning_field
             if getattr(said, field) is UNSET:
                 setattr(said, field, "")
-        if self.spelling:
-            self._spell()
+        if not said.content:
+            if "content" in self.spelling:
+                said.content = absent(self.spelling["content"])
+            elif "parts" in self.spelling:
+                said.content = []
         return put_back(said, self.left) if self.left else said
-
-    def _spell(self) -> None:
-        said = self.said
-        if "content" in self.spelling and not said.content:
-            said.content = absent(self.spelling["content"])
-        elif "parts" in self.spelling and not said.content:
-            said.content = []

@@ -31,7 +31,7 @@ from .errors import decode_error
 from .pieces import CallPieces, Pieces
 from .reasoning import TEXT_PLACES
 from .response import decode_response, item_id
-from .spoken import decode_spoken
+from .spoken import Heard
 from .telling import Part, Telling, ThinkTags
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class StreamDecoder:
         said, self._thought = self._thought.said(), Pieces()
         if isinstance(said.content, str):
             said.content = f"<think>{said.content}</think>"
-        items = decode_spoken(said, self._dialect, self._origin, "", Losses(), answer=True).items
+        items = Heard(said, self._dialect, self._origin, "", Losses(), answer=True).items
         first, *others = items or [Reasoning(summary=[])]
         self._done(thinking.item, first)
         for item in others:
@@ -307,7 +307,7 @@ class StreamDecoder:
         """The call as its item begins; what its host attached stands in a carrier before it."""
         whole = pieces.whole()
         said = types.Answer(role="assistant", tool_calls=[replace(whole, index=len(self._pieces.calls) - 1)])
-        *carriers, last = decode_spoken(said, self._dialect, self._origin, "", Losses(), answer=True).items
+        *carriers, last = Heard(said, self._dialect, self._origin, "", Losses(), answer=True).items
         for carrier in carriers:
             self._tell(carrier)
         call = cast("FunctionCall | CustomToolCall", last)

@@ -15,8 +15,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..responses.items import CustomToolCall, FunctionCall, McpApprovalRequest
-from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
-from ..unknown import given
+from ..responses.tools import AnyTool, ChooseAllowed, ChooseCustom, ChooseFunction, McpTool
+from ..unknown import Opt, given
 from . import events as ev
 from .calls import PENDING, answer, answers, asked, delivery, feedback
 from .happenings import (
@@ -215,9 +215,8 @@ class Turn:
         reason = "" if response.status == "completed" else _reason(response)
         state.paused = reason == PAUSED and not calls and not state.limits.chain
         # What a vendor said before and after its pause is one answer.
-        state.response = (
-            replace(response, output=[*before.output, *response.output]) if before and resumed else response
-        )
+        output = [*before.output, *response.output] if before and resumed else response.output
+        state.response = replace(response, output=output, tools=_without_secrets(response.tools))
         self.emit(ev.LlmResponse, self.model_call, response=response)
         if delivered:
             self.emit(ev.NonblockingResponse, self.model_call, response=response, calls=delivered)
@@ -410,6 +409,13 @@ def _reason(response: Response) -> str:
     """Why the answer is not complete."""
     details = response.incomplete_details
     return details.reason if given(details) and given(details.reason) else response.status
+
+
+def _without_secrets(tools: Opt[list[AnyTool]]) -> Opt[list[AnyTool]]:
+    """The tools as an answer repeats them, without the keys of MCP servers: they are kept with the run."""
+    if not given(tools):
+        return tools
+    return [replace(one, authorization=UNSET, headers=UNSET) if isinstance(one, McpTool) else one for one in tools]
 
 
 def _next_choice(request: Request) -> Any:

@@ -1,35 +1,36 @@
-"""The chunks of a stream put together, except for their parts: what the answer as a whole would say beside them.
+"""The chunks of a stream put together: what the answer as a whole would say beside its parts, and calls that come in pieces.
 
 Before changing this file, know how the fields grow: counts are cumulative, so the last ones are right; grounding comes late and
-in pieces; probabilities and citations are of the chunk they came in. Follows the reference of `streamGenerateContent` (read
-2026-11-20).
+in pieces; probabilities and citations are of the chunk they came in. And paths into arguments, which only Vertex sends, come
+from outside: a place far beyond the end of a list is the next place. Follows the reference of `streamGenerateContent` and
+Vertex's guide to streaming function call arguments (read 2026-11-20).
 """
 
 from __future__ import annotations
 
+import re
+from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from ...unknown import base, extras, given, with_extras
 from . import types
+from .carried import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from ...unknown import Model, Opt
 
 S = TypeVar("S", bound="Model")
 
-_LAST = (
-    "finish_reason",
-    "finish_message",
-    "index",
-    "safety_ratings",
-    "avg_logprobs",
-    "token_count",
-    "continuation_token",
+FIRST = ("response_id", "create_time")
+LAST = ("model_version", "prompt_feedback", "model_status", "error")
+LAST_OF_CANDIDATE = (
+    "finish_reason finish_message index safety_ratings avg_logprobs token_count continuation_token".split()
 )
-_LAST_OF_BODY = ("model_version", "prompt_feedback", "model_status", "error")
 
 
 class Pieces:
@@ -41,73 +42,113 @@ class Pieces:
 
     def document(self, chunk: types.Response) -> None:
         """What a chunk says of the answer."""
-        body = self.body
-        for name in _LAST_OF_BODY:
-            value = getattr(chunk, name)
-            if value is not UNSET:
-                setattr(body, name, value)
-        for name in ("response_id", "create_time"):
-            if getattr(body, name) is UNSET:
-                setattr(body, name, getattr(chunk, name))
-        if given(chunk.usage_metadata):
-            self._count(chunk.usage_metadata)
+        body, counted = self.body, chunk.usage_metadata
+        _take(body, chunk, [*LAST, *(name for name in FIRST if getattr(body, name) is UNSET)])
+        if given(counted):
+            # A chunk without any count says something else, such as the kind of traffic.
+            counts = counted.total_token_count is not UNSET or counted.prompt_token_count is not UNSET
+            body.usage_metadata = counted if counts else _over(body.usage_metadata, counted)
         if type(chunk) is not types.Response:
             self.body = with_extras(body, {**extras(body), **extras(chunk)})
-
-    def _count(self, counted: types.UsageMetadata) -> None:
-        """Cumulative counts; a chunk without any says something else, such as the kind of traffic."""
-        before = self.body.usage_metadata
-        if given(before) and counted.total_token_count is counted.prompt_token_count is UNSET:
-            counted = _over(before, counted)
-        self.body.usage_metadata = counted
 
     def ending(self, candidate: types.Candidate) -> None:
         """What a chunk says of the candidate."""
         whole = self.candidate
-        for name in _LAST:
-            value = getattr(candidate, name)
-            if value is not UNSET:
-                setattr(whole, name, value)
+        _take(whole, candidate, LAST_OF_CANDIDATE)
         if given(candidate.grounding_metadata):
             whole.grounding_metadata = _over(whole.grounding_metadata, candidate.grounding_metadata)
         if given(candidate.url_context_metadata):
             whole.url_context_metadata = {**(whole.url_context_metadata or {}), **candidate.url_context_metadata}
         if given(candidate.citation_metadata):
-            whole.citation_metadata = _with_lists(whole.citation_metadata, candidate.citation_metadata, again=False)
+            whole.citation_metadata = _over(whole.citation_metadata, candidate.citation_metadata, _union)
         if given(candidate.logprobs_result):
-            whole.logprobs_result = _with_lists(whole.logprobs_result, candidate.logprobs_result)
+            whole.logprobs_result = _over(whole.logprobs_result, candidate.logprobs_result, add)
         if type(candidate) is not types.Candidate:
             self.candidate = with_extras(whole, {**extras(whole), **extras(candidate)})
 
     def spoken(self, content: types.Content, *, parts: bool) -> None:
         """What a chunk says of the content around its parts."""
-        role = content.role if given(content.role) else UNSET
         told = self.candidate.content
-        if given(told) and given(told.role):
-            role = told.role
+        role = told.role if given(told) and given(told.role) else content.role if given(content.role) else UNSET
         self.candidate.content = types.Content(role=role, parts=[types.Part()] if parts else UNSET)
 
 
-def _over(before: Opt[S], after: S) -> S:
-    """`after`, with what it leaves out from before."""
-    if not given(before):
-        return after
-    changes = {
-        name: getattr(before, name) for name in type(base(after)).__struct_fields__ if getattr(after, name) is UNSET
-    }
-    return replace(after, **changes)
+def _take(whole: Any, chunk: Any, names: Iterable[str]) -> None:
+    for name in names:
+        if (value := getattr(chunk, name)) is not UNSET:
+            setattr(whole, name, value)
 
 
-def _with_lists(before: Opt[S], after: S, *, again: bool = True) -> S:
-    """`after` with its lists behind those from before; whether an entry may come `again`, or is then the same."""
-    if not given(before):
-        return after
+def _union(before: list[Any], after: list[Any]) -> list[Any]:
+    return [*before, *(entry for entry in after if entry not in before)]
+
+
+def _over(before: Opt[S], after: S, join: Callable[[list[Any], list[Any]], list[Any]] | None = None) -> S:
+    """`after`, with what it leaves out from before, and its lists joined with those from before."""
     changes: dict[str, Any] = {}
-    for name in type(base(after)).__struct_fields__:
-        old: Any = getattr(before, name)
-        new: Any = getattr(after, name)
-        if isinstance(old, list) and isinstance(new, list):
-            changes[name] = [*cast("Any", old), *(entry for entry in cast("Any", new) if again or entry not in old)]
-        elif new is UNSET:
+    for name in type(base(after)).__struct_fields__ if given(before) else ():
+        old, new = getattr(before, name), getattr(after, name)
+        if new is UNSET:
             changes[name] = old
+        elif join and isinstance(old, list) and isinstance(new, list):
+            changes[name] = join(cast("Any", old), cast("Any", new))
     return replace(after, **changes)
+
+
+# --- calls in pieces ------------------------------------------------------------------------------------------------
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[['\"]([^'\"]*)['\"]\]")
+_DEEPEST = 100
+
+
+class PartialCall:
+    """A call whose arguments are still coming: `feed` it, then read `part`.
+
+    The first chunk names the function, the next ones give values, those of texts in fragments, and an empty call ends it.
+    """
+
+    def __init__(self, part: types.Part) -> None:
+        self._first = part
+        self._args: dict[str, Any] = {}
+        self._texts: dict[str, list[str]] = {}
+
+    def feed(self, call: types.FunctionCall) -> bool:
+        """Take the next piece; true where it was the last."""
+        for piece in call.partial_args or ():
+            path = piece.json_path or "$"
+            if given(piece.string_value):
+                self._texts.setdefault(path, []).append(piece.string_value)
+                if not piece.will_continue:
+                    self._set(path, "".join(self._texts.pop(path)))
+            else:
+                self._set(path, next((v for v in (piece.number_value, piece.bool_value) if given(v)), None))
+        return not call.will_continue
+
+    def part(self) -> types.Part:
+        """The part of the whole call, as it would have come in one piece."""
+        for path, pieces in self._texts.items():
+            self._set(path, "".join(pieces))
+        call = self._first.function_call or types.FunctionCall()
+        whole = types.FunctionCall(id=call.id, name=call.name, args=Raw(encode(self._args)))
+        return types.Part(function_call=whole, thought_signature=self._first.thought_signature)
+
+    def _set(self, path: str, value: Any) -> None:
+        steps = [int(index) if index else name or quoted for name, index, quoted in _STEP.findall(path)][:_DEEPEST]
+        if steps and isinstance(steps[0], str):
+            _put(self._args, steps, value)
+
+
+def _put(place: Any, steps: list[str | int], value: Any) -> None:
+    """Put a value where the steps lead, making objects and lists on the way."""
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        new: Any = value if following is None else [] if isinstance(following, int) else {}
+        kind = list if isinstance(step, int) else dict
+        if type(place) is not kind:
+            return
+        there = cast("Any", place)
+        if isinstance(step, int) and step >= len(there):
+            step = len(there)
+            there.append(new)
+        elif following is None or type(there[step] if kind is list else there.get(step)) is not type(new):
+            there[step] = new
+        place = there[step]

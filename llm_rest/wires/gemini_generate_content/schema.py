@@ -45,33 +45,9 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 def fitted(schema: Schema, lost: Losses, path: str) -> Schema:
     """`schema`, which stands at `path`, as this wire takes it; the same object where nothing has to change."""
-    if _fits(schema):
-        return schema
-    return _Fitting(lost).schema(schema, path, 0)
-
-
-def _fits(schema: Schema) -> bool:
-    """Whether there is nothing to change in a schema, which is so for nearly every one."""
-    waiting: list[Any] = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, bool):
-            continue
-        if not isinstance(node, dict):
-            return False
-        for name, value in cast("Schema", node).items():
-            if name in SCHEMAS and isinstance(value, dict):
-                waiting.append(value)
-            elif name in ("properties", "$defs") and isinstance(value, dict):
-                waiting += cast("Schema", value).values()
-            elif name in SCHEMA_LISTS and isinstance(value, list):
-                waiting += cast("Any", value)
-            elif name == "$ref":
-                if not (node.keys() <= BESIDE and _is_place(value)):
-                    return False
-            elif name not in KEPT and not (name == "enum" and _is_enum(value)):
-                return False
-    return True
+    known = len(lost)
+    fit = _Fitting(lost).schema(schema, path, 0)
+    return schema if len(lost) == known else fit
 
 
 def _is_place(reference: Any) -> bool:
@@ -110,8 +86,11 @@ class _Fitting:
                 fit[name] = self.any(value, here, depth)
             elif name in SCHEMAS_BY_NAME and isinstance(value, dict):
                 self.named(name, cast("Schema", value), fit, here, depth)
-            elif name in SCHEMA_LISTS and isinstance(value, list):
-                fit[name] = [self.any(one, f"{here}[{i}]", depth) for i, one in enumerate(cast("Any", value))]
+            elif (name in SCHEMA_LISTS or name == "items") and isinstance(value, list):
+                theirs = "prefixItems" if name == "items" else name
+                if theirs != name:
+                    self.lost.changed(here, "a schema for each of the first entries is spelled prefixItems")
+                fit[theirs] = [self.any(one, f"{here}[{i}]", depth) for i, one in enumerate(cast("Any", value))]
             elif name in KEPT or (name == "enum" and _is_enum(value)):
                 fit[name] = value
             elif name == "const" and _is_listed(value):
@@ -144,12 +123,10 @@ class _Fitting:
         """What all of several schemas ask for, in one; where two say different things, the later one counts."""
         self.lost.changed(path, "allOf is sent as one schema with everything in it")
         for i, one in enumerate(schemas):
-            found = self.any(one, f"{path}[{i}]", depth)
-            if not isinstance(found, dict):
-                continue
+            found: Schema = self.any(one, f"{path}[{i}]", depth) if isinstance(one, dict) else {}
             if "$ref" in found and (fit or len(schemas) > 1):
                 self.lost.refused(f"{path}[{i}]", "a reference in allOf beside other schemas")
-            for name, value in cast("Schema", found).items():
+            for name, value in found.items():
                 there = fit.get(name)
                 if isinstance(there, dict) and isinstance(value, dict):
                     fit[name] = {**cast("Schema", there), **cast("Schema", value)}
@@ -162,6 +139,7 @@ class _Fitting:
         target = schema["$ref"]
         if isinstance(target, str) and target.startswith("#/definitions/"):
             target = f"#/$defs/{target[14:]}"
+            self.lost.changed(f"{path}.$ref", "definitions is spelled $defs on this wire")
         elif not _is_place(target):
             self.lost.refused(f"{path}.$ref", "a reference out of the definitions of the schema")
         fit: Schema = {"$ref": target}

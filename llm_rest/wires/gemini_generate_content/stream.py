@@ -25,8 +25,7 @@ from . import types
 from .carried import encode
 from .counts import decode_time
 from .errors import decode_failure
-from .partial import PartialCall
-from .pieces import Pieces
+from .pieces import PartialCall, Pieces
 from .reader import Reader, says_more
 from .response import begin, reader_of, settle
 

@@ -68,7 +68,7 @@ def test_definitions_have_one_name_here() -> None:
     """gemini.schema.4, BUGS 49"""
     assert fit({"$ref": "#/definitions/a", "definitions": {"a": {"type": "string"}}}) == (
         {"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}},
-        ["s.definitions (changed)"],
+        ["s.$ref (changed)", "s.definitions (changed)"],
     )
 
 
@@ -155,3 +155,11 @@ def test_a_schema_without_a_bottom_is_refused() -> None:
 def test_the_older_dialect_is_read_as_json_schema(theirs: Any, ours: Any) -> None:
     """gemini.schema.11"""
     assert from_openapi(theirs) == ours
+
+
+def test_entries_by_their_place_have_one_name_here() -> None:
+    """gemini.schema.4"""
+    assert fit({"type": "array", "items": [{"const": 1}]}) == (
+        {"type": "array", "prefixItems": [{"enum": [1]}]},
+        ["s.items (changed)", "s.items[0].const (changed)"],
+    )

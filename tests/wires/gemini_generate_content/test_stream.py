@@ -238,6 +238,38 @@ def test_sources_come_with_the_last_chunk() -> None:
     same(answer({"text": "YoYo"}, groundingMetadata=found), chunk(YO), chunk(YO), end)
 
 
+@pytest.mark.parametrize(
+    ("name", "pieces", "whole"),
+    [
+        (
+            "citationMetadata",
+            [
+                {"citationSources": [{"endIndex": 1, "uri": "https://a"}]},
+                {"citationSources": [{"endIndex": 1, "uri": "https://a"}, {"endIndex": 2, "uri": "https://b"}]},
+            ],
+            {"citationSources": [{"endIndex": 1, "uri": "https://a"}, {"endIndex": 2, "uri": "https://b"}]},
+        ),
+        (
+            "logprobsResult",
+            [{"chosenCandidates": [{"token": "Yo", "logProbability": -1}]}] * 2,
+            {"chosenCandidates": [{"token": "Yo", "logProbability": -1}] * 2},
+        ),
+        (
+            "groundingMetadata",
+            [{"webSearchQueries": ["q"]}, {"groundingChunks": [{"web": {"uri": "https://a"}}]}],
+            {"webSearchQueries": ["q"], "groundingChunks": [{"web": {"uri": "https://a"}}]},
+        ),
+        ("urlContextMetadata", [{"a": 1}, {"b": 2}], {"a": 1, "b": 2}),
+        ("mood", ["glad", "sad"], "sad"),
+        ("safetyRatings", [[{"probability": "LOW"}], [{"probability": "HIGH"}]], [{"probability": "HIGH"}]),
+    ],
+)
+def test_what_is_told_beside_the_parts_adds_up(name: str, pieces: list[Any], whole: Any) -> None:
+    """gemini.stream.12"""
+    chunks = [chunk(YO, **{name: piece}) for piece in pieces]
+    same(answer({"text": "YoYo"}, **{name: whole}), *chunks, END)
+
+
 def test_counts_are_cumulative_and_may_come_after_the_end() -> None:
     """gemini.stream.13, BUGS 59, BUGS 79"""
     counts = [{"promptTokenCount": 4, "candidatesTokenCount": n, "totalTokenCount": 4 + n} for n in (1, 2)]

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from msgspec import to_builtins
 
 from .errors import ConfigError, ErrorFacts
+from .flights import Flights
 from .vendors import Auth, Bearer, Endpoint, Header, NoAuth, is_loopback
 
 
@@ -77,13 +78,17 @@ TokenProvider = Callable[[str, str | None], Token | Awaitable[Token]]
 """`(vendor, account) -> token`, called for every request. May be asynchronous for `AsyncClient` only."""
 
 
+Signed = Mapping[str, str | Secret]
+"""Headers that say who is calling."""
+
+
 class Credentials:
     """What one client knows about who is calling: a key, or somebody to ask for a token.
 
     Errors are raised by `headers`, not before, because a token may come with the call.
     """
 
-    __slots__ = ("_endpoint", "_fixed", "_key", "_provider", "_way")
+    __slots__ = ("_endpoint", "_fixed", "_flights", "_key", "_provider", "_way")
 
     def __init__(
         self,
@@ -99,22 +104,35 @@ class Credentials:
         self._key = key
         self._provider = provider
         self._fixed = dict(fixed)
+        self._flights = Flights()
 
     def __repr__(self) -> str:
         known = "a key" if self._key else "a token provider" if self._provider else "no key"
         return f"<Credentials for {self._endpoint.vendor.name}: {known}>"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("credentials are not pickled; give the key again where it is needed")
 
     @property
     def renewable(self) -> bool:
         """Whether a token that was refused can be replaced by asking for another."""
         return self._key is None and self._provider is not None
 
-    def headers(self, *, account: str | None = None, user_token: Token | None = None) -> dict[str, str | Secret]:
-        """The headers that say who is calling. Raises `ConfigError` where nobody can say, naming what to set."""
+    def headers(
+        self, *, account: str | None = None, user_token: Token | None = None, refused: Signed | None = None
+    ) -> Signed:
+        """The headers that say who is calling. Raises `ConfigError` where nobody can say, naming what to set.
+
+        `refused` is the headers of a request that was answered with 401: a token provider is asked for others.
+        """
         secret = self._known(account, user_token)
         del user_token
-        if secret is None and self._provider is not None:
-            token = self._provider(self._endpoint.vendor.name, account)
+        provider = self._provider
+        if secret is not None or provider is None:
+            return self._signed(secret)
+
+        def question() -> Signed:
+            token = provider(self._endpoint.vendor.name, account)
             if isinstance(token, Awaitable):
                 if isinstance(token, Coroutine):
                     token.close()
@@ -123,19 +141,27 @@ class Credentials:
                 )
             secret = _secret(token)
             del token
-        return self._signed(secret)
+            return self._signed(secret)
+
+        return self._flights.ask(account, question, refused)
 
     async def headers_async(
-        self, *, account: str | None = None, user_token: Token | None = None
-    ) -> dict[str, str | Secret]:
+        self, *, account: str | None = None, user_token: Token | None = None, refused: Signed | None = None
+    ) -> Signed:
         """The same, where the token provider may be asynchronous."""
         secret = self._known(account, user_token)
         del user_token
-        if secret is None and self._provider is not None:
-            token = self._provider(self._endpoint.vendor.name, account)
+        provider = self._provider
+        if secret is not None or provider is None:
+            return self._signed(secret)
+
+        async def question() -> Signed:
+            token = provider(self._endpoint.vendor.name, account)
             secret = _secret(await token if isinstance(token, Awaitable) else token)
             del token
-        return self._signed(secret)
+            return self._signed(secret)
+
+        return await self._flights.ask_async(account, question, refused)
 
     def _known(self, account: str | None, user_token: Token | None) -> Secret | None:
         if user_token is not None:

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from . import models
 from .answers import Sent, document_of, failure, partial_of, told
-from .auth import Secret, checked_headers
-from .errors import CallCancelled, ConfigError, LLMError, Refusal, Truncated
+from .auth import Secret, Signed, checked_headers
+from .errors import CallCancelled, ConfigError, LLMError, Refusal, TimeoutError_, Truncated
 from .on_loss import Site, settle
 from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, surrogates_in, to_request
 from .reply import Reply, Told, reply
@@ -307,23 +307,37 @@ class Caller:
             return await asked(self, call, target, settings, outgoing, self.transport.open, begin, total)
         raise told(CallCancelled("the call was cancelled"), target, call.attempts)
 
-    async def headers(self, target: Target, settings: Settings, route: Route) -> dict[str, str | Secret]:
-        """The headers of a request: those of every one, those that say who is calling, the route's and the caller's."""
-        found = await self._headers(target, settings)
+    async def headers(
+        self, target: Target, settings: Settings, route: Route, refused: Signed | None, until: float | None
+    ) -> Mapping[str, str | Secret]:
+        """The headers of a request: those of every one, those that say who is calling, the route's and the caller's.
+
+        A token provider is asked instead of what was `refused`, and has time `until` then.
+        """
+        found = await self._headers(target, settings, refused, until)
         if route.headers or settings.headers:
             found = with_headers({**found, **route.headers}, settings.headers)
         return found
 
-    async def _headers(self, target: Target, settings: Settings) -> dict[str, str | Secret]:
+    async def _headers(
+        self, target: Target, settings: Settings, refused: Signed | None, until: float | None
+    ) -> dict[str, str | Secret]:
         """The headers of every request, and those that say who is calling."""
         asked, (account, token) = target.credentials, (settings.account, settings.user_token)
         if account is None and token is None and not asked.renewable:
             if target.headers is None:
                 target.headers = {**SENT_ALWAYS, **asked.headers()}
             return target.headers
-        if self._waits:
-            return {**SENT_ALWAYS, **await asked.headers_async(account=account, user_token=token)}
-        return {**SENT_ALWAYS, **asked.headers(account=account, user_token=token)}
+        if not self._waits:
+            return {**SENT_ALWAYS, **asked.headers(account=account, user_token=token, refused=refused)}
+        try:
+            with self.transport.within(None if until is None else until - time.monotonic()):
+                found = await asked.headers_async(account=account, user_token=token, refused=refused)
+                return {**SENT_ALWAYS, **found}
+        except TimeoutError:
+            if until is None or time.monotonic() < until:
+                raise  # the provider's own
+        raise told(TimeoutError_("the token provider took all the time of the call"), target, ())
 
     def replied(
         self, target: Target, sent: Sent, request: Request | None, lost: list[Loss]

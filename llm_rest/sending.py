@@ -8,7 +8,7 @@ cancellation passes through at any point.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from .transport.under_way import Stopped
 from .trials import Trial
 
 if TYPE_CHECKING:
+    from .auth import Secret
     from .call import Caller, Outgoing, Settings
     from .target import Target
     from .transport.exchange import Incoming
@@ -53,15 +54,17 @@ async def asked(
     started = time.monotonic()
     url = outgoing.url(target)
     timeouts = settings.timeouts
-    renewable = target.credentials.renewable and settings.user_token is None
+    renewable = provided = target.credentials.renewable and settings.user_token is None
     attempts: tuple[Attempt, ...] = ()
     failed = Failed(0)
     paid = 0
+    refused: Mapping[str, str | Secret] | None = None
     trial: Trial | None = None
     try:
         while True:
-            headers = await caller.headers(target, settings, outgoing.route)
-            if total is not None and (attempts or renewable):
+            until = None if total is None else started + total
+            headers = await caller.headers(target, settings, outgoing.route, refused, until)
+            if total is not None and (attempts or provided):
                 timeouts = replace(timeouts, total=max(started + total - time.monotonic(), 0.001))
             secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
             method = outgoing.route.method
@@ -82,7 +85,7 @@ async def asked(
                 error = problem
             status = None if answer is None else answer.status
             if renewable and status == 401:
-                renewable = False
+                renewable, refused = False, headers
                 attempts = trial.end(status, error)
                 continue
             failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponse))

@@ -63,7 +63,7 @@ ROWS = (
     Row(("vendors",), ("dialects", "errors")),
     # `check(request, capabilities)` reads a Responses request.
     Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
-    Row(("auth",), ("errors", "vendors")),
+    Row(("auth", "flights"), ("errors", "vendors", "flights"), ("msgspec", "anyio")),
     Row(("mcp",), ("errors", "responses")),
     # The sockets under httpx are httpcore's; what the transport replaces there is of its types. trio is named where it runs.
     Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio")),

@@ -17,6 +17,7 @@ from ..errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+    from contextlib import AbstractContextManager
 
     from .exchange import Incoming
     from .under_way import Call
@@ -100,6 +101,10 @@ class Transport(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None: ...
+
+    def within(self, seconds: float | None) -> AbstractContextManager[object]:
+        """Ends what happens inside with `TimeoutError` after so many seconds; a thread is not interrupted."""
+        ...
 
     def call(self) -> Call:
         """A call that may be ended from outside."""

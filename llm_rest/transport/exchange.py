@@ -25,6 +25,7 @@ from .urls import IN_PROCESS, address_of, origin_of
 
 if TYPE_CHECKING:
     import ssl
+    from contextlib import AbstractContextManager
 
     from . import HttpRequest, Timeouts
     from .sockets import Waiter
@@ -203,6 +204,10 @@ class Exchanges:
                     await connection.close()
             finally:
                 home.slots.release()
+
+    def within(self, seconds: float | None) -> AbstractContextManager[object]:
+        """Ends what happens inside with `TimeoutError` after so many seconds; a thread is not interrupted."""
+        return self._waiter.within(seconds)
 
     async def close(self) -> None:
         """Close every connection that waits. Later calls raise `ClientClosedError`."""

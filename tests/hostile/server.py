@@ -32,6 +32,8 @@ class Script:
     url: str = ""
     before: Act | None = None
     """Done with a connection before anything is heard on it."""
+    by_head: Callable[[bytes], Act] | None = None
+    """What is done with a request that begins so, instead of `acts`."""
     early: bool = False
     """Act when the head is there, without waiting for the body."""
     tls: ssl.SSLContext | None = None
@@ -130,7 +132,8 @@ class Server:
                             known.heads.append(head)
                             known.bodies.append(rest[:length])
                         known.heard.set()
-                        if not known.next_act()(connection, known):
+                        act = known.by_head(head) if known.by_head else known.next_act()
+                        if not act(connection, known):
                             return
                         continue
                     data = connection.recv(262_144)

@@ -1,0 +1,259 @@
+"""Tokens that expire: a provider is asked once for all calls that were refused, for threads, on asyncio and trio alike."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import anyio
+import pytest
+
+from llm_rest import AsyncClient, AuthError, LLMError, RetryPolicy, TimeoutError_
+from tests.callers import NewClient, answer
+from tests.hostile.server import Act, Script, Server, http, say
+
+pytestmark = pytest.mark.anyio
+
+MANY = 50
+GOOD = say(http(json.dumps(answer()).encode()))
+EXPIRED = http(b'{"error": {"message": "expired"}}', "401 Unauthorized")
+BUSY = say(http(b'{"error": {"message": "later"}}', "503 Busy"))
+
+
+@contextmanager
+def serving(*acts: Act, by_head: Callable[[bytes], Act] | None = None) -> Iterator[Script]:
+    server = Server()
+    with server.script(Script(list(acts), by_head=by_head)) as script:
+        yield script
+    server.close()
+
+
+class Provider:
+    """Gives old tokens until they are known to have expired, then new ones; it counts who asks when."""
+
+    def __init__(self, way: str, *, slow: float = 0.02) -> None:
+        self.expired = threading.Event()
+        self.asked: list[tuple[str | None, str]] = []
+        self._way = way
+        self._slow = slow
+
+    def __call__(self, vendor: str, account: str | None) -> Any:
+        if self._way == "sync":
+            time.sleep(self._slow)
+            return self._token(account)
+        return self._later(account)
+
+    async def _later(self, account: str | None) -> str:
+        await anyio.sleep(self._slow)
+        return self._token(account)
+
+    def _token(self, account: str | None) -> str:
+        token = f"{'new' if self.expired.is_set() else 'old'}-token-of-{account}"
+        self.asked.append((account, token))
+        return token
+
+    @property
+    def renewed(self) -> list[str | None]:
+        """For whom new tokens were asked."""
+        return sorted((account for account, token in self.asked if token.startswith("new")), key=str)
+
+
+def refusing_old(provider: Provider, count: int) -> Callable[[bytes], Act]:
+    """Refuses old tokens, once so many of them have come: then all of these calls are under way."""
+    all_came = threading.Event()
+    waiting = [0]
+    lock = threading.Lock()
+
+    def by_head(head: bytes) -> Act:
+        if b"old-token" not in head:
+            return GOOD
+
+        def act(connection: Any, script: Script) -> bool:
+            with lock:
+                waiting[0] += 1
+                if waiting[0] == count:
+                    provider.expired.set()
+                    all_came.set()
+            all_came.wait(10)
+            connection.sendall(EXPIRED)
+            return True
+
+        return act
+
+    return by_head
+
+
+async def together(way: str, works: list[Callable[[], Awaitable[Any]]]) -> list[Any]:
+    """What so many calls give that are made at the same time."""
+    found: list[Any] = []
+
+    async def one(work: Callable[[], Awaitable[Any]]) -> None:
+        found.append(await work())
+
+    if way == "sync":
+        threads = [threading.Thread(target=run, args=(one, work)) for work in works]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    else:
+        async with anyio.create_task_group() as group:
+            for work in works:
+                group.start_soon(one, work)
+    return found
+
+
+def run(work: Any, *args: Any) -> None:
+    with suppress(StopIteration):
+        work(*args).send(None)
+
+
+async def test_many_calls_ask_once_when_their_token_has_expired(new_client: NewClient, way: str) -> None:
+    provider = Provider(way)
+    with serving(by_head=refusing_old(provider, MANY)) as server:
+        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
+            replies = await together(way, [lambda: llm.generate("Hi")] * MANY)
+    assert provider.renewed == [None]
+    assert [reply.output_text for reply in replies] == ["Hello"] * MANY
+    assert len(server.heads) == 2 * MANY
+    assert all([one.outcome for one in reply.generation.attempts] == ["auth_error", "200"] for reply in replies)
+
+
+async def test_each_account_has_a_question_of_its_own(new_client: NewClient, way: str) -> None:
+    provider = Provider(way)
+    with serving(by_head=refusing_old(provider, 10)) as server:
+        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
+            ada, bob = (lambda: llm.generate("Hi", account="ada")), (lambda: llm.generate("Hi", account="bob"))
+            await together(way, [ada, bob] * 5)
+    assert provider.renewed == ["ada", "bob"]
+
+
+async def test_streams_ask_with_the_others(new_client: NewClient, way: str) -> None:
+    provider = Provider(way)
+    with serving(by_head=refusing_old(provider, 4)) as server:
+        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
+
+            async def streamed() -> Any:
+                async with llm.stream("Hi") as stream:
+                    async for _ in stream:
+                        pass
+                return stream.response
+
+            replies = await together(way, [streamed, lambda: llm.generate("Hi")] * 2)
+    assert provider.renewed == [None]
+    assert [reply.output_text for reply in replies] == ["Hello"] * 4
+
+
+async def test_a_token_that_is_refused_again_is_an_error(new_client: NewClient, way: str) -> None:
+    provider = Provider(way, slow=0)
+    with serving(say(EXPIRED)) as server:
+        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=None) as llm:
+            with pytest.raises(AuthError) as caught:
+                await llm.generate("Hi")
+    assert (len(server.heads), len(provider.asked), len(caught.value.attempts)) == (2, 2, 2)
+
+
+async def test_calls_whose_new_token_is_refused_as_well_do_not_ask_one_after_the_other(
+    new_client: NewClient, way: str
+) -> None:
+    provider = Provider(way)
+    with serving(by_head=refusing_old(provider, 10)) as server:
+        provider.expired.set = lambda: None  # type: ignore[method-assign]
+        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
+
+            async def failing() -> int:
+                with pytest.raises(AuthError):
+                    await llm.generate("Hi")
+                return len(provider.asked)
+
+            await together(way, [failing] * 10)
+    assert len(provider.asked) < 10
+
+
+async def test_the_new_attempt_is_not_one_of_the_retries(new_client: NewClient, way: str) -> None:
+    provider = Provider(way, slow=0)
+    policy = RetryPolicy(attempts=3, wait=0)
+    with serving(say(EXPIRED), BUSY, BUSY, GOOD) as server:
+        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=policy) as llm:
+            reply = await llm.generate("Hi")
+    outcomes = [attempt.outcome for attempt in reply.generation.attempts]
+    assert outcomes == ["auth_error", "server_error", "server_error", "200"]
+
+
+async def test_a_token_of_one_call_is_not_renewed(new_client: NewClient, way: str) -> None:
+    provider = Provider(way, slow=0)
+    with serving(say(EXPIRED)) as server:
+        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=None) as llm:
+            with pytest.raises(AuthError):
+                await llm.generate("Hi", user_token="token-of-the-user")
+    assert (len(server.heads), provider.asked) == (1, [])
+
+
+async def test_a_problem_of_the_provider_is_everybodys(new_client: NewClient, way: str) -> None:
+    asked: list[None] = []
+
+    class Down(Exception):
+        pass
+
+    def fail() -> str:
+        asked.append(None)
+        raise Down
+
+    async def later() -> str:
+        await anyio.sleep(0.05)
+        return fail()
+
+    def provider(vendor: str, account: str | None) -> Any:
+        if way == "sync":
+            time.sleep(0.05)
+            return fail()
+        return later()
+
+    async with new_client(base_url="http://127.0.0.1:9", api_key=None, credentials=provider) as llm:
+
+        async def failing() -> None:
+            with pytest.raises(Down):
+                await llm.generate("Hi")
+
+        await together(way, [failing] * 10)
+    assert len(asked) < 10
+
+
+async def test_where_who_asks_is_cancelled_another_asks(new_client: NewClient, way: str) -> None:
+    if way == "sync":
+        pytest.skip("a thread is not cancelled")
+    asked: list[str] = []
+    first = anyio.Event()
+
+    async def provider(vendor: str, account: str | None) -> str:
+        asked.append("")
+        first.set()
+        await anyio.sleep(60 if len(asked) == 1 else 0)
+        return "a-token-of-somebody"
+
+    with serving(GOOD) as server:
+        async with new_client(base_url=server.url, api_key=None, credentials=provider) as llm:
+            async with anyio.create_task_group() as group, anyio.create_task_group() as given_up:
+                given_up.start_soon(llm.generate, "Hi")
+                await first.wait()
+                group.start_soon(llm.generate, "Hi")
+                await anyio.sleep(0.05)
+                given_up.cancel_scope.cancel()
+    assert (len(asked), len(server.heads)) == (2, 1)
+
+
+@pytest.mark.parametrize("way", ["asyncio", "trio"])
+async def test_the_time_of_a_call_ends_a_provider_that_does_not_answer(way: str) -> None:
+    async def provider(vendor: str, account: str | None) -> str:
+        await anyio.sleep(60)
+        return ""
+
+    async with AsyncClient("openai/gpt-4o", credentials=provider, timeout=0.1) as llm:
+        with pytest.raises(TimeoutError_) as caught:
+            await llm.generate("Hi")
+    assert isinstance(caught.value, LLMError)
+    assert caught.value.phase == "total"

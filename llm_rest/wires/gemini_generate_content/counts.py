@@ -18,7 +18,7 @@ from ...responses.parts import Logprob, TopLogprob
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Response, Usage
 from ...unknown import given
 from . import types
-from .carried import ABSENT, document_fields, merged, own_fields, rest, spelling
+from .carried import document_fields, merged, own_fields, rest, spelling
 from .options import TIERS, TIERS_BACK
 from .types import WIRE
 
@@ -75,53 +75,47 @@ def _scored(token: types.ScoredToken) -> tuple[str, float, list[int]]:
 
 def encode_logprobs(logprobs: list[Logprob]) -> types.LogprobsResult:
     """The probabilities as this wire lists them."""
-    chosen = [types.ScoredToken(token=one.token, log_probability=one.logprob) for one in logprobs]
-    tops = [
-        types.TopCandidates(
-            candidates=[
-                types.ScoredToken(token=other.token, log_probability=other.logprob) for other in one.top_logprobs or ()
-            ]
-        )
-        for one in logprobs
-    ]
-    return types.LogprobsResult(chosen_candidates=chosen, top_candidates=tops)
+    return types.LogprobsResult(
+        chosen_candidates=[_score(one) for one in logprobs],
+        top_candidates=[
+            types.TopCandidates(candidates=[_score(other) for other in one.top_logprobs or ()]) for one in logprobs
+        ],
+    )
+
+
+def _score(one: Logprob | TopLogprob) -> types.ScoredToken:
+    return types.ScoredToken(token=one.token, log_probability=one.logprob)
 
 
 # --- what it took ---------------------------------------------------------------------------------------------------
 
-_COUNTS = (
-    "prompt_token_count",
-    "cached_content_token_count",
-    "candidates_token_count",
-    "thoughts_token_count",
-    "total_token_count",
-)
-_counts = attrgetter(*_COUNTS)
-_USAGE_REST = (
-    "promptTokenCount cachedContentTokenCount candidatesTokenCount thoughtsTokenCount totalTokenCount serviceTier"
-).split()
+COUNTS = {
+    "prompt_token_count": "promptTokenCount",
+    "cached_content_token_count": "cachedContentTokenCount",
+    "candidates_token_count": "candidatesTokenCount",
+    "thoughts_token_count": "thoughtsTokenCount",
+    "total_token_count": "totalTokenCount",
+}
+"""Counts that fields of ours tell, by our spelling of theirs; the others are kept."""
+_counts = attrgetter(*COUNTS)
 
 
-def decode_usage(counted: types.UsageMetadata) -> Opt[Usage]:
+def decode_usage(counted: types.UsageMetadata) -> Usage:
     """Token counts as Responses counts them: input with what tools gave, output with thoughts."""
-    prompt, cached, spoken, thought, total = _counts(counted)
-    tools = counted.tool_use_prompt_token_count
-    into, out = (prompt or 0) + (tools or 0), (spoken or 0) + (thought or 0)
+    told = _counts(counted)
+    prompt, cached, spoken, thought, total = (value or 0 for value in told)
+    into, out = prompt + (counted.tool_use_prompt_token_count or 0), spoken + thought
     usage = Usage(
         input_tokens=into,
         output_tokens=out,
-        total_tokens=total if given(total) else into + out,
-        input_tokens_details=InputTokensDetails(cached_tokens=cached or 0, cache_write_tokens=0),
-        output_tokens_details=OutputTokensDetails(reasoning_tokens=thought or 0),
+        total_tokens=total if given(counted.total_token_count) else into + out,
+        input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=0),
+        output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
     )
-    left = rest(counted, _USAGE_REST)
-    spelled: types.Json = {}
-    # Counts of 0 are left out.
-    for name, value in zip(_COUNTS, (prompt, cached, spoken, thought, total), strict=True):
-        if value == 0:
-            spelled[name] = 0
-    if not given(total):
-        spelled["total_token_count"] = ABSENT
+    left = rest(counted, (*COUNTS.values(), "serviceTier"))
+    counts = prompt, cached, spoken, thought, usage.total_tokens
+    # Counts of 0 are left out, and there is a total.
+    spelled = {name: given(was) for name, was, now in zip(COUNTS, told, counts, strict=True) if given(was) != bool(now)}
     if given(counted.service_tier) and counted.service_tier not in TIERS_BACK:
         left["serviceTier"] = counted.service_tier
     if spelled:
@@ -134,37 +128,36 @@ def decode_usage(counted: types.UsageMetadata) -> Opt[Usage]:
 def encode_usage(response: Response, lost: Losses) -> Opt[types.UsageMetadata]:
     """Token counts of this wire: thoughts outside the candidates, tool results outside the prompt."""
     used, tier = response.usage, response.service_tier
-    counted = types.UsageMetadata()
-    if given(used):
-        kept = own_fields(used.leftovers, "usage", lost)
-        spelled = spelling(kept)
-        tools = kept.get("toolUsePromptTokenCount")
-        cached, reasoned = used.input_tokens_details, used.output_tokens_details
-        thought = int(reasoned.reasoning_tokens or 0) if given(reasoned) else 0
-        if thought > used.output_tokens:
-            lost.changed("usage.output_tokens_details", "more tokens of reasoning than of output")
-            thought = int(used.output_tokens)
-        counts = (
-            max(int(used.input_tokens) - (tools if isinstance(tools, int) else 0), 0),
-            int(cached.cached_tokens or 0) if given(cached) else 0,
-            max(int(used.output_tokens) - thought, 0),
-            thought,
-            int(used.total_tokens) if given(used.total_tokens) else int(used.input_tokens + used.output_tokens),
-        )
-        for name, value in zip(_COUNTS, counts, strict=True):
-            if value or name in spelled:
-                setattr(counted, name, value)
-        if spelled.get("total_token_count") == ABSENT:
-            counted.total_token_count = UNSET
-        if given(cached) and cached.cache_write_tokens:
-            lost.dropped("usage.input_tokens_details", "tokens written to a cache, which this wire does not count")
-        for name in ("cost", "cost_details", "is_byok"):
-            if given(getattr(used, name)):
-                lost.dropped(f"usage.{name}", "this wire does not tell what an answer cost")
-        counted = merged(counted, document_fields(kept), "usage.leftovers", lost)
-    if given(tier):
-        if tier in TIERS:
-            counted.service_tier = TIERS[tier]
-        elif counted.service_tier is UNSET:
-            lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+    counted = _encode_usage(used, lost) if given(used) else types.UsageMetadata()
+    if given(tier) and tier in TIERS:
+        counted.service_tier = TIERS[tier]
+    elif given(tier) and counted.service_tier is UNSET:
+        lost.dropped("service_tier", f"this wire has no tier {tier!r}")
     return counted if given(used) or counted != types.UsageMetadata() else UNSET
+
+
+def _encode_usage(used: Usage, lost: Losses) -> types.UsageMetadata:
+    kept = own_fields(used.leftovers, "usage", lost)
+    spelled, tools = spelling(kept), kept.get("toolUsePromptTokenCount")
+    cached, reasoned = used.input_tokens_details, used.output_tokens_details
+    thought = int(reasoned.reasoning_tokens or 0) if given(reasoned) else 0
+    if thought > used.output_tokens:
+        lost.changed("usage.output_tokens_details", "more tokens of reasoning than of output")
+        thought = int(used.output_tokens)
+    counts = (
+        max(int(used.input_tokens) - (tools if isinstance(tools, int) else 0), 0),
+        int(cached.cached_tokens or 0) if given(cached) else 0,
+        max(int(used.output_tokens) - thought, 0),
+        thought,
+        int(used.total_tokens) if given(used.total_tokens) else int(used.input_tokens + used.output_tokens),
+    )
+    counted = types.UsageMetadata()
+    for name, value in zip(COUNTS, counts, strict=True):
+        if spelled.get(name, bool(value)):
+            setattr(counted, name, value)
+    if given(cached) and cached.cache_write_tokens:
+        lost.dropped("usage.input_tokens_details", "tokens written to a cache, which this wire does not count")
+    for name in ("cost", "cost_details", "is_byok"):
+        if given(getattr(used, name)):
+            lost.dropped(f"usage.{name}", "this wire does not tell what an answer cost")
+    return merged(counted, document_fields(kept), "usage.leftovers", lost)

@@ -51,6 +51,9 @@ class Performance:
                 break
             self._perform(step, cut=cut and isinstance(steps[i + 1], Cut))
         incomplete = self._broken or cut
+        last = self._output[-1] if self._output else None
+        if incomplete and isinstance(last, Message):
+            last.status = "incomplete"
         return Response(
             id=f"resp_{self._seed}",
             created_at=CREATED,

@@ -83,13 +83,15 @@ def tried(program: Path, wire: str, url: str) -> tuple[bool, str]:
 
 def main() -> int:
     """Try it with every vendor, and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="The Codex command line against the gateway.")
     parser.add_argument("--keep", type=Path, help="where Codex is installed; a temporary directory otherwise")
     keep = parser.parse_args().keep
     with tempfile.TemporaryDirectory() as scratch, running(Simulator()) as upstream:
         program = codex(keep or Path(scratch))
         version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-        models = {wire: Upstream(model="simulator/x", base_url=upstream, wire=wire) for wire in WIRES}
+        models: dict[str, str | Upstream] = {
+            wire: Upstream(model="simulator/x", base_url=upstream, wire=wire) for wire in WIRES
+        }
         gateway = Gateway(Config(models=models), history=StoredHistory())
         good = True
         with running(gateway, door=Door(tokens={"codex": TOKEN})) as url:

@@ -36,6 +36,9 @@ MAX_TOKENS = 32_000
 
 KEPT = ("anthropic_version anthropic_beta inference_geo fallbacks fallback_credit_token thread billing_policy").split()
 """Fields of the body that Responses has no word for."""
+NOBODY = "..."
+"""What the user says before a conversation that the assistant begins."""
+
 ELSEWHERE = frozenset({"tools", "other_tools", "mcp_servers", "output_config", SPELLING})
 """Leftovers that are put back in their own places; every other is a field of the body."""
 
@@ -58,7 +61,7 @@ def encode_request(request: Request, *, dialect: MessagesDialect = DEFAULT) -> t
     body = types.Request(model=request.model, max_tokens=max_tokens, messages=[], stream=request.stream)
     offer = encode_tools(request.tools or (), kept, context)
     _encode_tools(request, body, offer, spelled, context)
-    _encode_input(request, body, offer, context)
+    _encode_input(request, body, offer, context, spelled)
     if given(request.reasoning):
         body.thinking, effort = encode_thinking(request.reasoning, max_tokens, spelled, context)
         if effort is not UNSET:
@@ -107,13 +110,18 @@ def _without_tools(request: Request, lost: Losses) -> None:
         lost.dropped("parallel_tool_calls", "there are no calls at all")
 
 
-def _encode_input(request: Request, body: types.Request, offer: Offer, context: Context) -> None:
+def _encode_input(
+    request: Request, body: types.Request, offer: Offer, context: Context, spelled: dict[str, Any]
+) -> None:
     source = request.input
     turns = Turns(context, frozenset(tool.name for tool in offer.tools if given(tool.name)))
     turns.write([Message(role="user", content=source)] if isinstance(source, str) else source or [])
     body.messages = turns.messages
     if not turns.messages:
         context.lost.refused("input", "nothing to answer")
+    elif spelled.get("begins") != "assistant" and _begins_alone(turns.messages[0]):
+        body.messages = [types.InputMessage(role="user", content=NOBODY), *turns.messages]
+        context.lost.emulated("input[0]", "a conversation begins with the user on this wire, who says three dots")
     instructions = request.instructions
     if instructions and instructions.isspace():
         context.lost.dropped("instructions", "blank text, which this wire refuses")
@@ -124,6 +132,12 @@ def _encode_input(request: Request, body: types.Request, offer: Offer, context: 
         body.system = turns.system
     if turns.compacts:
         body.compaction = types.CompactionConfig(type="summarize")
+
+
+def _begins_alone(message: types.InputMessage) -> bool:
+    """Whether it is an assistant's that nobody spoke before; a compaction stands for what was said before."""
+    content = message.content
+    return message.role == "assistant" and not (isinstance(content, list) and isinstance(content[0], types.Compaction))
 
 
 def _restored(body: types.Request, kept: dict[str, Any], lost: Losses) -> types.Request:
@@ -206,6 +220,8 @@ def decode_request(
     elif given(body.output_config) and config == types.OutputConfig():
         kept["output_config"] = {}
     decode_options(body, request, kept, spelled)
+    if body.messages and body.messages[0].role == "assistant":
+        spelled["begins"] = "assistant"
     if spelled:
         kept[SPELLING] = spelled
     request.leftovers = left(kept)

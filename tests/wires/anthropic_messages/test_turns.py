@@ -443,3 +443,28 @@ def test_results_behind_other_blocks_are_read_where_they_stand() -> None:
     assert [type(item).__name__ for item in request.input[2:]] == ["Message", "FunctionCallOutput"]
     body, _ = wire.encode_request(request)
     assert [block["type"] for block in plain(body)["messages"][2]["content"]] == ["tool_result", "text"]
+
+
+def test_a_conversation_that_the_assistant_begins_has_a_user_put_before_it() -> None:
+    """anthropic.request.61"""
+    request = Request(
+        model=NEW, input=[Message(role="assistant", content="Hello!"), Message(role="user", content="Hi")]
+    )
+    body, lost = wire.encode_request(request)
+    assert [(message.role, message.content) for message in body.messages] == [
+        ("user", "..."),
+        ("assistant", "Hello!"),
+        ("user", "Hi"),
+    ]
+    assert [(loss.path, loss.kind) for loss in lost] == [("input[0]", "emulated")]
+
+
+def test_a_recorded_conversation_that_the_assistant_begins_goes_back_as_it_came() -> None:
+    """anthropic.request.61"""
+    recorded = (
+        b'{"model":"claude-opus-5","max_tokens":9,"messages":[{"role":"assistant","content":"Hello!"},'
+        b'{"role":"user","content":"Hi"}]}'
+    )
+    request, _ = wire.decode_request(wire.REQUEST.decode(recorded))
+    body, lost = wire.encode_request(request)
+    assert (msgspec.json.decode(msgspec.json.encode(body)), lost) == (msgspec.json.decode(recorded), [])

@@ -93,6 +93,7 @@ class OfClient(_Through):
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Send the request and wait for the head of the answer: its status and headers."""
         self._deadline = deadline
+        deadline.sent()  # as far as anybody can tell
         with self._waiter.within(deadline.left()):
             sent = self._http.send(self._built(request, deadline), stream=True, follow_redirects=False)
             return self._begun(await _result(sent))

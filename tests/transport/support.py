@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from llm_rest.transport import HttpAnswer, HttpRequest, Timeouts
 
 NewTransport = Callable[..., Any]
+T = TypeVar("T", bound=Callable[..., Any])
 KEY = "sk-very-secret-0123456789"
 TEN_SECONDS = Timeouts(total=10)
+SOON = Timeouts(first_byte=10, silence=10, idle=10)
 
 
 class Key:
@@ -27,6 +30,11 @@ def post(url: str, body: bytes = b"{}", *, stream: bool = False) -> HttpRequest:
     return HttpRequest("POST", url, {"Authorization": Key(), "Accept-Encoding": "gzip"}, body, stream)
 
 
+def handle(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+    """This module is a server in this process as well, one that cannot stream."""
+    return 200, {}, b"whole"
+
+
 async def exchange(new_transport: NewTransport, url: str, timeouts: Timeouts = TEN_SECONDS, **kw: Any) -> HttpAnswer:
     """One exchange over a transport that is closed after it."""
     transport = new_transport(**kw)
@@ -36,9 +44,25 @@ async def exchange(new_transport: NewTransport, url: str, timeouts: Timeouts = T
         await transport.close()
 
 
+def ours(reason: str, way: str = "all") -> Callable[[T], T]:
+    """Marks a test of what connections of our own promise alone, for one way to call or all of them, and says why."""
+
+    def mark(test: T) -> T:
+        test.__dict__["ours"] = (way, reason)
+        return test
+
+    return mark
+
+
 async def rest(incoming: Any) -> bytes:
     """What is left of a body."""
     pieces: list[bytes] = []
     while (piece := await incoming.read()) is not None:
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def nobody() -> str:
+    """A URL where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -21,6 +21,8 @@ from tests.transport.support import TEN_SECONDS, NewTransport, exchange, post
 
 pytestmark = pytest.mark.anyio
 
+OURS = "a client of the caller's finds its own proxies"
+
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD")
 
 

@@ -30,6 +30,8 @@ from tests.transport.support import TEN_SECONDS, NewTransport, exchange, post, r
 
 pytestmark = pytest.mark.anyio
 
+OURS = "a client of the caller's has its own TLS"
+
 
 @dataclass(frozen=True)
 class Authority:

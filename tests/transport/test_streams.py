@@ -1,4 +1,4 @@
-"""What the transport promises of an answer that is read as it comes, over real sockets, in three ways to call."""
+"""What the transport promises of an answer that is read as it comes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ import gc
 import gzip
 import threading
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import anyio
-import h11
-import httpx
+import anyio.lowlevel
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from llm_rest.errors import LLMError, MalformedResponse, ProtocolError, ResponseTooLarge, TimeoutError_, TransportError
+from llm_rest.errors import (
+    LLMError,
+    MalformedResponse,
+    ProtocolError,
+    ResponseTooLarge,
+    TimeoutError_,
+    TransportError,
+)
 from llm_rest.transport import HttpAnswer, HttpRequest, Timeouts, drive
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from llm_rest.transport.deadlines import Deadline, StreamDeadline
-from llm_rest.transport.http11 import Http11
 from tests.loopback import (
     END,
     STREAM,
@@ -37,26 +39,17 @@ from tests.loopback import (
     send_and_stall,
     watched,
 )
-from tests.support.streams import slices
+from tests.transport.support import SOON, NewTransport, ours, rest
+from tests.transport.support import post as asked
 
 pytestmark = pytest.mark.anyio
 
-NewTransport = Callable[..., Any]
-SOON = Timeouts(first_byte=10, silence=10, idle=10)
-
 
 def post(url: str) -> HttpRequest:
-    return HttpRequest("POST", url, {"Authorization": "Bearer k"}, b"{}", stream=True)
+    return asked(url, stream=True)
 
 
-async def rest(incoming: Any) -> bytes:
-    pieces: list[bytes] = []
-    while (piece := await incoming.read()) is not None:
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-# --- as it comes ----------------------------------------------------------------------------------------------------
+# --- as it comes ---------------------------------------------------------------------------------------------------
 
 
 async def test_the_first_bytes_are_there_before_the_last_are_sent(new_transport: NewTransport) -> None:
@@ -81,6 +74,7 @@ async def test_a_stream_read_to_its_end_leaves_its_connection_for_the_next(new_t
     assert server.connections == 1
 
 
+@ours("a client of httpx waits for the end as long as for anything else, and nobody can interrupt a thread", "sync")
 async def test_a_stream_that_is_finished_leaves_its_connection_where_the_end_comes_soon(
     new_transport: NewTransport,
 ) -> None:
@@ -162,7 +156,7 @@ async def test_what_came_before_a_broken_end_is_read_first(
         await transport.close()
 
 
-# --- codings and sizes ----------------------------------------------------------------------------------------------
+# --- codings and sizes ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("coding", "wbits"), [("gzip", 31), ("deflate", 15)])
@@ -186,7 +180,7 @@ async def test_a_coding_is_undone_piece_by_piece(new_transport: NewTransport, co
     [
         (gzip.compress(b"hello" * 99)[:-9], MalformedResponse),
         (b"plain", MalformedResponse),
-        (gzip.compress(b"\0" * 300_000_000), ResponseTooLarge),
+        (gzip.compress(b"\0" * 140_000_000, 1), ResponseTooLarge),
     ],
     ids=["cut", "untrue", "bomb"],
 )
@@ -202,7 +196,8 @@ async def test_a_coding_that_is_not_right_ends_the_stream(
         await transport.close()
 
 
-# --- how long -------------------------------------------------------------------------------------------------------
+# --- how long ------------------------------------------------------------------------------------------------------
+
 
 PING = chunks(b": ping\n\n")
 
@@ -210,13 +205,13 @@ PING = chunks(b": ping\n\n")
 @pytest.mark.parametrize(
     ("act", "timeouts", "phase"),
     [
-        (send_and_stall(b""), Timeouts(first_byte=0.2), "first_byte"),
-        (send_and_stall(STREAM), Timeouts(first_byte=0.2), "first_byte"),
-        (send_and_stall(STREAM + chunks(b"one")), Timeouts(first_byte=9, silence=0.2), "silence"),
-        (watched(STREAM + chunks(b"one"), every=PING), Timeouts(silence=9, idle=0.3), "idle"),
-        (watched(STREAM + chunks(b"one"), every=PING), Timeouts(total=0.3), "total"),
-        (drip(b"x" * 99, first=STREAM + chunks(b"one") + b"63\r\n"), Timeouts(silence=9, total=0.3), "total"),
-        (send_and_stall(b""), Timeouts(first_byte=None, silence=None, idle=None, total=0.3), "total"),
+        (send_and_stall(b""), Timeouts(first_byte=0.15), "first_byte"),
+        (send_and_stall(STREAM), Timeouts(first_byte=0.15), "first_byte"),
+        (send_and_stall(STREAM + chunks(b"one")), Timeouts(first_byte=0.3, silence=0.15), "silence"),
+        (watched(STREAM + chunks(b"one"), every=PING), Timeouts(silence=9, idle=0.2), "idle"),
+        (watched(STREAM + chunks(b"one"), every=PING), Timeouts(total=0.2), "total"),
+        (drip(b"x" * 99, first=STREAM + chunks(b"one") + b"63\r\n"), Timeouts(silence=9, total=0.2), "total"),
+        (send_and_stall(b""), Timeouts(first_byte=None, silence=None, idle=None, total=0.2), "total"),
     ],
     ids=["no-head", "no-body", "silent", "pings", "pings-total", "drip-total", "total-alone"],
 )
@@ -278,7 +273,7 @@ def test_a_total_counts_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     assert StreamDeadline(Timeouts()).left() is None
 
 
-# --- left behind ----------------------------------------------------------------------------------------------------
+# --- left behind ---------------------------------------------------------------------------------------------------
 
 
 async def test_a_stream_that_is_forgotten_is_closed(new_transport: NewTransport) -> None:
@@ -309,7 +304,7 @@ def test_a_stream_forgotten_in_another_thread_is_closed_in_its_loop(backend: str
 
 def test_a_stream_that_outlives_its_loop_does_no_harm() -> None:
     async def main() -> None:
-        held.append(await AsyncTransport().open(post("inproc:tests.test_transport_streams"), SOON))
+        held.append(await AsyncTransport().open(post("inproc:tests.transport.test_in_process"), SOON))
 
     held: list[Any] = []
     for backend in ("asyncio", "trio"):
@@ -397,211 +392,3 @@ def test_many_streams_left_at_once_leave_nothing_open(backend: str) -> None:
 
     with loopback(watched(STREAM + chunks(b"one"), every=PING)) as endless, loopback(send(http(b"good"))) as good:
         anyio.run(main, backend=backend)
-
-
-# --- through others -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("library", ["httpx", "httpx2"])
-async def test_a_client_of_the_callers_streams(new_transport: NewTransport, way: str, library: str) -> None:
-    module = pytest.importorskip(library)
-    kind = module.Client if way == "sync" else module.AsyncClient
-    http_client = kind(headers={"x-mine": "1"})
-    gate = gated(STREAM + chunks(b"one"), chunks(b"two") + END)
-    with loopback(gate, watched(STREAM + chunks(b"one")), send_and_stall(STREAM + chunks(b"one"))) as server:
-        transport = new_transport(http=http_client)
-        incoming = await transport.open(post(server.url), SOON)
-        assert await incoming.read() == b"one"
-        server.go.set()
-        assert await rest(incoming) == b"two"
-        incoming = await transport.open(post(server.url), SOON)
-        assert await incoming.read() == b"one"
-        await incoming.close()
-        assert server.left.wait(5)
-        # What an `httpx.Client` once began to read, it reads with the one limit of its beginning.
-        incoming = await transport.open(post(server.url), Timeouts(first_byte=0.3, silence=0.2))
-        with pytest.raises(TimeoutError_) as caught:
-            await rest(incoming)
-        assert caught.value.phase == "silence"
-        await transport.close()
-    assert b"x-mine: 1" in server.heads[0]
-    await http_client.aclose() if way != "sync" else http_client.close()
-
-
-def test_what_intercepts_httpx_intercepts_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
-        def __iter__(self) -> Iterator[bytes]:
-            yield from (b"mock", b"ed")
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            yield b"mock"
-            yield b"ed"
-
-    def intercepted(self: Any, request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, stream=Body())
-
-    async def intercepted_async(self: Any, request: httpx.Request) -> httpx.Response:
-        return intercepted(self, request)
-
-    async def main(transport: Any) -> bytes:
-        first = await rest(await transport.open(post("https://vendor.example"), SOON))
-        return first + await rest(await transport.open(post("https://vendor.example"), SOON))
-
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", intercepted)
-    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", intercepted_async)
-    assert drive(main(SyncTransport())) == b"mocked" * 2
-    for backend in ("asyncio", "trio"):
-        assert anyio.run(main, AsyncTransport(), backend=backend) == b"mocked" * 2
-
-
-closed: list[str] = []
-
-
-def handle(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
-    return 200, {}, b"whole"
-
-
-def handle_stream(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, Iterator[bytes]]:
-    def pieces() -> Iterator[bytes]:
-        try:
-            yield from (b"one", b"two", b"three")
-        finally:
-            closed.append(path)
-
-    return 200, [("X-Seen", f"{method} {path}")], pieces()
-
-
-async def test_a_server_in_this_process_streams(new_transport: NewTransport) -> None:
-    transport = new_transport()
-    incoming = await transport.open(post(f"inproc:{__name__}/a"), SOON)
-    assert incoming.headers["x-seen"] == "POST /a"
-    assert [await incoming.read(), await incoming.read()] == [b"one", b"two"]
-    assert await rest(incoming) == b"three"
-    incoming = await transport.open(post(f"inproc:{__name__}/b"), SOON)
-    assert await incoming.read() == b"one"
-    closed.clear()
-    await incoming.close()
-    assert closed == ["/b"]
-    assert (await transport.send(HttpRequest("POST", f"inproc:{__name__}/", {}), SOON)).body == b"whole"
-
-
-async def test_a_server_in_this_process_may_know_whole_answers_only(new_transport: NewTransport) -> None:
-    incoming = await new_transport().open(post("inproc:tests.test_transport/x"), SOON)
-    assert await rest(incoming) == b"}{"
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_server_in_this_process_lets_other_tasks_run(backend: str) -> None:
-    turns: list[str] = []
-
-    async def other() -> None:
-        while len(turns) < 3:
-            turns.append("other")
-            await anyio.lowlevel.checkpoint()
-
-    async def main() -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(other)
-            assert await rest(await AsyncTransport().open(post(f"inproc:{__name__}/"), SOON)) == b"onetwothree"
-            assert turns
-
-    anyio.run(main, backend=backend)
-
-
-# --- chunks ---------------------------------------------------------------------------------------------------------
-
-TARGET = b"POST", b"/", [(b"host", b"x"), (b"content-length", b"0")], b""
-
-
-def by_the_parser(pieces: list[bytes]) -> tuple[bytes, bool]:
-    """What the parser alone makes of an answer: its body as far as it came, and whether it is whole."""
-    parser = h11.Connection(h11.CLIENT)
-    parser.send(h11.Request(method="POST", target="/", headers=TARGET[2]))
-    parser.send(h11.EndOfMessage())
-    body = b""
-    try:
-        for piece in [*filter(None, pieces), b""]:
-            if not piece and parser.their_state is h11.SEND_RESPONSE:
-                return body, False
-            parser.receive_data(piece)
-            while (event := parser.next_event()) is not h11.NEED_DATA:
-                if isinstance(event, h11.Data):
-                    body += event.data
-                elif isinstance(event, h11.EndOfMessage):
-                    return body, True
-    except h11.RemoteProtocolError:
-        pass
-    return body, False
-
-
-def by_us(pieces: list[bytes]) -> tuple[bytes, bool]:
-    machine = Http11()
-    machine.ask(*TARGET)
-    coming = iter([*filter(None, pieces), b""])
-    body = b""
-    try:
-        while machine.head() is None:
-            machine.feed(next(coming))
-        while True:
-            piece = machine.piece()
-            if piece is None:
-                machine.feed(next(coming))
-            elif piece:
-                body += piece
-            else:
-                return body, True
-    except h11.RemoteProtocolError:
-        return body, False
-
-
-HEADS = [
-    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n",
-    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
-    b"HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n",
-    b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n",
-    b"HTTP/1.1 200 OK\r\n\r\n",
-    b"HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n",
-]
-SIZES = ["{:x}", "{:X}", "{:06x}", "{:x};a=b", "{:x} ", "+{:x}", "0x{:x}", "{:x}_0", "", "{:010x}"]
-
-
-LINE_ENDS = [b"\r\n"] * 9 + [b"\n", b"", b"xy"]
-ENDS = [b"0\r\n\r\n", b"0\r\na: b\r\n\r\n", b"00\r\n\r\n", b"", b"0\r\n", b"HTTP/1.1 200 OK\r\n\r\n"]
-CHUNK = st.tuples(st.sampled_from(SIZES[:3] * 5 + SIZES[3:]), st.binary(max_size=40), st.sampled_from(LINE_ENDS))
-
-
-@given(
-    head=st.sampled_from(HEADS),
-    body=st.lists(CHUNK),
-    end=st.sampled_from(ENDS),
-    cuts=st.lists(st.integers(0, 400), max_size=5),
-    cut=st.integers(0, 400) | st.none(),
-)
-def test_chunks_are_read_as_the_parser_reads_them(
-    head: bytes, body: list[tuple[str, bytes, bytes]], end: bytes, cuts: list[int], cut: int | None
-) -> None:
-    """Wherever the bytes are cut, and whatever is wrong with them."""
-    sent = head + b"".join(size.format(len(d)).encode() + b"\r\n" + d + line for size, d, line in body) + end
-    pieces = slices(sent[:cut], cuts)
-    assert by_us(pieces) == by_the_parser(pieces)
-
-
-def test_plain_chunks_never_reach_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Http11()
-    machine.ask(*TARGET)
-    machine.feed(STREAM + chunks(b"one"))
-    assert machine.head() is not None
-    monkeypatch.setattr(h11.Connection, "next_event", None)
-    monkeypatch.setattr(h11.Connection, "receive_data", None)
-    assert machine.piece() == b"one"
-    machine.feed(chunks(b"two", b"three"))
-    assert machine.piece() == b"twothree"
-
-
-def test_what_follows_a_stream_is_not_the_next_answer() -> None:
-    machine = Http11()
-    machine.ask(*TARGET)
-    machine.feed(STREAM + chunks(b"one") + END + http(b"forged"))
-    assert machine.head() is not None
-    assert [machine.piece(), machine.piece()] == [b"one", b""]
-    assert not machine.again()

@@ -1,0 +1,141 @@
+"""Through an HTTP client of the caller's, and through what intercepts `httpx`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import httpx
+import pytest
+
+from llm_rest.errors import (
+    ClientClosedError,
+    TimeoutError_,
+)
+from llm_rest.transport import Timeouts, drive
+from llm_rest.transport.asynchronous import AsyncTransport
+from llm_rest.transport.blocking import SyncTransport
+from tests.loopback import (
+    END,
+    STREAM,
+    chunks,
+    drip,
+    gated,
+    http,
+    loopback,
+    send,
+    send_and_stall,
+    watched,
+)
+from tests.transport.support import KEY, SOON, NewTransport, exchange, post, rest
+
+pytestmark = pytest.mark.anyio
+
+OURS = "the clients are made by the tests"
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+async def test_a_client_of_the_callers_is_used_and_left_open(
+    new_transport: NewTransport,
+    way: str,
+    library: str,
+) -> None:
+    module = pytest.importorskip(library)
+    kind = module.Client if way == "sync" else module.AsyncClient
+    http_client = kind(headers={"x-mine": "1"}, follow_redirects=True)
+    with loopback(send(http(b"", "HTTP/1.1 302 Go", "Location: /elsewhere"))) as server:
+        answer = await exchange(new_transport, server.url, http=http_client)
+    assert answer.status == 302
+    assert b"x-mine: 1" in server.heads[0]
+    assert not http_client.is_closed
+    await http_client.aclose() if way != "sync" else http_client.close()
+    with pytest.raises(ClientClosedError):
+        await exchange(new_transport, server.url, http=http_client)
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+async def test_a_deadline_holds_for_a_client_of_the_callers(
+    new_transport: NewTransport,
+    way: str,
+    library: str,
+) -> None:
+    module = pytest.importorskip(library)
+    http_client = (module.Client if way == "sync" else module.AsyncClient)()
+    slow = drip(b"x" * 500, first=b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n")
+    with loopback(slow) as server, pytest.raises(TimeoutError_):
+        await exchange(new_transport, server.url, Timeouts(total=0.3), http=http_client)
+    await http_client.aclose() if way != "sync" else http_client.close()
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+async def test_a_client_of_the_callers_streams(new_transport: NewTransport, way: str, library: str) -> None:
+    module = pytest.importorskip(library)
+    kind = module.Client if way == "sync" else module.AsyncClient
+    http_client = kind(headers={"x-mine": "1"})
+    gate = gated(STREAM + chunks(b"one"), chunks(b"two") + END)
+    with loopback(gate, watched(STREAM + chunks(b"one")), send_and_stall(STREAM + chunks(b"one"))) as server:
+        transport = new_transport(http=http_client)
+        incoming = await transport.open(post(server.url), SOON)
+        assert await incoming.read() == b"one"
+        server.go.set()
+        assert await rest(incoming) == b"two"
+        incoming = await transport.open(post(server.url), SOON)
+        assert await incoming.read() == b"one"
+        await incoming.close()
+        assert server.left.wait(5)
+        # What an `httpx.Client` once began to read, it reads with the one limit of its beginning.
+        incoming = await transport.open(post(server.url), Timeouts(first_byte=0.3, silence=0.2))
+        with pytest.raises(TimeoutError_) as caught:
+            await rest(incoming)
+        assert caught.value.phase == "silence"
+        await transport.close()
+    assert b"x-mine: 1" in server.heads[0]
+    await http_client.aclose() if way != "sync" else http_client.close()
+
+
+def test_what_intercepts_httpx_intercepts_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield from (b"mock", b"ed")
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"mock"
+            yield b"ed"
+
+    def intercepted(self: Any, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=Body())
+
+    async def intercepted_async(self: Any, request: httpx.Request) -> httpx.Response:
+        return intercepted(self, request)
+
+    async def main(transport: Any) -> bytes:
+        first = await rest(await transport.open(post("https://vendor.example"), SOON))
+        return first + await rest(await transport.open(post("https://vendor.example"), SOON))
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", intercepted)
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", intercepted_async)
+    assert drive(main(SyncTransport())) == b"mocked" * 2
+    for backend in ("asyncio", "trio"):
+        assert anyio.run(main, AsyncTransport(), backend=backend) == b"mocked" * 2
+
+
+def test_what_intercepts_httpx_intercepts_calls(new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as pytest-httpx."""
+
+    def intercepted(self: Any, request: httpx.Request) -> httpx.Response:
+        assert request.read() == b"{}"
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+        return httpx.Response(200, content=b"mocked")
+
+    async def intercepted_async(self: Any, request: httpx.Request) -> httpx.Response:
+        return intercepted(self, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", intercepted)
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", intercepted_async)
+    if new_transport is SyncTransport:
+        assert drive(exchange(new_transport, "https://vendor.example")).body == b"mocked"
+    else:
+        for backend in ("asyncio", "trio"):
+            assert anyio.run(exchange, new_transport, "https://vendor.example", backend=backend).body == b"mocked"

@@ -1,0 +1,116 @@
+"""Chunks are read by us as the parser would read them."""
+
+from __future__ import annotations
+
+import h11
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest.transport.http11 import Http11
+from tests.loopback import (
+    END,
+    STREAM,
+    chunks,
+    http,
+)
+from tests.support.streams import slices
+
+pytestmark = pytest.mark.anyio
+
+
+TARGET = b"POST", b"/", [(b"host", b"x"), (b"content-length", b"0")], b""
+
+
+def by_the_parser(pieces: list[bytes]) -> tuple[bytes, bool]:
+    """What the parser alone makes of an answer: its body as far as it came, and whether it is whole."""
+    parser = h11.Connection(h11.CLIENT)
+    parser.send(h11.Request(method="POST", target="/", headers=TARGET[2]))
+    parser.send(h11.EndOfMessage())
+    body = b""
+    try:
+        for piece in [*filter(None, pieces), b""]:
+            if not piece and parser.their_state is h11.SEND_RESPONSE:
+                return body, False
+            parser.receive_data(piece)
+            while (event := parser.next_event()) is not h11.NEED_DATA:
+                if isinstance(event, h11.Data):
+                    body += event.data
+                elif isinstance(event, h11.EndOfMessage):
+                    return body, True
+    except h11.RemoteProtocolError:
+        pass
+    return body, False
+
+
+def by_us(pieces: list[bytes]) -> tuple[bytes, bool]:
+    machine = Http11()
+    machine.ask(*TARGET)
+    coming = iter([*filter(None, pieces), b""])
+    body = b""
+    try:
+        while machine.head() is None:
+            machine.feed(next(coming))
+        while True:
+            piece = machine.piece()
+            if piece is None:
+                machine.feed(next(coming))
+            elif piece:
+                body += piece
+            else:
+                return body, True
+    except h11.RemoteProtocolError:
+        return body, False
+
+
+HEADS = [
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+    b"HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n",
+    b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\n\r\n",
+    b"HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n",
+]
+SIZES = ["{:x}", "{:X}", "{:06x}", "{:x};a=b", "{:x} ", "+{:x}", "0x{:x}", "{:x}_0", "", "{:010x}"]
+
+
+LINE_ENDS = [b"\r\n"] * 9 + [b"\n", b"", b"xy"]
+ENDS = [b"0\r\n\r\n", b"0\r\na: b\r\n\r\n", b"00\r\n\r\n", b"", b"0\r\n", b"HTTP/1.1 200 OK\r\n\r\n"]
+CHUNK = st.tuples(st.sampled_from(SIZES[:3] * 5 + SIZES[3:]), st.binary(max_size=40), st.sampled_from(LINE_ENDS))
+
+
+@given(
+    head=st.sampled_from(HEADS),
+    body=st.lists(CHUNK),
+    end=st.sampled_from(ENDS),
+    cuts=st.lists(st.integers(0, 400), max_size=5),
+    cut=st.integers(0, 400) | st.none(),
+)
+def test_chunks_are_read_as_the_parser_reads_them(
+    head: bytes, body: list[tuple[str, bytes, bytes]], end: bytes, cuts: list[int], cut: int | None
+) -> None:
+    """Wherever the bytes are cut, and whatever is wrong with them."""
+    sent = head + b"".join(size.format(len(d)).encode() + b"\r\n" + d + line for size, d, line in body) + end
+    pieces = slices(sent[:cut], cuts)
+    assert by_us(pieces) == by_the_parser(pieces)
+
+
+def test_plain_chunks_never_reach_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Http11()
+    machine.ask(*TARGET)
+    machine.feed(STREAM + chunks(b"one"))
+    assert machine.head() is not None
+    monkeypatch.setattr(h11.Connection, "next_event", None)
+    monkeypatch.setattr(h11.Connection, "receive_data", None)
+    assert machine.piece() == b"one"
+    machine.feed(chunks(b"two", b"three"))
+    assert machine.piece() == b"twothree"
+
+
+def test_what_follows_a_stream_is_not_the_next_answer() -> None:
+    machine = Http11()
+    machine.ask(*TARGET)
+    machine.feed(STREAM + chunks(b"one") + END + http(b"forged"))
+    assert machine.head() is not None
+    assert [machine.piece(), machine.piece()] == [b"one", b""]
+    assert not machine.again()

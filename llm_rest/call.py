@@ -203,6 +203,7 @@ class Caller:
         self.heard_by = heard_by
         self.budget = Budget()
         self._under_way: WeakValueDictionary[int, Call] = WeakValueDictionary()
+        self._above: Caller | None = None
         self._waits = waits
         self.defaults: dict[str, Any] = {}
         self._take(defaults)
@@ -267,9 +268,15 @@ class Caller:
 
     def call(self) -> Call:
         """A call that `cancel` ends."""
-        call = self.transport.call()
+        call = self.transport.call() if self._above is None else self._above.call()
         self._under_way[id(call)] = call
         return call
+
+    def apart(self) -> Caller:
+        """The same caller, whose `cancel` ends its own calls only, while that of this one ends them too."""
+        other = copy(self)
+        other._above, other._under_way = self, WeakValueDictionary()
+        return other
 
     def cancel(self) -> None:
         """End every call that is under way."""

@@ -110,7 +110,7 @@ class _Asked:
     """The model calls that this process makes for a run."""
 
     def __init__(self, caller: Caller, site: Site) -> None:
-        self._caller = caller
+        self._caller = caller.apart()
         self._site = site
         self._settings: dict[str, Any] = {}
 
@@ -140,6 +140,7 @@ class _Asked:
             lambda request: stream(self._caller, request, {**self._settings}, self._site),
             listeners(how.get("on_event")),
             how.get("approve"),
+            self._caller.cancel,
         )
 
     async def answer(self, request: Request) -> Reply:
@@ -166,6 +167,7 @@ class _Asked:
             losses=[loss for one in made for loss in one.losses],
             attempts=tuple(attempt for one in made for attempt in one.attempts),
             raw=made[-1].raw if made else b"",
+            interrupted=bool(made) and made[-1].interrupted,
             metadata={**known, **counted, "latency_ms": str(round(totals.seconds * 1000))},
         )
         return reply(replace(response), told)

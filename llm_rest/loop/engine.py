@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, a
 from msgspec.structs import replace
 
 from ..errors import (
+    CallCancelled,
     ConfigError,
     LLMError,
     MaxRoundsReached,
@@ -88,6 +89,7 @@ class Engine:
         stream: Callable[[Request], Any] | None,
         heard_by: Iterable[Listener],
         approve: Approver | None,
+        hang_up: Callable[[], None] | None,
         run: Any,
     ) -> None:
         self.shell = shell
@@ -97,6 +99,7 @@ class Engine:
         self.opens = stream
         self.heard_by = tuple(heard_by)
         self.approve = approve
+        self.hang_up = hang_up
         self.run = run
         self.out: deque[AnyLoopEvent | AnyEvent] = deque()
         self.answers: list[Response] = []
@@ -173,6 +176,8 @@ class Engine:
                 workers.start(MODEL, partial(self._model, asked, workers))
             case h.CancelAsk():
                 workers.cancel(MODEL)
+                if self.hang_up is not None:
+                    self.hang_up()
             case h.StartTool(call=call):
                 workers.start(call.execution_id, partial(self._tool, call, action.prepared, workers))
             case h.CancelTool(execution_id=name):
@@ -226,7 +231,10 @@ class Engine:
                 for event in disassemble(response) if self._streams else ():
                     workers.put(event)
             self.answers.append(response)
-            report = partial(h.Answered, response=response, repairs=repairs_of(response))
+            if response.status == "cancelled":  # by `client.cancel()`, which ends everything
+                report = h.Cancelled
+            else:
+                report = partial(h.Answered, response=response, repairs=repairs_of(response))
         except Exception as problem:
             self.fault = problem
             report = partial(h.AnswerFailed, error=str(problem))
@@ -266,8 +274,10 @@ class Engine:
                 error = TimeoutError_(said, phase="total", partial=partial_answer)
             case "failed" if self.fault is not None:
                 error = self.fault
-            case "failed" | "cancelled":
+            case "failed":
                 error = ToolError(said, partial=partial_answer)
+            case "cancelled":
+                error = CallCancelled(said, partial=partial_answer)
             case "completed" | "waiting" | None:
                 pass
             case _:

@@ -1,8 +1,8 @@
 """`Run`: the loop for sync callers. Tools and model calls run in daemon threads, the caller waits at a queue.
 
 No event loop is needed and none is disturbed: it works inside a running one as well. Before changing this file, know that a
-thread cannot be stopped from outside: one that is cancelled is left behind, what it reports is dropped, and as a daemon it
-keeps no program from ending.
+thread cannot be stopped from outside: a tool that is cancelled is left behind, what it reports is dropped, and as a daemon
+its thread keeps no program from ending. A model call is hung up by the client.
 """
 
 from __future__ import annotations

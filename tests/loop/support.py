@@ -90,6 +90,7 @@ def new_run(
         options.pop("stream", None),
         options.pop("on_event", ()),
         options.pop("approve", None),
+        options.pop("hang_up", None),
     )
     assert not options
     return (Run if way == "sync" else AsyncRun)(engine, lambda state, answers: state.response)

@@ -16,13 +16,13 @@ import msgspec
 import pytest
 
 from llm_rest import (
+    CallCancelled,
     ConfigError,
     LLMError,
     MaxRoundsReached,
     TimeoutError_,
     ToolArgumentsInvalid,
     ToolContext,
-    ToolError,
     ToolNotFound,
     tool,
 )
@@ -610,7 +610,7 @@ async def test_a_run_is_cancelled_by_a_word(way: str) -> None:
 
     run = new_run(way, Model(says(call("stop"))), [stop])
     if way == "sync":
-        with pytest.raises(ToolError, match="the run was cancelled"):
+        with pytest.raises(CallCancelled, match="the run was cancelled"):
             run.result()
     else:
 
@@ -621,7 +621,7 @@ async def test_a_run_is_cancelled_by_a_word(way: str) -> None:
             return "too late"
 
         run = new_run(way, Model(says(call("stop"))), [stop_async])
-        with pytest.raises(ToolError, match="the run was cancelled"):
+        with pytest.raises(CallCancelled, match="the run was cancelled"):
             await run.result()
     release.set()
     assert run.state.items[-1].output == "cancelled: the run was cancelled"
@@ -674,7 +674,7 @@ async def test_leaving_the_events_early_cancels_the_run(way: str) -> None:
         async with run.events() as events:
             await anext(events)
     assert run.state.outcome == "cancelled"
-    with pytest.raises(ToolError, match="cancelled"):
+    with pytest.raises(CallCancelled, match="cancelled"):
         await result(run)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from pytest_httpx import HTTPXMock
 
 from llm_rest import (
     AsyncClient,
+    CallCancelled,
     Client,
     ConfigError,
     OverloadedError,
@@ -35,6 +37,8 @@ from llm_rest.responses import FunctionCallOutput
 from llm_rest.server.simulator import handle
 from tests.callers import answer
 from tests.loop.support import result, watched
+from tests.loopback import loopback
+from tests.loopback import watched as silent
 
 pytestmark = pytest.mark.anyio
 
@@ -347,3 +351,47 @@ async def test_a_sync_run_works_inside_a_running_loop_with_async_tools(way: str)
 
     with Client("simulator/any") as llm:
         assert llm.generate_with_tools("call nap", [nap]).output_text == "nap said: rested"
+
+
+def until(true: Callable[[], Any]) -> None:
+    """Return as soon as it is."""
+    for _ in range(10_000):
+        if true():
+            return
+        time.sleep(0.001)
+    pytest.fail("it never was")
+
+
+# --- cancelling -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("whose", ["run", "client"])
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose: str, streams: bool) -> None:
+    """What nobody waits for any more is not left to run until the server answers."""
+    with loopback(silent(b"")) as server:
+        llm = (Client if way == "sync" else AsyncClient)("compatible/m", base_url=server.url, api_key="any", retry=1)
+        run = llm.run("Hi", [get_weather])
+
+        def cancel() -> None:
+            until(lambda: server.heads)
+            (run if whose == "run" else llm).cancel()
+
+        before = threading.active_count()
+        if way == "sync":
+            threading.Thread(target=cancel).start()
+            await watched(run, streams=streams)
+        else:
+            async with anyio.create_task_group() as group:
+
+                async def cancel_in_loop() -> None:
+                    await anyio.to_thread.run_sync(until, lambda: server.heads)
+                    (run if whose == "run" else llm).cancel()
+
+                group.start_soon(cancel_in_loop)
+                await watched(run, streams=streams)
+        with pytest.raises(CallCancelled):
+            await result(run)
+        assert server.left.wait(10), "the connection is closed"
+        until(lambda: way != "sync" or threading.active_count() <= before)
+        await closed(llm)

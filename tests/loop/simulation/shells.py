@@ -162,6 +162,7 @@ async def play_async(seed: int) -> Play:
                 None,
                 (),
                 approve if play.answers_at_once else None,
+                None,
             ),
             lambda state, answers: state.response,
         )
@@ -266,6 +267,7 @@ def play_sync(seed: int) -> Play:
                 None,
                 (),
                 play.verdict if play.answers_at_once else None,
+                None,
             ),
             lambda state, answers: state.response,
         )

@@ -53,15 +53,12 @@ def qualified(name: str, namespace: Opt[str]) -> str:
 def names_sent(request: Request | None, dialect: ChatDialect) -> dict[str, Sent]:
     """What the names in the calls of an answer stand for, where they were sent under another name or as another kind."""
     sent: dict[str, Sent] = {}
-    tools = request.tools if request is not None else None
-    for tool in tools or ():
-        if isinstance(tool, NamespaceTool):
-            for inner in tool.tools:
-                if isinstance(inner, FunctionTool | CustomTool):
-                    custom = isinstance(inner, CustomTool) and not dialect.custom_tools
-                    sent[qualified(inner.name, tool.name)] = Sent(inner.name, tool.name, custom)
-        elif isinstance(tool, CustomTool) and not dialect.custom_tools:
-            sent[tool.name] = Sent(tool.name, custom=True)
+    for tool in (request.tools if request is not None else None) or ():
+        space = tool.name if isinstance(tool, NamespaceTool) else UNSET
+        for inner in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
+            custom = isinstance(inner, CustomTool) and not dialect.custom_tools
+            if isinstance(inner, FunctionTool | CustomTool) and (custom or given(space)):
+                sent[qualified(inner.name, space)] = Sent(inner.name, space, custom)
     return sent
 
 

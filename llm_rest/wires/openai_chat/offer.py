@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
-from ...responses.tools import (
-    AnyTool,
-    ChooseAllowed,
-    ChooseCustom,
-    ChooseFunction,
-    ChooseMcp,
-    ToolChoice,
-    UserLocation,
-    WebSearchTool,
-)
 from ...unknown import Opt, Unknown, convert, given
 from . import types
 from .left import ABSENT, absent, as_object, notes
@@ -96,25 +87,25 @@ def _came(plain: Any) -> str | types.ToolChoice | None:
         return None
 
 
-def _encode_choice(choice: Opt[ToolChoice], tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
+def _encode_choice(choice: Opt[rt.ToolChoice], tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
     """The tool choice as the host can take it; where it cannot, the tools are cut down to what was chosen."""
     match choice:
         case None | UnsetType():
             return Chosen(choice, tools)
         case str():
             return _encode_word(choice, tools, dialect, lost)
-        case ChooseFunction(name=name) | ChooseCustom(name=name):
-            kind = "custom" if isinstance(choice, ChooseCustom) and dialect.custom_tools else "function"
-            if kind == "function" and isinstance(choice, ChooseCustom):
+        case rt.ChooseFunction(name=name) | rt.ChooseCustom(name=name):
+            kind = "custom" if isinstance(choice, rt.ChooseCustom) and dialect.custom_tools else "function"
+            if kind == "function" and isinstance(choice, rt.ChooseCustom):
                 lost.emulated("tool_choice", f"the custom tool {name!r}, chosen as the function it was sent as")
             if kind in dialect.tool_choices:
                 named: Json = {kind: types.Named(name=name)}
                 return Chosen(types.ToolChoice(type=kind, **named), tools)
             lost.emulated("tool_choice", f"the tool {name!r} is the only one offered")
             return _encode_word("required", [tool for tool in tools if name_of(tool) == name], dialect, lost)
-        case ChooseAllowed():
+        case rt.ChooseAllowed():
             return _encode_allowed(choice, tools, dialect, lost)
-        case ChooseMcp() | Unknown():
+        case rt.ChooseMcp() | Unknown():
             lost.refused("tool_choice", "a tool of the vendor, which this wire cannot choose")
             return Chosen(UNSET, tools)
 
@@ -129,7 +120,7 @@ def _encode_word(word: str, tools: list[types.Tool], dialect: ChatDialect, lost:
     return Chosen(UNSET, tools)
 
 
-def _encode_allowed(choice: ChooseAllowed, tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
+def _encode_allowed(choice: rt.ChooseAllowed, tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
     mode = choice.mode or "auto"
     entries: list[Json] = []
     for j, entry in enumerate(choice.tools):
@@ -147,7 +138,7 @@ def _encode_allowed(choice: ChooseAllowed, tools: list[types.Tool], dialect: Cha
 
 
 def _encode_search(
-    tools: Sequence[AnyTool], model: Opt[str], own_form: bool, dialect: ChatDialect, lost: Losses
+    tools: Sequence[rt.AnyTool], model: Opt[str], own_form: bool, dialect: ChatDialect, lost: Losses
 ) -> Opt[types.WebSearchOptions]:
     """The option that stands for a web search tool, on models that take it; `own_form` says that it came so."""
     options: Opt[types.WebSearchOptions] = UNSET
@@ -173,7 +164,7 @@ def _encode_search(
 def decode_offer(body: types.Request, request: Request, left: Json, spelling: Json, lost: Losses) -> None:
     """Read the tools in any of their forms, and the choice among them."""
     kept: Json = {}
-    tools: list[AnyTool] = []
+    tools: list[rt.AnyTool] = []
     if body.tools:
         tools += decode_tools(body.tools, kept)
     elif body.tools is not UNSET:
@@ -206,18 +197,18 @@ def decode_offer(body: types.Request, request: Request, left: Json, spelling: Js
         left["tool_choice"] = choice
 
 
-def _decode_choice(choice: str | types.ToolChoice) -> ToolChoice:
+def _decode_choice(choice: str | types.ToolChoice) -> rt.ToolChoice:
     """The tool choice as Responses spells it."""
     if isinstance(choice, str):
         return WORDS.get(choice, choice)
     if given(choice.function):
-        return ChooseFunction(name=choice.function.name)
+        return rt.ChooseFunction(name=choice.function.name)
     if given(choice.custom):
-        return ChooseCustom(name=choice.custom.name)
+        return rt.ChooseCustom(name=choice.custom.name)
     allowed = choice.allowed_tools
     if given(allowed) and isinstance(allowed.get("tools"), list):
         tools = [_flat(cast("Json", entry)) for entry in cast("list[Any]", allowed["tools"]) if isinstance(entry, dict)]
-        return ChooseAllowed(tools=tools, mode=allowed.get("mode", UNSET))
+        return rt.ChooseAllowed(tools=tools, mode=allowed.get("mode", UNSET))
     return Unknown(msgspec.to_builtins(choice))
 
 
@@ -226,11 +217,11 @@ def _flat(entry: Json) -> Json:
     return {"type": entry["type"], **cast("Json", inner)} if isinstance(inner, dict) else entry
 
 
-def _decode_search(options: types.WebSearchOptions) -> WebSearchTool:
+def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
     """The web search tool that the option stands for."""
-    tool = WebSearchTool(search_context_size=options.search_context_size)
+    tool = rt.WebSearchTool(search_context_size=options.search_context_size)
     if given(where := options.user_location):
         near = where.approximate
         place: Json = {name: getattr(near, name) for name in PLACE} if given(near) else {}
-        tool.user_location = UserLocation(type=where.type, **place)
+        tool.user_location = rt.UserLocation(type=where.type, **place)
     return tool

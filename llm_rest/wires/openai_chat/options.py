@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ...responses.request import (
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    ReasoningOptions,
-    Request,
-    StreamOptions,
-    TextFormat,
-    TextOptions,
-)
+from ...responses import request as rr
 from ...unknown import Open, Opt, Unknown, extras, given
 from . import types
 from .content import FOREIGN
@@ -32,7 +24,7 @@ if TYPE_CHECKING:
     from ...dialects import ChatDialect
     from ...losses import Losses
 
-Format = Open[TextFormat | JsonSchemaFormat | JsonObjectFormat]
+Format = Open[rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat]
 
 ANY_NAME = "answer"
 """The name of a schema without one, which this wire requires."""
@@ -49,7 +41,7 @@ LIMITS = (
 """Numbers of Responses, the fact that names the host's field for each, and the fields that hosts have."""
 
 
-def encode_limits(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect) -> None:
+def encode_limits(request: rr.Request, body: types.Request, spelling: Json, dialect: ChatDialect) -> None:
     """Set the numbers in the fields that the host reads."""
     for ours, fact, fields in LIMITS:
         usual: str = getattr(dialect, fact)
@@ -57,7 +49,7 @@ def encode_limits(request: Request, body: types.Request, spelling: Json, dialect
         setattr(body, other if ours in spelling else usual, getattr(request, ours))
 
 
-def decode_limits(body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
+def decode_limits(body: types.Request, request: rr.Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
     """Read the numbers, from the host's own field first."""
     for ours, fact, fields in LIMITS:
         usual: str = getattr(dialect, fact)
@@ -74,7 +66,7 @@ def decode_limits(body: types.Request, request: Request, left: Json, spelling: J
 # --- the form of the answer -----------------------------------------------------------------------------------------
 
 
-def encode_text(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> str:
+def encode_text(request: rr.Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> str:
     """Set the format and the verbosity; what comes back is a word to the model where the host takes no format."""
     if not given(request.text):
         return ""
@@ -88,9 +80,9 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
     match asked:
         case None | UnsetType():
             return asked, ""
-        case TextFormat():
+        case rr.TextFormat():
             return (types.ResponseFormat(type="text") if "text" in takes else UNSET), ""
-        case JsonSchemaFormat() if "json_schema" in takes:
+        case rr.JsonSchemaFormat() if "json_schema" in takes:
             schema = types.JsonSchema(
                 name=asked.name if given(asked.name) else ANY_NAME,
                 schema=UNSET if asked.schema is None else asked.schema,
@@ -98,14 +90,14 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
                 strict=asked.strict,
             )
             return types.ResponseFormat(type="json_schema", json_schema=schema), ""
-        case JsonSchemaFormat():
+        case rr.JsonSchemaFormat():
             lost.emulated("text.format", "a schema, which the model is told in words")
             made = types.ResponseFormat(type="json_object") if "json_object" in takes else UNSET
             text = msgspec.json.encode(asked.schema or {}).decode()
             return made, f"Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n{text}"
-        case JsonObjectFormat() if "json_object" in takes:
+        case rr.JsonObjectFormat() if "json_object" in takes:
             return types.ResponseFormat(type="json_object"), ""
-        case JsonObjectFormat():
+        case rr.JsonObjectFormat():
             lost.emulated("text.format", "any JSON object, asked for in another way")
             if "json_schema" not in takes:
                 return UNSET, "Answer with one JSON object and nothing else."
@@ -119,14 +111,14 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
             return UNSET, ""
 
 
-def decode_text(body: types.Request, request: Request, left: Json) -> None:
+def decode_text(body: types.Request, request: rr.Request, left: Json) -> None:
     """Read the format and the verbosity."""
     asked = body.response_format
     form: Opt[Format] = UNSET
     if asked is not UNSET:
         form = _decode_format(asked, left) if asked is not None else None
     if form is not UNSET or body.verbosity is not UNSET:
-        request.text = TextOptions(format=form, verbosity=body.verbosity)
+        request.text = rr.TextOptions(format=form, verbosity=body.verbosity)
 
 
 def _decode_format(asked: types.ResponseFormat, left: Json) -> Format:
@@ -135,11 +127,11 @@ def _decode_format(asked: types.ResponseFormat, left: Json) -> Format:
     rest: Json = extras(asked)
     made: Format
     if asked.type == "text":
-        made = TextFormat()
+        made = rr.TextFormat()
     elif asked.type == "json_object":
-        made = JsonObjectFormat()
+        made = rr.JsonObjectFormat()
     elif asked.type == "json_schema" and given(schema):
-        made = JsonSchemaFormat(
+        made = rr.JsonSchemaFormat(
             name=schema.name, schema=schema.schema, description=schema.description, strict=schema.strict
         )
         nulls = {name: None for name in ("schema", "description") if getattr(schema, name) is None}
@@ -156,7 +148,7 @@ def _decode_format(asked: types.ResponseFormat, left: Json) -> Format:
 # --- how hard to think ----------------------------------------------------------------------------------------------
 
 
-def encode_effort(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
+def encode_effort(request: rr.Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
     """Set how hard to think, in the field that the host reads."""
     asked = request.reasoning
     if not given(asked):
@@ -180,7 +172,7 @@ def encode_effort(request: Request, body: types.Request, spelling: Json, dialect
             lost.dropped(f"reasoning.{name}", "an option of reasoning that this wire has no field for")
 
 
-def decode_effort(body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
+def decode_effort(body: types.Request, request: rr.Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
     """Read how hard to think, from any of the fields that say it."""
     effort, field = body.reasoning_effort, "reasoning_effort"
     summary: Opt[str] = UNSET
@@ -203,7 +195,7 @@ def decode_effort(body: types.Request, request: Request, left: Json, spelling: J
             left.pop(name, None)
     if effort is UNSET and summary is UNSET:
         return
-    request.reasoning = ReasoningOptions(effort=effort, summary=summary)
+    request.reasoning = rr.ReasoningOptions(effort=effort, summary=summary)
     if field != dialect.effort_field:
         spelling["effort"] = field
 
@@ -211,7 +203,7 @@ def decode_effort(body: types.Request, request: Request, left: Json, spelling: J
 # --- log probabilities ----------------------------------------------------------------------------------------------
 
 
-def encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> None:
+def encode_logprobs(request: rr.Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> None:
     """Ask for log probabilities where the request does."""
     include = request.include or ()
     asked, count = LOGPROBS in include, request.top_logprobs
@@ -227,7 +219,7 @@ def encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect,
             lost.dropped(f"include[{j}]", f"{name!r}, which this wire cannot include")
 
 
-def decode_logprobs(body: types.Request, request: Request, left: Json, dialect: ChatDialect) -> None:
+def decode_logprobs(body: types.Request, request: rr.Request, left: Json, dialect: ChatDialect) -> None:
     """Read whether log probabilities are asked for; what makes no sense is a leftover."""
     asked, count = body.logprobs, body.top_logprobs
     if dialect.counts_logprobs and isinstance(asked, int) and not isinstance(asked, bool):
@@ -242,7 +234,7 @@ def decode_logprobs(body: types.Request, request: Request, left: Json, dialect: 
 # --- streaming ------------------------------------------------------------------------------------------------------
 
 
-def encode_stream(request: Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
+def encode_stream(request: rr.Request, body: types.Request, spelling: Json, dialect: ChatDialect, lost: Losses) -> None:
     """Ask for counts, which a Responses host always sends, and for padding where that is asked for."""
     if "stream_options" in spelling:
         came = absent(spelling["stream_options"])
@@ -258,11 +250,11 @@ def encode_stream(request: Request, body: types.Request, spelling: Json, dialect
             lost.dropped("stream_options.include_obfuscation", "padding of the stream")
 
 
-def decode_stream(body: types.Request, request: Request, spelling: Json, dialect: ChatDialect) -> None:
+def decode_stream(body: types.Request, request: rr.Request, spelling: Json, dialect: ChatDialect) -> None:
     """Read what a stream is to hold; whether counts were asked for is a note."""
     asked = body.stream_options
     usual = types.StreamOptions(include_usage=True) if body.stream and "stream_options" not in dialect.lacks else UNSET
     if given(asked) and asked.include_obfuscation is not UNSET:
-        request.stream_options = StreamOptions(include_obfuscation=asked.include_obfuscation)
+        request.stream_options = rr.StreamOptions(include_obfuscation=asked.include_obfuscation)
     if asked != usual:
         spelling["stream_options"] = sent(asked) if asked is UNSET else msgspec.to_builtins(asked)

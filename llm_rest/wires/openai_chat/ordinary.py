@@ -18,17 +18,7 @@ from ...responses.items import AnyItem, FunctionCall, Message
 from ...responses.leftovers import SPELLING
 from ...responses.parts import ContentPart, OutputText
 from ...unknown import Decoder, Model, ModelMeta, decoder_of
-from .types import (
-    Answer,
-    Choice,
-    Completion,
-    CompletionDetails,
-    FunctionBody,
-    Json,
-    PromptDetails,
-    ToolCall,
-    Usage,
-)
+from . import types
 
 CHOICE = "choices[0]"
 MESSAGE = "choices[0].message"
@@ -47,9 +37,11 @@ def _arms(form: Any) -> tuple[Any, ...]:
 
 
 _Name = Annotated[str, Meta(min_length=1)]
-_Call = _only(ToolCall, id=_Name, type=Literal["function"], function=_only(FunctionBody, name=_Name, arguments=_Name))
+_Call = _only(
+    types.ToolCall, id=_Name, type=Literal["function"], function=_only(types.FunctionBody, name=_Name, arguments=_Name)
+)
 _Answer = _only(
-    Answer,
+    types.Answer,
     role=Literal["assistant"],
     content=str | None,
     refusal=None | UnsetType,
@@ -58,24 +50,24 @@ _Answer = _only(
 )
 _Count = Annotated[int, Meta(gt=0)]
 OrdinaryUsage = _only(
-    Usage,
+    types.Usage,
     prompt_tokens=_Count,
     completion_tokens=_Count,
     total_tokens=_Count,
-    prompt_tokens_details=PromptDetails | UnsetType,
-    completion_tokens_details=CompletionDetails | UnsetType,
+    prompt_tokens_details=types.PromptDetails | UnsetType,
+    completion_tokens_details=types.CompletionDetails | UnsetType,
 )
 """Counts that need nothing but other names, where they come without details."""
 
 _Choice = _only(
-    Choice,
+    types.Choice,
     index=Literal[0],
     finish_reason=Literal["stop", "length", "tool_calls", "content_filter"],
     logprobs=None | UnsetType,
     message=_Answer,
 )
-Ordinary: type[Completion] = _only(
-    Completion,
+Ordinary: type[types.Completion] = _only(
+    types.Completion,
     id=_Name,
     object=Literal["chat.completion"],
     created=int,
@@ -92,14 +84,14 @@ _COMMENTS = re.compile(rb"\A(?:\s*:[^\n]*\n)+")
 """Keep-alives that hosts send while they think, which may precede an answer that is no stream."""
 
 
-class _OrdinaryFirst(Decoder[Completion]):
+class _OrdinaryFirst(Decoder[types.Completion]):
     __slots__ = ("_ordinary",)
 
     def __init__(self) -> None:
-        super().__init__(Completion)
-        self._ordinary: msgspec.json.Decoder[Completion] | None = None
+        super().__init__(types.Completion)
+        self._ordinary: msgspec.json.Decoder[types.Completion] | None = None
 
-    def decode(self, data: bytes | bytearray | str) -> Completion:
+    def decode(self, data: bytes | bytearray | str) -> types.Completion:
         if self._ordinary is None:
             self._ordinary = decoder_of(Ordinary)
         try:
@@ -110,10 +102,10 @@ class _OrdinaryFirst(Decoder[Completion]):
         return super().decode(_COMMENTS.sub(b"", raw, count=1))
 
 
-RESPONSE: Decoder[Completion] = _OrdinaryFirst()
+RESPONSE: Decoder[types.Completion] = _OrdinaryFirst()
 
 
-def read(body: Completion) -> tuple[list[AnyItem], Json] | None:
+def read(body: types.Completion) -> tuple[list[AnyItem], types.Json] | None:
     """The items of an ordinary answer, complete, and what it leaves; `None` for any other."""
     if type(body) is not Ordinary or len(body.choices) != 1:
         return None
@@ -138,13 +130,13 @@ def read(body: Completion) -> tuple[list[AnyItem], Json] | None:
     return output, _left(body, choice, said)
 
 
-def _left(body: Completion, choice: Choice, said: Answer) -> Json:
-    left: Json = {}
+def _left(body: types.Completion, choice: types.Choice, said: types.Answer) -> types.Json:
+    left: types.Json = {}
     if body.system_fingerprint is not UNSET:
         left["system_fingerprint"] = body.system_fingerprint
     if choice.logprobs is None:
         left[CHOICE] = {"logprobs": None}
-    message: Json = {}
+    message: types.Json = {}
     if said.annotations is not UNSET:
         message["annotations"] = said.annotations
     if said.refusal is None:

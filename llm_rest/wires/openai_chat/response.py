@@ -21,37 +21,10 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, R
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
-from . import ordinary, types
-from .about import (
-    Ending,
-    decode_annotations,
-    decode_citations,
-    decode_logprobs,
-    decode_moderation,
-    encode_finish,
-    encode_logprobs,
-    encode_moderation,
-    finish_of,
-    keep_finish,
-    last_text,
-    status_of,
-)
-from .calls import Sent, names_sent, undo
+from . import about, ordinary, reasoning, types
+from .calls import names_sent, undo
 from .left import Rest, absent, as_list, as_object, as_plain, known, notes, noting, put_back, sent, unspelled
 from .ordinary import CHOICE, MESSAGE
-from .reasoning import (
-    TEXT_PLACES,
-    CallState,
-    MessageState,
-    Place,
-    Thought,
-    put_tags,
-    show_foreign,
-    state_of,
-    text_of,
-    text_places,
-    texts,
-)
 from .request import OPENAI
 from .spoken import Heard, Turn
 from .types import WIRE, Json
@@ -83,7 +56,7 @@ def item_id(item: AnyItem, origin: str, position: int) -> str:
     return f"{_PREFIXES.get(type(item), 'item_')}{origin}_{position}"
 
 
-def settle(output: list[AnyItem], origin: str, ending: Ending) -> None:
+def settle(output: list[AnyItem], origin: str, ending: about.Ending) -> None:
     """Give the items of an answer their ids and their status; of an answer that was cut, the last one was cut."""
     for position, item in enumerate(output):
         if not isinstance(item, Unknown):
@@ -106,13 +79,16 @@ def decode_response(
         found = _read(body, choice, origin, dialect, lost)
     output, left = found
     if request is not None and (meant := names_sent(request, dialect)):
-        output, complete = _undo(output, meant, lost), False
-    ending = status_of(choice.finish_reason, output)
+        complete = False
+        for i, item in enumerate(output):
+            if isinstance(item, FunctionCall | CustomToolCall):
+                output[i] = undo(item, meant, f"output[{i}]", lost)
+    ending = about.status_of(choice.finish_reason, output)
     if not complete or ending.status != "completed":
         settle(output, origin, ending)
     calls = bool(choice.message and choice.message.tool_calls)
-    if choice.finish_reason != finish_of(ending.status, ending.reason, calls):
-        keep_finish(choice.finish_reason, ending, left, lost)
+    if choice.finish_reason != about.finish_of(ending.status, ending.reason, calls):
+        about.keep_finish(choice.finish_reason, ending, left, lost)
     response = Response(
         id=origin,
         created_at=body.created if type(body.created) is int else int(body.created or now),
@@ -126,7 +102,7 @@ def decode_response(
     if body.usage is not UNSET:
         response.usage = decode_usage(body.usage, dialect) if body.usage is not None else None
     if body.moderation is not UNSET:
-        response.moderation = decode_moderation(body.moderation)
+        response.moderation = about.decode_moderation(body.moderation)
     if ending.status == "incomplete":
         response.incomplete_details = IncompleteDetails(reason=ending.reason)
     elif ending.status == "failed":
@@ -144,73 +120,48 @@ def _read(
     if MESSAGE in left or "citations" in left:
         _cite(heard.items, left)
     if choice.logprobs:
-        decode_logprobs(choice.logprobs, heard.items, left)
+        about.decode_logprobs(choice.logprobs, heard.items, left)
     return heard.items, left
 
 
-def _undo(output: list[AnyItem], meant: dict[str, Sent], lost: Losses) -> list[AnyItem]:
-    return [
-        undo(item, meant, f"output[{i}]", lost) if isinstance(item, FunctionCall | CustomToolCall) else item
-        for i, item in enumerate(output)
-    ]
-
-
 def _leftovers(body: types.Completion, choice: types.Choice, message: types.Answer, heard: Heard) -> Json:
-    left = _REST.of(body)
-    rest = _CHOICE_REST.of(choice)
+    left, rest = _REST.of(body), _CHOICE_REST.of(choice)
     if choice.index != 0:
         rest["index"] = sent(choice.index)
-    if rest:
-        left[CHOICE] = rest
     if message.role != "assistant":
         noting(heard.left)["role"] = sent(message.role)
-    if heard.left:
-        left[MESSAGE] = heard.left
-    if heard.calls and (kept := {call_id: kept for call_id, kept in heard.calls.items() if kept}):
-        left[CALLS] = kept
+    calls = {call_id: kept for call_id, kept in heard.calls.items() if kept}
+    left.update({place: kept for place, kept in ((CHOICE, rest), (MESSAGE, heard.left), (CALLS, calls)) if kept})
     if len(body.choices) != 1:
         left[OTHERS] = as_plain(body.choices[1:])
-    if not (
-        body.id
-        and body.object == "chat.completion"
-        and type(body.created) is int
-        and body.error is UNSET
-        and choice.message
-    ):
-        left[SPELLING] = _spelling(body, choice)
-    return left
-
-
-def _spelling(body: types.Completion, choice: types.Choice) -> Json:
-    """What is unusual about a document although it says nothing."""
-    spelling: Json = {}
-    if not body.id:
-        spelling["id"] = sent(body.id)
-    if body.object != "chat.completion":
-        spelling["object"] = sent(body.object)
-    if not isinstance(body.created, int):
-        spelling["created"] = sent(body.created)
-    if body.error is not UNSET:
-        spelling["error"] = None
-    if not body.choices:
-        spelling["choices"] = []
-    elif not choice.message:
+    # What is unusual about a document although it says nothing.
+    odd = {
+        "id": not body.id,
+        "object": body.object != "chat.completion",
+        "created": not isinstance(body.created, int),
+        "error": body.error is not UNSET,
+        "choices": not body.choices,
+    }
+    spelling = {name: sent(getattr(body, name)) for name, is_odd in odd.items() if is_odd}
+    if body.choices and not choice.message:
         spelling["message"] = sent(choice.message)
-    return spelling
+    if spelling:
+        left[SPELLING] = spelling
+    return left
 
 
 def _cite(output: list[AnyItem], left: Json) -> None:
     """Hang the sources on the text; a bare list of sources stays a leftover as well."""
     message: Json = left.get(MESSAGE, {})
-    part = last_text(output)
+    part = about.last_text(output)
     if part is None:
         return
     annotations = message.get("annotations")
     if annotations:
-        part.annotations = decode_annotations(annotations)
+        part.annotations = about.decode_annotations(annotations)
         del message["annotations"]
     if left.get("citations"):
-        cited = decode_citations(left["citations"], left.get("search_results"))
+        cited = about.decode_citations(left["citations"], left.get("search_results"))
         part.annotations = [*(part.annotations or ()), *cited]
 
 
@@ -229,14 +180,17 @@ def encode_response(
     legacy = request is not None and "functions" in notes(own(request.leftovers, WIRE))
     turn = _encode_output(response.output, left, legacy, dialect, lost)
     said = turn.finish()
+    choice = types.Choice(
+        index=0, message=said, finish_reason=about.encode_finish(response, left, bool(turn.calls), lost)
+    )
     if not came:
-        _as_openai(said)
-    choice = types.Choice(index=0, message=said, finish_reason=encode_finish(response, left, bool(turn.calls), lost))
-    if not came:
+        # The nulls that OpenAI writes.
         choice.logprobs = None
+        said.refusal = None if said.refusal is UNSET else said.refusal
+        said.annotations = [] if said.annotations is UNSET else said.annotations
     for item in response.output:
-        if isinstance(item, Message) and (part := last_text([item])) is not None and part.logprobs:
-            choice.logprobs = first.get("logprobs", encode_logprobs(part))
+        if isinstance(item, Message) and (part := about.last_text([item])) is not None and part.logprobs:
+            choice.logprobs = first.get("logprobs", about.encode_logprobs(part))
     if "index" in first:
         choice.index = absent(first["index"])
     choice = put_back(choice, {name: value for name, value in first.items() if name not in ("finish_reason", "index")})
@@ -251,7 +205,7 @@ def encode_response(
     if response.usage is not UNSET:
         body.usage = encode_usage(response.usage, dialect, lost) if response.usage is not None else None
     if response.moderation is not UNSET:
-        body.moderation = encode_moderation(response.moderation)
+        body.moderation = about.encode_moderation(response.moderation)
     return _spelled_document(body, left), lost
 
 
@@ -264,7 +218,10 @@ def _encode_output(
     turn.left, turn.spelling = unspelled(message), notes(message)
     calls = as_object(left.get(CALLS))
     attached: dict[str, Json] = {}
-    if any(isinstance(item, Reasoning) and item.encrypted_content and not state_of(item, dialect) for item in output):
+    if any(
+        isinstance(item, Reasoning) and item.encrypted_content and not reasoning.state_of(item, dialect)
+        for item in output
+    ):
         turn.spelling = {**turn.spelling, "foreign": True}
     for i, item in enumerate(output):
         path = f"output[{i}]"
@@ -277,10 +234,10 @@ def _encode_output(
                 kept: Json = {SPELLING: {"legacy": True}} if legacy else as_object(calls.get(item.call_id))
                 turn.call(item, kept, attached, i)
             case Reasoning():
-                state = state_of(item, dialect)
-                if isinstance(state, CallState):
+                state = reasoning.state_of(item, dialect)
+                if isinstance(state, reasoning.CallState):
                     attached[state.call_id] = state.extra_content
-                elif isinstance(state, MessageState):
+                elif isinstance(state, reasoning.MessageState):
                     turn.attach(state, i)
                 else:
                     _show(turn, item, state, i, dialect, lost)
@@ -293,39 +250,36 @@ def _encode_output(
 
 
 def _show(
-    turn: Turn[types.Answer], item: Reasoning, state: Thought | None, i: int, dialect: ChatDialect, lost: Losses
+    turn: Turn[types.Answer],
+    item: Reasoning,
+    state: reasoning.Thought | None,
+    i: int,
+    dialect: ChatDialect,
+    lost: Losses,
 ) -> None:
     """Show what the model thought, where the host's answers show it, or where most hosts' do."""
-    text, path = text_of(item), f"output[{i}]"
+    text, path = reasoning.text_of(item), f"output[{i}]"
     if (turn.has_text or turn.calls) and text and "parts" not in turn.spelling:
-        lost.changed(path, "reasoning between texts or calls, shown before them")
+        lost.changed(path, "reasoning between reasoning.texts or calls, shown before them")
     kept = as_list(as_object(turn.spelling.get("reasoning")).get("places"))
-    places: list[Place] = text_places(turn.spelling.get("reasoning"))
+    places: list[reasoning.Place] = reasoning.text_places(turn.spelling.get("reasoning"))
     if state is not None:
         # A host may repeat the text of one field in another.
         places = [place for place in places if place != state.place and state.place in kept]
     elif "foreign" in turn.spelling:
         # Some of it is opaque: all of it is shown in the form that comes back whole.
-        show_foreign(turn.said, item)
-        places = places if kept else [TEXT_PLACES[0]]
+        reasoning.show_foreign(turn.said, item)
+        places = places if kept else [reasoning.TEXT_PLACES[0]]
     elif "think" in turn.spelling:
-        put_tags(turn.said, text, str(turn.spelling["think"]))
+        reasoning.put_tags(turn.said, text, str(turn.spelling["think"]))
     elif not kept and dialect.reasoning_field in ("reasoning_details", "thinking"):
-        state = Thought(place=dialect.reasoning_field, shown="")
+        state = reasoning.Thought(place=dialect.reasoning_field, shown="")
     elif not kept and text:
-        places = [dialect.reasoning_field or TEXT_PLACES[0]]
-        if item.summary or len(texts(item)) > 1:
+        places = [dialect.reasoning_field or reasoning.TEXT_PLACES[0]]
+        if item.summary or len(reasoning.texts(item)) > 1:
             lost.changed(path, "shown as one text, whether it was thought or summarised")
     if state is not None or text:
         turn.think(item, state, places, i)
-
-
-def _as_openai(said: types.Answer) -> None:
-    """Write the nulls that OpenAI writes."""
-    if said.refusal is UNSET:
-        said.refusal = None
-    if said.annotations is UNSET:
-        said.annotations = []
 
 
 def _spelled_document(body: types.Completion, left: Json) -> types.Completion:

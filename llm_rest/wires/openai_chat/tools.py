@@ -15,20 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 import msgspec
 from msgspec import UNSET
 
+from ...responses import tools as rt
 from ...responses.leftovers import SPELLING
-from ...responses.tools import (
-    AnyTool,
-    CustomTool,
-    FunctionTool,
-    Grammar,
-    NamespaceTool,
-    Schema,
-    TextGrammar,
-    WebSearchPreviewTool,
-    WebSearchPreviewTool20250311,
-    WebSearchTool,
-    WebSearchTool20250826,
-)
 from ...unknown import Opt, Unknown, convert, extras, given
 from . import types
 from .calls import qualified
@@ -41,7 +29,7 @@ if TYPE_CHECKING:
     from ...dialects import ChatDialect
     from ...losses import Losses
 
-INPUT: Schema = {
+INPUT: rt.Schema = {
     "type": "object",
     "properties": {"input": {"type": "string"}},
     "required": ["input"],
@@ -52,7 +40,7 @@ INPUT: Schema = {
 DOUBTFUL = frozenset({"allOf", "not", "if", "then", "else", "oneOf", "patternProperties", "dependentRequired"})
 """Keywords of a schema with which strict decoding may or may not work."""
 
-_SEARCH = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
+_SEARCH = rt.WebSearchTool | rt.WebSearchTool20250826 | rt.WebSearchPreviewTool | rt.WebSearchPreviewTool20250311
 _VALUES = frozenset({"default", "enum", "const", "examples"})
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -63,7 +51,7 @@ def name_of(tool: types.Tool) -> str | None:
     return named.name if isinstance(named, types.Function | types.Custom) else None
 
 
-def is_search(tool: AnyTool) -> TypeGuard[WebSearchTool]:
+def is_search(tool: rt.AnyTool) -> TypeGuard[rt.WebSearchTool]:
     """Whether the tool is the vendor's web search, of whatever version."""
     return isinstance(tool, _SEARCH)
 
@@ -71,18 +59,18 @@ def is_search(tool: AnyTool) -> TypeGuard[WebSearchTool]:
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
 
 
-def encode_tools(tools: Sequence[AnyTool], left: Json, dialect: ChatDialect, lost: Losses) -> list[types.Tool]:
+def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, lost: Losses) -> list[types.Tool]:
     """The tools that this wire can offer; `left` holds by name what the document said beyond Responses."""
     encoded: list[types.Tool] = []
     for i, tool in enumerate(tools):
         path = f"tools[{i}]"
         match tool:
-            case FunctionTool() | CustomTool():
+            case rt.FunctionTool() | rt.CustomTool():
                 encoded.append(_encode_tool(tool, UNSET, left, dialect, path, lost))
-            case NamespaceTool():
+            case rt.NamespaceTool():
                 lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")
                 for j, inner in enumerate(tool.tools):
-                    if isinstance(inner, FunctionTool | CustomTool):
+                    if isinstance(inner, rt.FunctionTool | rt.CustomTool):
                         encoded.append(_encode_tool(inner, tool.name, left, dialect, f"{path}.tools[{j}]", lost))
                     else:
                         lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.type!r}")
@@ -108,7 +96,12 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, dialect: ChatDialect, los
 
 
 def _encode_tool(
-    tool: FunctionTool | CustomTool, namespace: Opt[str], left: Json, dialect: ChatDialect, path: str, lost: Losses
+    tool: rt.FunctionTool | rt.CustomTool,
+    namespace: Opt[str],
+    left: Json,
+    dialect: ChatDialect,
+    path: str,
+    lost: Losses,
 ) -> types.Tool:
     for name in ("defer_loading", "allowed_callers", "output_schema", "async_"):
         if getattr(tool, name, None):
@@ -118,7 +111,7 @@ def _encode_tool(
     name = qualified(tool.name, namespace)
     # Null is no text and no schema here, where a field is there or not.
     about: Json = {"name": name, "description": UNSET if tool.description is None else tool.description}
-    if isinstance(tool, CustomTool):
+    if isinstance(tool, rt.CustomTool):
         made = _encode_custom(tool, about, dialect, path, lost)
     else:
         function = types.Function(**about)
@@ -142,26 +135,26 @@ def _encode_tool(
     return put_back(made, unspelled(kept))
 
 
-def _encode_custom(tool: CustomTool, about: Json, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:
+def _encode_custom(tool: rt.CustomTool, about: Json, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:
     if dialect.custom_tools:
         match tool.format:
-            case Grammar(definition=definition, syntax=syntax):
+            case rt.Grammar(definition=definition, syntax=syntax):
                 form: Any = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
-            case TextGrammar():
+            case rt.TextGrammar():
                 form = types.TextFormat()
             case other:
                 form = other
         return types.Tool(type="custom", custom=types.Custom(**about, format=form))
     lost.emulated(path, "a custom tool, sent as a function with one text")
     description = tool.description or ""
-    if isinstance(tool.format, Grammar):
+    if isinstance(tool.format, rt.Grammar):
         lost.changed(f"{path}.format", "a grammar, which is only described to the model")
         description += f"\n\nThe input follows this {tool.format.syntax} grammar:\n{tool.format.definition}"
     function = types.Function(name=about["name"], description=description.strip(), parameters=INPUT)
     return types.Tool(type="function", function=function)
 
 
-def _strict_unasked(schema: Opt[Schema], path: str, lost: Losses) -> bool:
+def _strict_unasked(schema: Opt[rt.Schema], path: str, lost: Losses) -> bool:
     """Whether a Responses host would decode strictly although nothing was said: where every object is closed."""
     # Most schemas are open at the top, and then nothing below needs to be looked at.
     if not schema or schema.get("additionalProperties") is not False:
@@ -174,26 +167,26 @@ def _strict_unasked(schema: Opt[Schema], path: str, lost: Losses) -> bool:
     return not doubtful
 
 
-def _nodes(schema: Any) -> list[Schema]:
+def _nodes(schema: Any) -> list[rt.Schema]:
     """Every object of the schema, itself included, without the values it lists."""
-    found: list[Schema] = []
+    found: list[rt.Schema] = []
     waiting = [schema]
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict):
-            found.append(cast("Schema", node))
-            waiting += [value for name, value in cast("Schema", node).items() if name not in _VALUES]
+            found.append(cast("rt.Schema", node))
+            waiting += [value for name, value in cast("rt.Schema", node).items() if name not in _VALUES]
         elif isinstance(node, list):
             waiting += cast("Any", node)
     return found
 
 
-def _closed(node: Schema) -> bool:
+def _closed(node: rt.Schema) -> bool:
     properties = node.get("properties")
     if node.get("type") != "object" and not isinstance(properties, dict):
         return True
     required: Any = node.get("required")
-    names = cast("Schema", properties).keys() if isinstance(properties, dict) else ()
+    names = cast("rt.Schema", properties).keys() if isinstance(properties, dict) else ()
     return node.get("additionalProperties") is False and (
         all(name in required for name in names) if isinstance(required, list) else not names
     )
@@ -202,18 +195,18 @@ def _closed(node: Schema) -> bool:
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-def decode_tools(tools: Sequence[types.Tool], left: Json) -> list[AnyTool]:
+def decode_tools(tools: Sequence[types.Tool], left: Json) -> list[rt.AnyTool]:
     """The tools as Responses spells them; what it has no field for goes to `left`, by name."""
     return [_decode_tool(tool, left) for tool in tools]
 
 
-def _decode_tool(tool: types.Tool, left: Json) -> AnyTool:
-    made: FunctionTool | CustomTool
+def _decode_tool(tool: types.Tool, left: Json) -> rt.AnyTool:
+    made: rt.FunctionTool | rt.CustomTool
     kept: Json = {name: getattr(tool, name) for name in ("parameters", "cache_control", "eager_input_streaming")}
     kept = {**{name: value for name, value in kept.items() if value is not UNSET}, **extras(tool)}
     if tool.type in ("function", UNSET, None) and given(tool.function):
         function = tool.function
-        made = FunctionTool(
+        made = rt.FunctionTool(
             name=function.name,
             description=function.description,
             parameters=function.parameters,
@@ -228,12 +221,12 @@ def _decode_tool(tool: types.Tool, left: Json) -> AnyTool:
         if unknown := {**nulls, **extras(function)}:
             kept["function"] = unknown
     elif tool.type == "custom" and given(custom := tool.custom):
-        made = CustomTool(name=custom.name, description=custom.description)
+        made = rt.CustomTool(name=custom.name, description=custom.description)
         match custom.format:
             case types.GrammarFormat(grammar=grammar):
-                made.format = Grammar(definition=grammar.definition, syntax=grammar.syntax)
+                made.format = rt.Grammar(definition=grammar.definition, syntax=grammar.syntax)
             case types.TextFormat():
-                made.format = TextGrammar()
+                made.format = rt.TextGrammar()
             case other:
                 made.format = other
         if unknown := extras(custom):

@@ -33,6 +33,13 @@ CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _REST = Rest(types.Usage, *_COUNTS)
 
+_CACHE, _THOUGHT = ("cached_tokens", "cache_write_tokens"), ("reasoning_tokens",)
+_DETAILS: tuple[tuple[str, Any, str, Any, tuple[str, ...]], ...] = (
+    ("prompt_tokens_details", types.PromptDetails, "input_tokens_details", InputTokensDetails, _CACHE),
+    ("completion_tokens_details", types.CompletionDetails, "output_tokens_details", OutputTokensDetails, _THOUGHT),
+)
+"""Counts within counts: where they stand here and in Responses, and those that both have."""
+
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
@@ -55,22 +62,20 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
 
 def _decode_more(counted: types.Usage, left: Json, usage: Usage, dialect: ChatDialect) -> None:
     spelling: Json = {name: sent(value) for name in _COUNTS if not given(value := getattr(counted, name))}
-    details = left.pop("prompt_tokens_details", UNSET)
-    if given(details):
-        usage.input_tokens_details = InputTokensDetails(
-            cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
-        )
-        _keep_rest(left, "prompt_tokens_details", details, ("cached_tokens", "cache_write_tokens"))
-    elif details is None:
-        left["prompt_tokens_details"] = None
+    for theirs, _, ours, kind, both in _DETAILS:
+        details = left.pop(theirs, UNSET)
+        if given(details):
+            setattr(usage, ours, kind(**{name: getattr(details, name) for name in both}))
+            rest: Json = {name: each for name, each in msgspec.to_builtins(details).items() if name not in both}
+            if rest := {**rest, **extras(details)}:
+                left[theirs] = rest
+        elif details is None:
+            left[theirs] = None
     if not given(usage.input_tokens_details) or not given(usage.input_tokens_details.cached_tokens):
-        _decode_cached(left, usage, spelling)
-    details = left.pop("completion_tokens_details", UNSET)
-    if given(details):
-        usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=details.reasoning_tokens)
-        _keep_rest(left, "completion_tokens_details", details, ("reasoning_tokens",))
-    elif details is None:
-        left["completion_tokens_details"] = None
+        beside = next((name for name in CACHED if isinstance(left.get(name), int | float)), None)
+        if beside is not None:
+            usage.input_tokens_details = InputTokensDetails(cached_tokens=left[beside])
+            spelling["cached"] = beside
     _count_output(usage, dialect, spelling)
     if usage.total_tokens is UNSET or usage.total_tokens is None:
         usage.total_tokens = usage.input_tokens + usage.output_tokens
@@ -78,22 +83,6 @@ def _decode_more(counted: types.Usage, left: Json, usage: Usage, dialect: ChatDi
         left[SPELLING] = spelling
     if left:
         usage.leftovers = {WIRE: left}
-
-
-def _keep_rest(left: Json, name: str, details: Any, taken: tuple[str, ...]) -> None:
-    rest: Json = {field: value for field, value in msgspec.to_builtins(details).items() if field not in taken}
-    rest.update(extras(details))
-    if rest:
-        left[name] = rest
-
-
-def _decode_cached(left: Json, usage: Usage, spelling: Json) -> None:
-    for name in CACHED:
-        count = left.get(name)
-        if isinstance(count, int | float):
-            usage.input_tokens_details = InputTokensDetails(cached_tokens=count)
-            spelling["cached"] = name
-            return
 
 
 def _reasoning(usage: Usage) -> Count:
@@ -127,16 +116,12 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
     )
     left = own(usage.leftovers, WIRE)
     spelling = notes(left)
-    details = usage.input_tokens_details
-    if given(details) and "cached" not in spelling:
-        counted.prompt_tokens_details = types.PromptDetails(
-            cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
-        )
-        if details.cache_write_tokens_details:
-            lost.dropped("usage.input_tokens_details.cache_write_tokens_details", "cache writes by their lifetime")
-    if given(usage.output_tokens_details):
-        reasoning = usage.output_tokens_details.reasoning_tokens
-        counted.completion_tokens_details = types.CompletionDetails(reasoning_tokens=reasoning)
+    for theirs, kind, ours, _, both in _DETAILS:
+        details = getattr(usage, ours)
+        if given(details) and not (both is _CACHE and "cached" in spelling):
+            setattr(counted, theirs, kind(**{name: getattr(details, name) for name in both}))
+    if given(usage.input_tokens_details) and usage.input_tokens_details.cache_write_tokens_details:
+        lost.dropped("usage.input_tokens_details.cache_write_tokens_details", "cache writes by their lifetime")
     if usage.leftovers is not UNSET:
         report_foreign(usage.leftovers, WIRE, "usage", lost)
         for name in _COUNTS:

@@ -2,32 +2,42 @@
 
 `Reader` turns parts into items one at a time, so that a whole answer and a streamed one give the same items. Before changing
 this file, know that a thought signature must return on the very part it came on, and that parts with and without one are
-never joined: a thought and a call carry theirs before the item, a text and an image behind it. Follows Google's guide to
-thought signatures (read 2026-11-20).
+never joined: a thought and a call carry theirs before the item, a text and an image behind it. Consecutive parts of the
+vendor's own tools are a *run*: it becomes one visible item per use and one carrier with the whole parts behind them, since
+signatures and results in it cannot be rebuilt. Follows Google's guides to thought signatures, code execution and tool
+combination (read 2026-11-20).
 """
 
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from ...responses.carriers import digest, seal
-from ...responses.items import ImageGenerationCall, Message, Reasoning
+from ...responses.items import (
+    CodeInterpreterCall,
+    CodeLogs,
+    FileSearchCall,
+    ImageGenerationCall,
+    Message,
+    OpenPage,
+    Reasoning,
+    Search,
+    WebSearchCall,
+)
 from ...responses.parts import OutputText, SummaryText
 from ...unknown import given
 from . import types
 from .calls import called_as, decode_call
-from .carried import Mark, Shown, Thought, call_ref, carrier, left, rest
-from .own_tools import Run, run_items
+from .carried import Mark, Shown, Thought, Whole, call_ref, carrier, encode, left, rest
 from .types import WIRE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ...responses.items import AnyItem
-    from ...responses.parts import ContentPart
     from ...unknown import Opt
     from .calls import Named
 
@@ -49,58 +59,39 @@ class Reader:
     """Turns the parts of one content into items: `add` each part, then `close`.
 
     `origin` begins the ids of calls that came without one. With `answer`, the id of an answer, items get ids and statuses.
-    `said` holds the texts among the parts, each with the place of its part, for what grounding says about them.
+    `said` holds the texts among the parts, each with the place of its part, for what grounding says about them, and `texts`
+    those of the item that is open.
     """
-
-    __slots__ = (
-        "_calls",
-        "_issuer",
-        "_marks",
-        "_named",
-        "_origin",
-        "_parts",
-        "_run",
-        "_summary",
-        "_thought_marks",
-        "answer",
-        "items",
-        "place",
-        "said",
-    )
 
     def __init__(
         self, issuer: str, origin: str, *, answer: str | None = None, named: Mapping[str, Named] | None = None
     ) -> None:
         self.items: list[AnyItem] = []
         self.answer = answer
-        self._calls = 0
         self.said: list[tuple[int, OutputText]] = []
         self.place = 0
+        self.texts: list[OutputText | SummaryText] = []
         self._named = named
         self._issuer = issuer
         self._origin = origin
-        self._parts: list[ContentPart] | None = None
+        self._status: Opt[str] = UNSET if answer is None else "completed"
+        self._calls = 0
+        self._open: bool | None = None  # whether the texts are a thought, where an item is open
         self._marks: list[Mark] = []
-        self._summary: list[SummaryText] | None = None
-        self._thought_marks: list[Mark] = []
         self._run: list[types.Part] = []
 
     def add(self, part: types.Part) -> None:
         """Take the next part."""
-        text = part.text
+        text, blob = part.text, part.inline_data
         if text is not UNSET and text is not None:
-            if part.thought:
-                self._think(part, text)
-            else:
-                self._say(part, text)
+            self._say(part, text, thought=bool(part.thought))
         elif given(part.function_call):
-            self._close_text()
+            if self._open is False:
+                self._close_texts()
             self._close_run()
             self._call(part, part.function_call)
         else:
-            self._close_text()
-            self._close_thoughts()
-            blob = part.inline_data
+            self._close_texts()
             if given(blob) and not part.thought and given(blob.data) and (blob.mime_type or "").startswith("image/"):
                 self._close_run()
                 self._image(part, blob, blob.data)
@@ -110,126 +101,173 @@ class Reader:
 
     def close(self) -> list[AnyItem]:
         """The items of the parts so far."""
-        self._close_text()
-        self._close_thoughts()
+        self._close_texts()
         self._close_run()
         return self.items
-
-    @property
-    def thoughts(self) -> list[SummaryText]:
-        """The parts of the thought that is open."""
-        return self._summary or []
 
     def id(self, prefix: str) -> Opt[str]:
         """The id of the next item."""
         return UNSET if self.answer is None else f"{prefix}_{self.answer}_{len(self.items)}"
 
-    # --- texts
+    # --- texts and thoughts
 
     def turn(self, *, thought: bool) -> None:
         """A thought or a text comes next: what is neither it nor its continuation is complete."""
-        if thought:
-            self._close_text()
-        elif self._summary is not None:
-            self._close_thoughts()
+        if self._open is not None and self._open is not thought:
+            self._close_texts()
         if self._run:
             self._close_run()
 
-    def _say(self, part: types.Part, text: str) -> None:
-        self.turn(thought=False)
-        parts = self._parts
-        if parts is None:
-            parts = self._parts = []
+    def _say(self, part: types.Part, text: str, *, thought: bool) -> None:
+        self.turn(thought=thought)
+        self._open = thought
         signature = part.thought_signature
         if given(signature):
-            self._marks.append(Mark(len(parts), signature, not text))
+            self._marks.append(Mark(len(self.texts), signature, not text))
             if not text:
                 return
-        said = OutputText(text=text, annotations=UNSET if self.answer is None else [])
-        if not text or part.thought is not UNSET or says_more(part):
-            fields = rest(part, ("text", "thoughtSignature"))
-            said.leftovers = left(fields, None if text else {"empty": True})
-        parts.append(said)
-        self.said.append((self.place, said))
+        said: OutputText | SummaryText
+        if thought:
+            said = SummaryText(text=text)
+            if says_more(part):
+                said.leftovers = left(rest(part, ("text", "thought", "thoughtSignature")))
+        else:
+            said = OutputText(text=text, annotations=UNSET if self.answer is None else [])
+            if not text or part.thought is not UNSET or says_more(part):
+                said.leftovers = left(rest(part, ("text", "thoughtSignature")), None if text else {"empty": True})
+            self.said.append((self.place, said))
+        self.texts.append(said)
 
-    def _close_text(self) -> None:
-        """End the message that is open; signatures of its texts follow it."""
-        parts = self._parts
-        if parts is None:
+    def _close_texts(self, call: str = "", signature: str = "") -> None:
+        """End the item that is open. Signatures of texts follow it; a thought carries its own and that of the next call."""
+        thought, texts, marks = self._open, self.texts, self._marks
+        if thought is None and not signature:
             return
-        self._parts = None
-        if parts:
-            status = UNSET if self.answer is None else "completed"
-            self.items.append(Message(id=self.id("msg"), role="assistant", status=status, content=parts))
-        if self._marks:
-            seen = "".join(part.text for part in parts if isinstance(part, OutputText))
-            self.items.append(carrier(Shown(digest=digest(seen), marks=self._marks), self._issuer, self.id("rs")))
-            self._marks = []
+        self._open, self.texts, self._marks = None, [], []
+        if thought is False:
+            if texts:
+                content = cast("Any", texts)
+                self.items.append(Message(id=self.id("msg"), role="assistant", status=self._status, content=content))
+            if marks:
+                self._sign("".join(part.text for part in texts), marks)
+            return
+        seen = digest("".join(part.text for part in texts))
+        sealed = seal(WIRE, self._issuer, Thought(digest=seen, marks=marks, call=call, signature=signature))
+        self.items.append(Reasoning(id=self.id("rs"), summary=cast("Any", texts), encrypted_content=sealed))
 
-    # --- thoughts
+    def _sign(self, seen: str, marks: list[Mark]) -> None:
+        self.items.append(carrier(Shown(digest=digest(seen), marks=marks), self._issuer, self.id("rs")))
 
-    def _think(self, part: types.Part, text: str) -> None:
-        self.turn(thought=True)
-        if self._summary is None:
-            self._summary = []
-        signature = part.thought_signature
-        if given(signature):
-            self._thought_marks.append(Mark(len(self._summary), signature, not text))
-            if not text:
-                return
-        thought = SummaryText(text=text)
-        if says_more(part):
-            thought.leftovers = left(rest(part, ("text", "thought", "thoughtSignature")))
-        self._summary.append(thought)
-
-    def _close_thoughts(self, call: str = "", signature: str = "") -> None:
-        """End the thought that is open; it carries the signature of the call that follows, if one does."""
-        summary = self._summary
-        if summary is None:
-            if not signature:
-                return
-            summary = []
-        seen = "".join(part.text for part in summary)
-        payload = Thought(digest=digest(seen), marks=self._thought_marks, call=call, signature=signature)
-        sealed = seal(WIRE, self._issuer, payload)
-        self.items.append(Reasoning(id=self.id("rs"), summary=summary, encrypted_content=sealed))
-        self._summary = None
-        self._thought_marks = []
-
-    # --- calls
+    # --- calls and images
 
     def _call(self, part: types.Part, call: types.FunctionCall) -> None:
         item = decode_call(part, call, f"{self._origin}_{self._calls}")
         self._calls += 1
         signature = part.thought_signature
-        if given(signature) or self._summary is not None:
+        if given(signature) or self._open is not None:
             ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
-            self._close_thoughts(ref, signature or "")
-        item.id = self.id("fc")
-        if self.answer is not None:
-            item.status = "completed"
+            self._close_texts(ref, signature or "")
+        item.id, item.status = self.id("fc"), self._status
         self.items.append(called_as(item, self._named) if self._named else item)
-
-    # --- images and the vendor's tools
 
     def _image(self, part: types.Part, blob: types.Blob, data: str) -> None:
         kind = blob.mime_type or ""
         item = ImageGenerationCall(id=self.id("ig"), status="completed", result=data)
-        fields = rest(part, ("inlineData", "thoughtSignature"))
-        more = rest(blob, ("data", "mimeType"))
+        fields, more = rest(part, ("inlineData", "thoughtSignature")), rest(blob, ("data", "mimeType"))
         if kind in IMAGES_BACK:
             item.output_format = IMAGES_BACK[kind]
         else:
             more["mimeType"] = kind
-        if more:
-            fields["inlineData"] = more
-        item.leftovers = left(fields)
+        item.leftovers = left({**fields, "inlineData": more} if more else fields)
         self.items.append(item)
         if given(part.thought_signature):
-            marks = [Mark(0, part.thought_signature)]
-            self.items.append(carrier(Shown(digest=digest(data), marks=marks), self._issuer, self.id("rs")))
+            self._sign(data, [Mark(0, part.thought_signature)])
+
+    # --- the vendor's tools
 
     def _close_run(self) -> None:
-        if self._run:
-            self.items += run_items(Run(self._run, self.answer, len(self.items)), self._issuer)
-            self._run = []
+        """End the run that is open: its visible items, and its carrier."""
+        if not self._run:
+            return
+        run, self._run = self._run, []
+        shown = _visible(run)
+        for item in shown:
+            item.id = self.id(PREFIX[type(item)])
+            self.items.append(item)
+        sealed = Whole(digest=fingerprint(shown), parts=Raw(encode(run)))
+        self.items.append(carrier(sealed, self._issuer, self.id("rs")))
+
+
+# --- the vendor's tools ---------------------------------------------------------------------------------------------
+
+VisibleItem = WebSearchCall | FileSearchCall | CodeInterpreterCall
+"""The items that show what a run did."""
+
+PREFIX: dict[type[VisibleItem], str] = {WebSearchCall: "ws", FileSearchCall: "fs", CodeInterpreterCall: "ci"}
+"""How ids of items begin, as Responses hosts expect it."""
+
+OUTCOMES = {"OUTCOME_OK": "completed", "OUTCOME_FAILED": "completed", "OUTCOME_DEADLINE_EXCEEDED": "incomplete"}
+"""How a run of code ended, theirs on the left; code that failed ran to its end."""
+
+
+def fingerprint(items: Sequence[AnyItem]) -> str:
+    """A digest of what items show of a run; ids and statuses do not count, since clients rewrite them."""
+    return digest("\n".join(f"{type(item).__name__} {_shown(item)}" for item in items))
+
+
+def _shown(item: AnyItem) -> str:
+    match item:
+        case CodeInterpreterCall():
+            return "\n".join((item.code or "", *(out.logs for out in item.outputs or () if isinstance(out, CodeLogs))))
+        case WebSearchCall(action=Search(queries=queries)):
+            return "\n".join(queries or ())
+        case WebSearchCall(action=OpenPage(url=url)):
+            return url or ""
+        case FileSearchCall(queries=queries):
+            return "\n".join(queries)
+        case _:
+            return ""
+
+
+def _visible(parts: list[types.Part]) -> list[VisibleItem]:
+    items: list[VisibleItem] = []
+    code: CodeInterpreterCall | None = None
+    answered = {part.tool_response.id for part in parts if given(part.tool_response)}
+    for part in parts:
+        if given(part.executable_code):
+            code = CodeInterpreterCall(status="incomplete", code=part.executable_code.code or "", outputs=None)
+            items.append(code)
+        elif given(part.code_execution_result):
+            if code is None:
+                code = CodeInterpreterCall(code="")
+                items.append(code)
+            _ran(code, part.code_execution_result)
+            code = None
+        elif given(part.tool_call):
+            status = "completed" if part.tool_call.id in answered else "in_progress"
+            items += _used(part.tool_call, status)
+    return items
+
+
+def _ran(code: CodeInterpreterCall, result: types.CodeExecutionResult) -> None:
+    outcome = result.outcome
+    code.status = OUTCOMES.get(outcome, "incomplete") if given(outcome) else "completed"
+    code.outputs = [CodeLogs(logs=result.output)] if given(result.output) else []
+
+
+def _used(call: types.ToolCall, status: str) -> list[VisibleItem]:
+    args: types.Json = call.args or {}
+    match call.tool_type:
+        case "GOOGLE_SEARCH_WEB" | "GOOGLE_SEARCH_IMAGE":
+            return [WebSearchCall(status=status, action=Search(queries=_texts(args.get("queries"))))]
+        case "URL_CONTEXT":
+            urls = _texts(args.get("urls")) or _texts([args.get("url")])
+            return [WebSearchCall(status=status, action=OpenPage(url=url)) for url in urls]
+        case "FILE_SEARCH":
+            return [FileSearchCall(status=status, queries=_texts(args.get("queries")))]
+        case _:
+            return []
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in cast("Any", value) if isinstance(text, str)] if isinstance(value, list) else []

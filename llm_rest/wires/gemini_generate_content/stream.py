@@ -18,7 +18,7 @@ from ...responses.carriers import digest
 from ...responses.emit import Emitter
 from ...responses.events import AnyEvent, StreamError
 from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.parts import OutputText
+from ...responses.parts import OutputText, SummaryText
 from ...responses.response import Response
 from ...unknown import given
 from . import types
@@ -168,10 +168,10 @@ class StreamDecoder:
                 if thought
                 else Message(id=self._reader.id("msg"), role="assistant", status="in_progress", content=[])
             )
-        elif thought:
-            self._item.end_summary(self._reader.thoughts[-1])
+        elif isinstance(last := self._reader.texts[-1], SummaryText):
+            self._item.end_summary(last)
         else:
-            self._item.end_part(self._reader.said[-1][1])
+            self._item.end_part(last)
         if thought:
             self._item.summary_part()
         else:

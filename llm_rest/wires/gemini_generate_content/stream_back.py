@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 class _LateWriter(Writer):
     """Writes items whose texts have left already: `done` gives what has not."""
 
-    __slots__ = ("late",)
-
     def __init__(self, context: Context) -> None:
         super().__init__(context, blocked=True)
         self.late = False  # whether a signature came too late for its part

@@ -14,12 +14,15 @@ from msgspec import UNSET
 from ...responses.carriers import digest
 from ...responses.items import (
     AnyItem,
+    CodeInterpreterCall,
     Compaction,
     CustomToolCall,
+    FileSearchCall,
     FunctionCall,
     ImageGenerationCall,
     Message,
     Reasoning,
+    WebSearchCall,
 )
 from ...responses.leftovers import own
 from ...responses.parts import OutputText, RefusalPart
@@ -45,8 +48,7 @@ from .carried import (
     unopened,
 )
 from .media import encode_parts
-from .own_tools import VISIBLE, fingerprint
-from .reader import IMAGES
+from .reader import IMAGES, VisibleItem, fingerprint
 from .types import WIRE
 
 if TYPE_CHECKING:
@@ -62,20 +64,6 @@ class Writer:
     `said` holds the texts with their parts, for the sources of an answer. With `blocked`, refusals are kept in `refusals`,
     since an answer that was held back says why beside its parts; elsewhere they are plain text.
     """
-
-    __slots__ = (
-        "_called",
-        "_lost",
-        "_pending",
-        "_seen",
-        "_shown",
-        "_signatures",
-        "blocked",
-        "context",
-        "parts",
-        "refusals",
-        "said",
-    )
 
     def __init__(self, context: Context, *, blocked: bool = False) -> None:
         self.context = context
@@ -107,7 +95,7 @@ class Writer:
         if isinstance(item, Reasoning):
             self._reasoning(item, path)
             return
-        if self._pending and not isinstance(item, VISIBLE):
+        if self._pending and not isinstance(item, VisibleItem):
             self._drop_pending()
         if not isinstance(item, Unknown):
             report_extras(item, path, self._lost)
@@ -122,7 +110,7 @@ class Writer:
                 self._lost.withheld(path, "the compaction of another vendor")
             case Unknown():
                 self._lost.dropped(path, f"an item of type {item.type!r}, which this wire does not know")
-            case _ if isinstance(item, VISIBLE):
+            case WebSearchCall() | FileSearchCall() | CodeInterpreterCall():
                 if not spelling(own_fields(item.leftovers, path, self._lost)).get(GROUNDED):
                     self._pending.append((path, item))
             case _:

@@ -102,6 +102,8 @@ async def exchange(
         if place is None:
             return _misled(method, path, places, wire, request_id)
         wire = facts["wire"] = place.wire
+        asked = _asked(place, body)
+        place = _as_spoken(place, asked, handler)
         context = Context(
             wire=wire,
             dialect=place.dialect,
@@ -116,19 +118,19 @@ async def exchange(
         )
         match place.purpose:
             case "answer":
-                request = _read(place, context, body)
+                request = _read(place, context, asked)
                 if place.streams or request.stream is True:
                     return await _streamed(place, context, handler, request)
                 document = await _answered(place, context, handler, request)
             case "count":
-                request = _read(place, context, listings.COUNTED[wire].request(body))
+                request = _read(place, context, asked)
                 document = listings.COUNTED[wire].answer(await handler.count(request, context))
             case "models":
                 document = listings.models(wire, handler.models())
             case "model":
                 document = listings.model(wire, _known(place.model, handler))
             case "compact":
-                document = await keeping.compacted(_keeper(handler, path, wire), _read(place, context, body), context)
+                document = await keeping.compacted(_keeper(handler, path, wire), _read(place, context, asked), context)
             case "kept" | "items" | "cancel":
                 keeper, name = _keeper(handler, path, wire), place.model or ""
                 if place.purpose == "items":
@@ -260,13 +262,26 @@ async def _again(first: Told | None, events: AsyncGenerator[Told]) -> AsyncGener
         await events.aclose()
 
 
-def _read(place: Place, context: Context, body: bytes) -> Request:
-    """The request in the body, without anything in it that is not the caller's to say."""
-    wire = wires.load(place.wire)
-    document = wire.REQUEST.decode(body)
-    if place.wire == "openai_responses":
-        document = public(document, body)
-    request, lost = wire.decode_request(document, dialect=place.dialect, model=place.model)
+def _asked(place: Place, body: bytes) -> Any:
+    """The document in the body, as the wire's struct; `None` where a path needs none."""
+    if place.purpose not in ("answer", "count", "compact"):
+        return None
+    document = listings.COUNTED[place.wire].request(body) if place.purpose == "count" else body
+    asked = wires.load(place.wire).REQUEST.decode(document)
+    return public(asked, body) if place.wire == "openai_responses" else asked
+
+
+def _as_spoken(place: Place, asked: Any, handler: Handler) -> Place:
+    """The place, with the dialect that is spoken about the model that is asked, where the path names none."""
+    about = getattr(handler, "dialect", None)
+    if about is None or asked is None or place.vendor is not None:
+        return place
+    return replace(place, dialect=about(place.wire, place.model or getattr(asked, "model", None)) or place.dialect)
+
+
+def _read(place: Place, context: Context, asked: Any) -> Request:
+    """The request in a wire's document."""
+    request, lost = wires.load(place.wire).decode_request(asked, dialect=place.dialect, model=place.model)
     _stop_at_refusal(lost, 400)
     context.losses.extend(lost)
     context.facts["model"] = request.model if given(request.model) else None

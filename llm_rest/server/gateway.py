@@ -8,10 +8,11 @@ here or refused. What is lost on the way is told and not fatal; what went wrong 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ..auth import Secret, credentials
@@ -21,7 +22,7 @@ from ..responses import Response
 from ..responses import events as ev
 from ..transport import Timeouts
 from ..unknown import given
-from ..vendors import VENDORS, resolve
+from ..vendors import MESSAGES, VENDORS, Endpoint, resolve
 from . import compaction
 from .config import Config, Upstream
 from .handler import Refused
@@ -90,9 +91,10 @@ class NoHistory:
 
 
 class _Way(NamedTuple):
-    """Where a name leads: whose connections, the model there, and the name in the answer."""
+    """Where a name leads: whose connections, the model there as `vendor/model`, and the name in the answer."""
 
     client: AsyncClient
+    endpoint: Endpoint
     model: str
     shown: str
 
@@ -112,7 +114,8 @@ class Gateway:
         if config.default is not None:
             default = config.default if isinstance(config.default, Upstream) else Upstream(model=config.default)
             self._default = self._named[default.model] = self._way(default, default.model)
-        vendors = {way.model.partition("/")[0] for way in self._named.values()}
+        vendors = {way.endpoint.vendor.name for way in self._named.values()}
+        self._found_before: dict[str, _Way] = {}
         self._vendors = set(VENDORS) if "*" in config.vendors else vendors | {*config.vendors}
         if unknown := self._vendors - VENDORS.keys():
             raise ConfigError(f"there is no vendor {min(unknown)!r}", hint=f"there are {', '.join(VENDORS)}")
@@ -137,9 +140,9 @@ class Gateway:
         endpoint = resolve(upstream.model, wire=upstream.wire, base_url=upstream.base_url)
         credentials(endpoint, api_key=key).headers()
         if key is None and upstream.wire is None and upstream.base_url is None:
-            return _Way(self._shared, upstream.model, shown)
+            return _Way(self._shared, endpoint, upstream.model, shown)
         own = self._client(model=upstream.model, api_key=key, wire=upstream.wire, base_url=upstream.base_url)
-        return _Way(own, upstream.model, shown)
+        return _Way(own, endpoint, upstream.model, shown)
 
     # What a handler does.
 
@@ -209,6 +212,11 @@ class Gateway:
         """Whether it is one of these, or a model of a vendor that is served."""
         return name in self._named or name.partition("/")[0] in self._vendors
 
+    def dialect(self, wire: str, model: str | None) -> Any:
+        """The vendor's own, where the caller speaks its wire: then nothing changes on the way but the name of the model."""
+        endpoint = self._found(model or "").endpoint
+        return endpoint.dialect if endpoint.wire == wire else None
+
     async def aclose(self) -> None:
         """Close the connections to all vendors."""
         for client in {self._shared, *(way.client for way in self._named.values())}:
@@ -225,7 +233,7 @@ class Gateway:
     async def _prepared(self, request: Request, context: Context) -> tuple[_Way, Request]:
         """Where the request goes, and what goes there."""
         way = self._found(request.model or "")
-        context.facts["vendor"], _, context.facts["upstream_model"] = way.model.partition("/")
+        context.facts["vendor"], context.facts["upstream_model"] = way.endpoint.vendor.name, way.endpoint.model
         if request.background is True:
             raise _unserved("This server answers at once and has no background responses.", "background")
         if given(request.conversation):
@@ -244,15 +252,19 @@ class Gateway:
             background=UNSET,
             previous_response_id=UNSET,
             conversation=UNSET,
+            extra=_betas(context),
         )
 
     def _found(self, name: str) -> _Way:
-        way = self._named.get(name)
+        way = self._named.get(name) or self._found_before.get(name)
         if way is not None:
             return way
         vendor, slash, model = name.partition("/")
         if slash and model and vendor in self._vendors:
-            return self._of_vendor(name)
+            if len(self._found_before) >= 1000:
+                self._found_before.clear()  # callers choose the names
+            way = self._found_before[name] = self._of_vendor(name)
+            return way
         if self._default is not None and not (slash and vendor in VENDORS):
             return self._default
         known = ", ".join(self._named)
@@ -269,7 +281,13 @@ class Gateway:
         except ConfigError:
             message = f"This server has no access to {endpoint.vendor.name}."
             raise Refused(ErrorFacts(status=502, message=message, should_retry=False)) from None
-        return _Way(self._shared, name, name)
+        return _Way(self._shared, endpoint, name, name)
+
+
+def _betas(context: Context) -> dict[str, dict[str, Any]] | UnsetType:
+    """The betas that a client of Anthropic's wire names in a header, for a vendor on that wire."""
+    named = context.headers.get("anthropic-beta") if context.wire == MESSAGES else None
+    return {MESSAGES: {"betas": re.findall(r"[\w.-]+", named)}} if named else UNSET
 
 
 def _unserved(message: str, param: str, code: str | None = None) -> Refused:

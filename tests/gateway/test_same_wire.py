@@ -1,0 +1,142 @@
+"""The same wire on both sides of a gateway: nothing changes on the way but the name of the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+import httpx
+import pytest
+
+from llm_rest import Client, wires
+from llm_rest.responses import FunctionCallOutput, FunctionTool, Message, Reasoning
+from llm_rest.server.app import running
+from llm_rest.server.config import Config, Upstream
+from tests.gateway.upstreams import VERSION, Echo, everything, gateway, post
+
+Plain = dict[str, Any]
+
+WEATHER = FunctionTool(
+    name="get_weather",
+    parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
+OFFERED: dict[str, Plain] = {
+    "openai_responses": {"tools": [{"type": "function", "name": "get_weather", "parameters": WEATHER.parameters}]},
+    "openai_chat": {
+        "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": WEATHER.parameters}}]
+    },
+    "anthropic_messages": {"tools": [{"name": "get_weather", "input_schema": WEATHER.parameters}]},
+    "gemini_generate_content": {
+        "tools": [{"functionDeclarations": [{"name": "get_weather", "parametersJsonSchema": WEATHER.parameters}]}]
+    },
+}
+OFFERED["ollama_chat"] = OFFERED["openai_chat"]
+
+SCRIPTS = (
+    "say Hello, world.",
+    "reason Hm.\nsay One.\ncite https://example.com/ Page",
+    'reason Hm.\ncall get_weather {"city": "Oslo"}\ncall get_weather {"city": "Bergen"}',
+    "reason\nsay Hidden thoughts.",
+    "refuse Not that.",
+    "say Cut here\nlength",
+)
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Generator[str]:
+    with running() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def http(upstream: str) -> Generator[httpx.Client]:
+    with gateway(everything(upstream)) as client:
+        yield client
+
+
+def plain(body: str, wire: str) -> list[Any]:
+    """The documents in an answer, without what names the model and the settings that only a gateway adds."""
+    lines = [line.removeprefix("data: ") for line in body.splitlines() if line.startswith(("data: ", "{"))]
+    found = [json.loads(line) if line.startswith("{") else line for line in lines]
+    for document in found:
+        for inner in (document, document.get("message"), document.get("response")) if document != "[DONE]" else ():
+            for name in ("model", "modelVersion", "store", "include"):
+                inner and inner.pop(name, None)
+    return found
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_an_answer_is_the_vendors_own_but_for_the_name(
+    upstream: str, http: httpx.Client, wire: str, script: str
+) -> None:
+    fields = OFFERED[wire] if "call" in script else {}
+    if wire == "openai_responses":
+        # What the client of a gateway would have to ask for to get what a gateway asks for.
+        fields = {**fields, "store": False, "include": ["reasoning.encrypted_content"]}
+    with httpx.Client(base_url=upstream, headers=VERSION) as direct:
+        for stream in (False, True):
+            own, through = (
+                post(to, wire, m, script, stream=stream, **fields) for to, m in ((direct, "x"), (http, wire))
+            )
+            assert own.status_code == through.status_code == 200
+            assert plain(through.text, wire) == plain(own.text, wire) != []
+            assert "x-llm-rest-losses" not in through.headers
+
+
+@pytest.mark.parametrize(
+    ("vendor", "wire", "below"),
+    [
+        ("openai", "openai_responses", "/v1"),
+        ("anthropic", "anthropic_messages", ""),
+        ("google", "gemini_generate_content", ""),
+        ("deepseek", "openai_chat", "/v1"),
+        ("openrouter", "openai_chat", "/v1"),
+        ("xai", "openai_responses", "/v1"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_opaque_state_comes_back_to_a_vendor_that_checks_it(
+    upstream: str, monkeypatch: pytest.MonkeyPatch, vendor: str, wire: str, below: str, stream: bool
+) -> None:
+    monkeypatch.setenv("UPSTREAM_KEY", "any-key-of-ours")
+    prefix = "" if vendor in ("openai", "anthropic", "google") else f"/{vendor}"
+    way = Upstream(
+        model=f"{vendor}/some-model", base_url=f"{upstream}{prefix}{below}", wire=wire, key_env="UPSTREAM_KEY"
+    )
+    script = 'reason Two steps.\ncall get_weather {"city": "Oslo"}\nreason Easy.\nsay Four degrees.'
+    with gateway(Config(models={"m": way})) as client:
+        url = str(client.base_url).rstrip("/") + below
+        with Client(f"{vendor}/m", wire=wire, base_url=url, api_key="any", on_loss="raise") as llm:
+
+            def answered(said: list[Any]) -> Any:
+                if not stream:
+                    return llm.generate(said, tools=[WEATHER], max_output_tokens=5000)
+                with llm.stream(said, tools=[WEATHER], max_output_tokens=5000) as events:
+                    list(events)
+                    return events.response
+
+            said: list[Any] = [Message(role="user", content=script)]
+            first = answered(said)
+            (call,) = first.function_calls
+            assert any(isinstance(item, Reasoning) and item.encrypted_content for item in first.output)
+            said += [*first.output, FunctionCallOutput(call_id=call.call_id, output="4")]
+            assert answered(said).output_text == "Four degrees."
+
+
+def test_the_betas_that_a_client_of_anthropic_names_reach_anthropic(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UPSTREAM_KEY", "any-key-of-ours")
+    echo = Echo()
+    with running(echo) as url:
+        models: dict[str, str | Upstream] = {
+            "claude": Upstream(model="anthropic/claude-haiku-4-5", base_url=url, key_env="UPSTREAM_KEY"),
+            "gpt": Upstream(model="openai/gpt-5.2", base_url=f"{url}/v1", key_env="UPSTREAM_KEY"),
+        }
+        with gateway(Config(models=models)) as client:
+            for model in models:
+                headers = {"anthropic-beta": "context-1m-2025-08-07, fine-grained"}
+                assert post(client, "anthropic_messages", model, "hi", headers=headers).status_code == 200
+    assert echo.contexts[0].headers["anthropic-beta"] == "context-1m-2025-08-07,fine-grained"
+    assert "anthropic-beta" not in echo.contexts[1].headers
+    assert "betas" not in echo.contexts[1].body.decode()

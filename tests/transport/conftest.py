@@ -26,7 +26,7 @@ def new_transport(way: str, through: str, request: pytest.FixtureRequest) -> Cal
     from llm_rest.transport.blocking import SyncTransport
     from llm_rest.transport.tls import usual_context
 
-    kind = SyncTransport if way == "sync" else AsyncTransport
+    kind: Any = SyncTransport if way == "sync" else AsyncTransport
     if through == "own":
         return kind
     kept_for, reason = getattr(request.function, "ours", ("", ""))

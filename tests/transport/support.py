@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
+
+import pytest
 
 from llm_rest.transport import HttpAnswer, HttpRequest, Timeouts
 
@@ -66,3 +70,15 @@ def nobody() -> str:
     """A URL where nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def open_sockets() -> list[str]:
+    """What this process has open."""
+    files = Path("/proc/self/fd")
+    if not files.is_dir():
+        pytest.skip("this system does not say what a process has open")
+    found = []
+    for each in files.iterdir():
+        with contextlib.suppress(OSError):
+            found.append(str(each.readlink()))
+    return sorted(link for link in found if link.startswith("socket:"))

@@ -10,7 +10,6 @@ import random
 import socket
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -21,6 +20,7 @@ from llm_rest.errors import LLMError
 from tests.callers import BEGIN, NewClient, answer, delta
 from tests.loopback import STREAM, chunks, http, loopback, send, watched
 from tests.transport.hindered import hindered
+from tests.transport.support import open_sockets
 
 pytestmark = pytest.mark.anyio
 
@@ -28,18 +28,6 @@ SEED = 20261120
 AT_ONCE = 60
 CONNECTIONS = 45
 HOW_MANY = {("asyncio", "native"): 4000, ("asyncio", "scope"): 4000, ("trio", "scope"): 2000}
-
-
-def open_sockets() -> list[str]:
-    """What this process has open."""
-    files = Path("/proc/self/fd")
-    if not files.is_dir():
-        pytest.skip("this system does not say what a process has open")
-    found = []
-    for each in files.iterdir():
-        with contextlib.suppress(OSError):
-            found.append(str(each.readlink()))
-    return sorted(link for link in found if link.startswith("socket:"))
 
 
 @contextmanager

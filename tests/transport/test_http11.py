@@ -19,7 +19,7 @@ from tests.support.streams import slices
 pytestmark = pytest.mark.anyio
 
 
-TARGET = b"POST", b"/", [(b"host", b"x"), (b"content-length", b"0")], b""
+TARGET = "POST", "/", [(b"host", b"x"), (b"content-length", b"0")], b""
 
 
 def by_the_parser(pieces: list[bytes]) -> tuple[bytes, bool]:

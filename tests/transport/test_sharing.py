@@ -2,53 +2,56 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import json
 import os
+import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
 
-from llm_rest.errors import (
-    TimeoutError_,
-)
+from llm_rest import AsyncClient, Client
+from llm_rest.errors import TimeoutError_
 from llm_rest.transport import Timeouts, drive
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
-from tests.loopback import (
-    http,
-    loopback,
-    send,
-    send_and_stall,
-)
-from tests.transport.support import post
+from tests.callers import BEGIN, answer, completed, delta
+from tests.loopback import END, STREAM, Loopback, chunks, gated, http, loopback, send, send_and_stall
+from tests.transport.support import open_sockets, post
 
 pytestmark = pytest.mark.anyio
+
+GOOD = json.dumps(answer("Hello")).encode()
 
 
 def test_threads_share_one_sync_transport() -> None:
     """BUGS 72."""
-    failures: list[BaseException] = []
     with loopback(send(http(b"1"))) as server:
         transport = SyncTransport(max_connections=4)
 
         def calls() -> None:
-            try:
-                for _ in range(10):
-                    assert drive(transport.send(post(server.url), Timeouts())).body == b"1"
-            except BaseException as problem:
-                failures.append(problem)
+            for _ in range(10):
+                assert drive(transport.send(post(server.url), Timeouts())).body == b"1"
 
-        threads = [threading.Thread(target=calls) for _ in range(12)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads([calls] * 20)
         drive(transport.close())
-    assert failures == []
     assert server.connections <= 4
+
+
+def in_threads(works: list[Callable[[], object]]) -> None:
+    """Do all of it at the same time."""
+    with ThreadPoolExecutor(len(works)) as pool:
+        for done in [pool.submit(work) for work in works]:
+            done.result()
 
 
 def test_waiting_for_a_free_connection_has_a_deadline_sync() -> None:
@@ -126,6 +129,89 @@ def test_a_sync_call_cannot_wait_for_an_event_loop() -> None:
         drive(anyio.lowlevel.checkpoint())
 
 
+# --- several event loops ---------------------------------------------------------------------------------------------
+
+
+def test_a_client_of_a_module_is_used_by_one_loop_after_the_other() -> None:
+    """Case M07, BUGS 71. What the first loop left open is closed without a warning."""
+    before = open_sockets()
+    with loopback(send(http(GOOD))) as server:
+        llm = AsyncClient("openai/gpt-4o", api_key="sk-0123456789", base_url=f"{server.url}/v1")
+        for _ in range(3):
+            assert asyncio.run(llm.generate_text("Hi")) == "Hello"
+            gc.collect()
+        assert server.connections == 3
+        assert len(open_sockets()) <= len(before) + 4, "the server's two, the listening one and that of the last loop"
+        asyncio.run(llm.aclose())
+    gc.collect()
+    assert open_sockets() == before
+
+
+@pytest.mark.parametrize("backends", [("asyncio", "asyncio"), ("asyncio", "trio"), ("trio", "trio")])
+def test_one_client_serves_two_loops_at_the_same_time(backends: tuple[str, str]) -> None:
+    """Case C15."""
+    with loopback(send(http(GOOD))) as server:
+        llm = AsyncClient("openai/gpt-4o", api_key="sk-0123456789", base_url=f"{server.url}/v1", max_connections=2)
+
+        async def calls() -> None:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(20):
+                    tasks.start_soon(llm.generate_text, "Hi")
+
+        in_threads([partial(anyio.run, calls, backend=backend) for backend in backends])
+        anyio.run(llm.aclose)
+    assert len(server.heads) == 40
+    assert server.connections <= 4
+
+
+def test_a_sync_client_works_inside_a_running_loop() -> None:
+    async def main() -> str:
+        return llm.generate_text("Hi")
+
+    with loopback(send(http(GOOD))) as server:
+        with Client("openai/gpt-4o", api_key="sk-0123456789", base_url=f"{server.url}/v1") as llm:
+            assert asyncio.run(main()) == "Hello"
+
+
+# --- Ctrl-C ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stuck",
+    [
+        send_and_stall(b""),
+        send_and_stall(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"),
+        send(http(b"{}", "HTTP/1.1 503 Busy", "retry-after: 30")),
+    ],
+    ids=["waiting", "body", "back-off"],
+)
+def test_an_interrupt_ends_a_sync_call_at_once_and_the_next_one_works(stuck: Any) -> None:
+    """Case C09."""
+    me = threading.get_ident()
+    before = open_sockets()
+    with loopback(stuck, send(http(GOOD))) as server:
+        with Client("openai/gpt-4o", api_key="sk-0123456789", base_url=f"{server.url}/v1", max_connections=1) as llm:
+
+            def interrupt() -> None:
+                while not server.heads:
+                    time.sleep(0.01)
+                time.sleep(0.05)
+                signal.pthread_kill(me, signal.SIGINT)
+
+            thread = threading.Thread(target=interrupt)
+            thread.start()
+            started = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                llm.generate("Hi")
+            assert time.monotonic() - started < 10
+            thread.join()
+            assert llm.generate_text("Hi") == "Hello"
+    assert open_sockets() == before
+
+
+# --- processes -----------------------------------------------------------------------------------------------------------
+
+
 def test_a_forked_process_does_not_use_the_connections_of_its_parent() -> None:
     """BUGS 72."""
     if not hasattr(os, "fork"):
@@ -156,3 +242,38 @@ def subprocess_of(work: Callable[[], bytes]) -> bytes:
         found = pipe.read()
     os.waitpid(child, 0)
     return found
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_stream_of_the_parent_outlives_a_call_of_its_child(kind: str) -> None:
+    """Whatever the child does with what it inherited, collection included, the parent's connections are unharmed."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system does not fork")
+    gate = gated(STREAM + chunks(BEGIN, delta("Hel")), chunks(delta("lo"), completed()) + END)
+    with loopback(send(http(GOOD)), gate, send(http(GOOD))) as server:
+        options: dict[str, Any] = {"api_key": "sk-0123456789", "base_url": f"{server.url}/v1"}
+        if kind == "sync":
+            with Client("openai/gpt-4o", **options) as llm:
+                assert llm.generate_text("Hi") == "Hello"  # a connection that waits
+                with llm.stream("Hi") as story:
+                    pieces = iter(story.text)
+                    assert next(pieces) == "Hel"
+                    assert subprocess_of(lambda: llm.generate_text("Hi").encode()) == b"Hello"
+                    server.go.set()
+                    assert next(pieces) == "lo"
+                assert llm.generate_text("Hi") == "Hello"
+        else:
+            asyncio.run(parent(server, options))
+    assert server.connections == 2
+
+
+async def parent(server: Loopback, options: dict[str, Any]) -> None:
+    async with AsyncClient("openai/gpt-4o", **options) as llm:
+        assert await llm.generate_text("Hi") == "Hello"
+        async with llm.stream("Hi") as story:
+            pieces = aiter(story.text)
+            assert await anext(pieces) == "Hel"
+            assert subprocess_of(lambda: asyncio.run(llm.generate_text("Hi")).encode()) == b"Hello"
+            server.go.set()
+            assert await anext(pieces) == "lo"
+        assert await llm.generate_text("Hi") == "Hello"

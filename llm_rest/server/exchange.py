@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from ..losses import Loss
     from ..responses import Request, Response
+    from ..unknown import Opt
     from .handler import Handler, Pause, Told
     from .kept import Kept
     from .routes import Place
@@ -103,7 +104,9 @@ async def exchange(
             return _misled(method, path, places, wire, request_id)
         wire = facts["wire"] = place.wire
         asked = _asked(place, body)
-        place = _as_spoken(place, asked, handler)
+        model = place.model or getattr(asked, "model", None)
+        facts["model"] = printable(model, 200) if given(model) else None
+        place = _as_spoken(place, asked, model, handler)
         context = Context(
             wire=wire,
             dialect=place.dialect,
@@ -271,12 +274,12 @@ def _asked(place: Place, body: bytes) -> Any:
     return public(asked, body) if place.wire == "openai_responses" else asked
 
 
-def _as_spoken(place: Place, asked: Any, handler: Handler) -> Place:
+def _as_spoken(place: Place, asked: Any, model: Opt[str], handler: Handler) -> Place:
     """The place, with the dialect that is spoken about the model that is asked, where the path names none."""
     about = getattr(handler, "dialect", None)
     if about is None or asked is None or place.vendor is not None:
         return place
-    return replace(place, dialect=about(place.wire, place.model or getattr(asked, "model", None)) or place.dialect)
+    return replace(place, dialect=about(place.wire, model) or place.dialect)
 
 
 def _read(place: Place, context: Context, asked: Any) -> Request:
@@ -284,7 +287,6 @@ def _read(place: Place, context: Context, asked: Any) -> Request:
     request, lost = wires.load(place.wire).decode_request(asked, dialect=place.dialect, model=place.model)
     _stop_at_refusal(lost, 400)
     context.losses.extend(lost)
-    context.facts["model"] = request.model if given(request.model) else None
     return request
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..reply import Reply
     from ..responses import Request
     from ..responses.response import CompactedResponse
+    from ..unknown import Opt
     from .handler import Context, Told
     from .kept import Turn
 
@@ -212,7 +213,7 @@ class Gateway:
         """Whether it is one of these, or a model of a vendor that is served."""
         return name in self._named or name.partition("/")[0] in self._vendors
 
-    def dialect(self, wire: str, model: str | None) -> Any:
+    def dialect(self, wire: str, model: Opt[str]) -> Any:
         """The vendor's own, where the caller speaks its wire: then nothing changes on the way but the name of the model."""
         endpoint = self._found(model or "").endpoint
         return endpoint.dialect if endpoint.wire == wire else None
@@ -267,6 +268,8 @@ class Gateway:
             return way
         if self._default is not None and not (slash and vendor in VENDORS):
             return self._default
+        if not name:
+            raise _unserved("You must name a model.", "model")
         known = ", ".join(self._named)
         message = f"The model '{printable(name, 100)}' does not exist here; there is {known}."
         raise Refused(ErrorFacts(status=404, message=message, code="model_not_found", param="model"))

@@ -186,6 +186,13 @@ def test_a_name_that_leads_nowhere_is_no_model(http: httpx.Client, name: str) ->
         assert "does not exist" in message_of(answer) or "cannot be sent" in message_of(answer)
 
 
+def test_a_request_without_a_model_goes_to_the_default_one(upstream: str, http: httpx.Client) -> None:
+    answer = http.post("/v1/responses", json={"input": "hi"})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "model")
+    with gateway(Config(default=Upstream(model="simulator/x", base_url=upstream))) as client:
+        assert client.post("/v1/responses", json={"input": "hi"}).json()["model"] == "simulator/x"
+
+
 def test_a_vendor_without_a_key_is_no_fault_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     with gateway(Config(models={"m": "simulator/x"}, vendors=("*",))) as client:
@@ -439,8 +446,11 @@ def test_a_request_is_one_line_of_json_without_what_was_said(
             post(client, "openai_chat", "m", "a secret question", headers=headers, logit_bias={"1": 1})
             post(client, "openai_chat", "m", "a secret question", headers=headers, stream=True)
             post(client, "openai_chat", "m", "a secret question")
+            post(client, "openai_chat", "m" * 10_000, "a secret question", headers=headers)
     lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
-    whole, streamed, refused = (line for line in lines if line.get("scope") == "alice" or line.get("status") == 401)
+    whole, streamed, refused, unknown = (
+        line for line in lines if line.get("scope") == "alice" or line.get("status") == 401
+    )
     assert (whole["wire"], whole["model"], whole["vendor"], whole["upstream_model"]) == (
         "openai_chat",
         "m",
@@ -452,4 +462,5 @@ def test_a_request_is_one_line_of_json_without_what_was_said(
     assert whole["seconds"] > 0
     assert streamed["streamed"] is True
     assert "scope" not in refused
+    assert (unknown["status"], len(unknown["model"])) == (404, 200)
     assert not any(word in json.dumps(lines) for word in ("question", "fine", "token-of", "key-of"))

@@ -23,6 +23,7 @@ _WHOLE_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*+", r
 
 _lenient = json.JSONDecoder(strict=False)
 _LONGEST_WORD = 400
+_DEEPEST = 400
 _SHORT = 4096
 """A longer text is shown anew only when it grew by a sixteenth: showing it means copying it."""
 
@@ -78,6 +79,8 @@ class PartialJson:
                 made: dict[str, Any] | list[Any] = {} if opening == "{" else []
                 self._place(made)
                 self._inside.append(made)
+                if len(self._inside) > _DEEPEST:
+                    raise ValueError("nested too deeply")
             case "}" | "]" as closing:
                 if isinstance(self._inside.pop(), dict) != (closing == "}"):
                     raise ValueError("one kind of bracket closes the other")

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+_TRIES = 100
+"""How many brackets that begin no JSON are looked behind; saying where one breaks takes time in proportion to the text."""
 _START = re.compile(r"[{\[]")
 _GOES_ON = re.compile(r"\s*[,\]}:]")
 """What follows a value that is a part of another."""
@@ -41,13 +43,13 @@ def json_in(text: str) -> Found:
         fault: Exception = problem
     objects: list[Any] = []
     others: list[Any] = []
-    at = 0
-    while start := _START.search(text, at):
+    at = broken = 0
+    while broken < _TRIES and (start := _START.search(text, at)):
         try:
             value, at = STRICT.raw_decode(text, start.start())
         except json.JSONDecodeError as problem:
             # All before the place where it breaks belongs to it.
-            fault, at = (problem if at == 0 else fault), max(problem.pos, start.end())
+            fault, at, broken = (problem if at == 0 else fault), max(problem.pos, start.end()), broken + 1
         except (ValueError, RecursionError) as problem:
             raise NotJson(_said(problem)) from None
         else:

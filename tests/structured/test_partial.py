@@ -68,6 +68,16 @@ def test_what_is_unfinished_or_wrong_stays_as_far_as_it_came(text: str) -> None:
     assert states == [] or states[-1] in ({}, {"a": 1}, {"a": "x"}, [], [1])
 
 
+@given(st.text('{}[]":,\\ au01\n', max_size=40), st.integers(1, 5))
+def test_any_text_is_read_as_far_as_it_goes(text: str, size: int) -> None:
+    for state in told(text, size):
+        json.dumps(state)
+
+
+def test_what_nests_too_deeply_is_not_followed() -> None:
+    assert len(told("[" * 10_000, 100)) < 10
+
+
 def test_a_long_text_is_shown_in_steps_so_that_all_of_it_costs_what_its_length_does() -> None:
     machine = PartialJson()
     machine.feed('{"t": "')

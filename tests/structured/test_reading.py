@@ -32,6 +32,21 @@ def test_prose_and_fences_around_an_object_are_left_out(value: Any, before: str,
     assert json_in(before + json.dumps(value) + after) == (value, bool(before or after))
 
 
+@given(st.text('{}[]":,\\ a1\n', max_size=40))
+def test_any_text_has_a_value_or_is_no_json(text: str) -> None:
+    try:
+        value, amid_text = json_in(text)
+    except NotJson:
+        return
+    assert amid_text or value == json.loads(text)
+
+
+def test_many_brackets_are_looked_behind_only_so_often() -> None:
+    assert json_in("{x} " * 50 + '{"a": 1}').value == {"a": 1}
+    with pytest.raises(NotJson):
+        json_in("{" * 1_000_000 + '{"a": 1}')
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -35,6 +35,8 @@ DUMMY = "skip_thought_signature_validator"
 
 ABSENT = "absent"
 """Spelling of a field that was left out."""
+CONTENT = "content"
+"""What a content said around its parts, on the item that it begins with."""
 
 encode = msgspec.json.Encoder().encode
 
@@ -227,5 +229,5 @@ def spelling(own: Json) -> Json:
 
 
 def document_fields(own: Json) -> Json:
-    """What the document said, among what this wire left."""
-    return {name: value for name, value in own.items() if name != SPELLING}
+    """What the document said, among what this wire left; of an item, without the content that began with it."""
+    return {name: value for name, value in own.items() if name not in (SPELLING, CONTENT)}

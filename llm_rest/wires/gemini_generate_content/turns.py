@@ -8,10 +8,7 @@ and thought signatures (read 2026-11-20).
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
-
-from msgspec import UNSET
 
 from ...responses.items import (
     AdditionalTools,
@@ -26,7 +23,7 @@ from ...responses.leftovers import SPELLING, own
 from ...unknown import Unknown, given
 from . import types
 from .calls import Call, Output, decode_output, encode_output
-from .carried import ABSENT, merged, own_fields, report_extras, rest, spelling
+from .carried import CONTENT, own_fields, report_extras, rest, restored, spelling
 from .media import decode_parts, encode_parts
 from .reader import Reader
 from .types import WIRE
@@ -38,11 +35,8 @@ if TYPE_CHECKING:
     from ...responses.items import AnyItem
     from .media import Context
 
-SYSTEM = ("system", "developer")
-SEPARATE = "separate"
-"""Spelling of an item of the model's that begins a content although it could stand in the one before."""
-JOINED = "joined"
-"""Spelling of a user's message that stands in the content before it."""
+APART, JOINED = "apart", "joined"
+"""Where an item stands that begins a content although it could stand in the one before, and one that stands in that."""
 
 
 # --- items to contents ----------------------------------------------------------------------------------------------
@@ -60,7 +54,7 @@ class Turns:
         self._items: Sequence[AnyItem] = ()
         self._open = False  # whether the last content is the model's and takes more
         self._waiting: list[tuple[int, Call]] = []  # calls without an output yet
-        self._outputs: dict[str, deque[int]] = {}
+        self._outputs: dict[str, list[tuple[int, Output]]] = {}
         self._taken: set[int] = set()
 
     def write(self, items: Sequence[AnyItem]) -> None:
@@ -68,17 +62,16 @@ class Turns:
         self._items = items
         for i, item in enumerate(items):
             if isinstance(item, Output):
-                self._outputs.setdefault(item.call_id or "", deque()).append(i)
+                self._outputs.setdefault(item.call_id or "", []).append((i, item))
         for i, item in enumerate(items):
-            own: types.Json = (
-                {} if isinstance(item, Unknown) or item.leftovers is UNSET else item.leftovers.get(WIRE, {})
-            )
+            kept = {} if isinstance(item, Unknown) else own(item.leftovers, WIRE)
+            stands = spelling(kept).get("stands") if kept else None
             begun = len(self.contents)
-            if own and spelling(own).get(SEPARATE):
+            if stands == APART:
                 self._close()
             match item:
                 case Message() if item.role != "assistant":
-                    self._heard(item, i, joined=bool(own and spelling(own).get(JOINED)))
+                    self._heard(item, i, joined=stands == JOINED)
                 case FunctionCallOutput() | CustomToolCallOutput():
                     self._leave(i)
                     if i not in self._taken:
@@ -90,8 +83,10 @@ class Turns:
                     pass  # offered with the other tools
                 case _:
                     self._said(item, i)
-            if own and len(self.contents) > begun:
-                self._complete(own, f"input[{i}]")
+            if CONTENT in kept and len(self.contents) > begun:
+                told = restored(types.Content, kept[CONTENT]) or self.contents[-1]
+                told.parts = self.contents[-1].parts
+                self.contents[-1] = told
         self._leave(len(items))
         if self.contents and self.contents[-1].role == "model" and not self.context.model.prefill:
             self.lost.refused("input", "this model does not continue an answer; the conversation ends with the user")
@@ -103,17 +98,6 @@ class Turns:
         self._writer.close()
         self._writer.begin()
         self._open = False
-
-    def _complete(self, own: types.Json, path: str) -> None:
-        """Give the content that was just begun what it had on this wire."""
-        content = self.contents[-1]
-        if spelling(own).get("role") == ABSENT:
-            content.role = UNSET
-        if isinstance(own.get("content"), dict):
-            parts = content.parts
-            content = merged(types.Content(role=content.role), own["content"], path, self.lost)
-            content.parts = parts
-            self.contents[-1] = content
 
     # --- the model
 
@@ -136,19 +120,15 @@ class Turns:
         outputs: list[types.Part] = []
         beside: list[types.Part] = []
         for k, call in self._waiting:
-            found = self._outputs.get(call.call_id, deque())
-            while found and (found[0] < k or found[0] in self._taken):
-                found.popleft()
-            if not found:
+            later = ((n, out) for n, out in self._outputs.get(call.call_id, ()) if n > k and n not in self._taken)
+            n, found = next(later, (0, None))
+            if found is None:
                 self.lost.refused(f"input[{k}]", "a call without an output")
                 continue
-            place = found.popleft()
-            item = self._items[place]
-            assert isinstance(item, Output)
-            if any(not isinstance(between, Output) for between in self._items[i:place]):
-                self.lost.emulated(f"input[{place}]", "an output, moved up to its call")
-            self._taken.add(place)
-            part, more = encode_output(item, call, f"input[{place}]", self.context)
+            if any(not isinstance(between, Output) for between in self._items[i:n]):
+                self.lost.emulated(f"input[{n}]", "an output, moved up to its call")
+            self._taken.add(n)
+            part, more = encode_output(found, call, f"input[{n}]", self.context)
             outputs.append(part)
             beside += more
         self._waiting = []
@@ -162,22 +142,19 @@ class Turns:
         report_extras(item, path, self.lost)
         own_fields(item.leftovers, path, self.lost)
         parts = encode_parts(item.content, f"{path}.content", self.context)
-        if item.role not in SYSTEM:
+        if item.role not in ("system", "developer"):
             if item.role != "user":
                 self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
             self._hear(parts, joined=joined)
-        elif not self.contents:
-            self.system += self._only_text(parts, path)
-        else:
-            said = [types.Part(text=f"<system>\n{part.text}\n</system>") for part in self._only_text(parts, path)]
-            self.lost.changed(path, "no instructions can stand here; they are sent as the user's, in <system> tags")
-            self._hear(said)
-
-    def _only_text(self, parts: list[types.Part], path: str) -> list[types.Part]:
-        texts = [part for part in parts if given(part.text)]
+            return
+        texts = [part.text for part in parts if given(part.text)]
         if len(texts) < len(parts):
             self.lost.dropped(path, "instructions are text on this wire")
-        return texts
+        if not self.contents:
+            self.system += [types.Part(text=text) for text in texts]
+        else:
+            self.lost.changed(path, "no instructions can stand here; they are sent as the user's, in <system> tags")
+            self._hear([types.Part(text=f"<system>\n{text}\n</system>") for text in texts])
 
     def _hear(self, parts: list[types.Part], *, joined: bool = False) -> None:
         last = self.contents[-1] if joined and self.contents else types.Content()
@@ -208,22 +185,20 @@ def decode_contents(contents: Sequence[types.Content], issuer: str) -> list[AnyI
         else:
             found = _heard(parts, asked, f"call_{k}")
         if found:
-            fields = rest(content, ("parts", "role") if content.role == role else ("parts",))
-            spelled: types.Json = {SEPARATE: True} if role == before == "model" else {}
-            if not given(content.role):
-                spelled["role"] = ABSENT
-            _note(found[0], {"content": fields} if fields else {}, spelled)
+            told = rest(content, ("parts",))
+            fields = {CONTENT: told} if told != {"role": role} else {}
+            _note(found[0], fields, APART if role == before == "model" else "")
             items += found
             before = role
     return items
 
 
-def _note(item: AnyItem, fields: types.Json, spelled: types.Json) -> None:
-    if isinstance(item, Unknown) or not (fields or spelled):
+def _note(item: AnyItem, fields: types.Json, stands: str) -> None:
+    if isinstance(item, Unknown) or not (fields or stands):
         return
     kept = own(item.leftovers, WIRE)
-    if spelled:
-        fields = {**fields, SPELLING: {**kept.get(SPELLING, {}), **spelled}}
+    if stands:
+        fields = {**fields, SPELLING: {**spelling(kept), "stands": stands}}
     item.leftovers = {WIRE: {**kept, **fields}}
 
 
@@ -234,7 +209,7 @@ def _heard(parts: Sequence[types.Part], asked: list[FunctionCall], origin: str) 
     def close() -> None:
         if said:
             items.append(Message(role="user", content=decode_parts(said)))
-            _note(items[-1], {}, {JOINED: True} if len(items) > 1 else {})
+            _note(items[-1], {}, JOINED if len(items) > 1 else "")
             said.clear()
 
     for part in parts:

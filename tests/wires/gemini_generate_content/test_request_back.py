@@ -95,6 +95,11 @@ def test_contents_are_messages_of_their_sides() -> None:
         [theirs("a"), model({"text": "b"}), model({"text": "c"}), theirs("d")],
         [theirs("a", "")],
         [theirs("Hi"), {"role": "function", "parts": [{"text": "x"}]}],
+        [
+            {**theirs("Hi"), "mood": "glad"},
+            {**model({"functionCall": {"name": "f"}}), "mood": "glad"},
+            {"parts": [gave(None, {"output": "4"})], "mood": "glad"},
+        ],
     ],
 )
 def test_contents_come_back_as_they_were_cut(contents: Any) -> None:

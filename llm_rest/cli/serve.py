@@ -35,7 +35,9 @@ def run(arguments: Namespace) -> int:
 
     config = config_of(arguments)
     handler = Gateway(config, history=StoredHistory())
-    names = handler.models()
+    names = handler.models() or [f"{vendor}/..." for vendor in config.vendors]
+    if not names:
+        raise ConfigError("the gateway has no models", hint="name a default, models or vendors in the file")
     _log()
 
     def ready(url: str) -> None:

@@ -79,6 +79,7 @@ def test_without_tokens_any_key_is_printed() -> None:
         (("-m", "nobody/x"), "nobody"),
         (("-m", "groq/x"), "GROQ_API_KEY"),
         (("--config", "/nowhere.toml"), "No such file"),
+        (("--config", os.devnull), "no models"),
     ],
 )
 def test_a_gateway_that_cannot_be_is_refused(

@@ -13,7 +13,7 @@ from uuid import uuid4
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from . import endpoints
+from . import endpoints, typed
 from .call import hide
 from .errors import ConfigError
 from .loop.engine import Engine
@@ -21,8 +21,8 @@ from .loop.tasks import AsyncRun, TaskShell
 from .loop.threads import Run, ThreadShell
 from .observers import listeners
 from .options import SETTINGS, StreamCallOptions, checked_names, to_request
-from .reply import COUNTS, Generation, Reply, metadata, reply
-from .responses.items import Message
+from .reply import COUNTS, Generation, Reply, metadata, reply, summed
+from .responses.items import CustomToolCallOutput, FunctionCallOutput, Message
 from .streaming import AsyncStream, Stream
 from .tools import Toolbox
 from .transport import drive
@@ -31,13 +31,15 @@ from .turns import STATE, Limits, RunState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from .call import Caller
+    from .call import Caller, Settings
     from .loop.engine import Approver, Listener, Shell
+    from .losses import Loss
     from .on_loss import Site
     from .options import Input
     from .responses.items import AnyItem
     from .responses.request import Request
     from .responses.response import Response
+    from .target import Target
     from .tools import ToolExecutor
 
 
@@ -56,6 +58,8 @@ class LoopOptions(TypedDict, total=False):
     """Seconds for a tool that does not say its own: 30."""
     total: float | None
     """Seconds for the whole run: as long as it takes."""
+    output: Any
+    """A type, or a JSON Schema: the reply's `parsed` is a value of it. Answers are not streamed then."""
     chain: bool
     """Leave the conversation with the vendor (`store`, `previous_response_id`) instead of sending it every time."""
     state: RunState | bytes | str | None
@@ -113,6 +117,7 @@ class _Asked:
         self._caller = caller.apart()
         self._site = site
         self._settings: dict[str, Any] = {}
+        self._form: Any = None
 
     def engine(
         self,
@@ -127,6 +132,7 @@ class _Asked:
         hide(options)
         how = {name: options.pop(name) for name in _LOOP & options.keys()}
         checked_names(options, stream=True)
+        self._form = how.get("output")
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
         if self._settings.get("max_repairs") is not None:
             how["max_repairs"] = self._settings["max_repairs"]
@@ -137,7 +143,7 @@ class _Asked:
             _state(input, options, how),
             toolbox,
             answer,
-            lambda request: stream(self._caller, request, {**self._settings}, self._site),
+            partial(self.stream, stream) if self._form is None else None,
             listeners(how.get("on_event")),
             how.get("approve"),
             self._caller.cancel,
@@ -145,10 +151,17 @@ class _Asked:
 
     async def answer(self, request: Request) -> Reply:
         """The model's reply; one that is made in the background is waited for."""
-        found = await self._caller.generate(request, {**self._settings}, self._site)
+        caller, settings, site = self._caller, {**self._settings}, self._site
+        if self._form is not None:
+            return (await typed.generate(caller, request, settings, site, self._form)).reply
+        found = await caller.ask(*caller.prepare(request, settings), site, _said_in_words(request))
         if found.status in endpoints.UNFINISHED:
-            found = await endpoints.poll(self._caller, found, {**self._settings}, self._site, 2.0, None)
+            found = await endpoints.poll(caller, found, {**self._settings}, site, 2.0, None)
         return found
+
+    def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Stream | AsyncStream:
+        """The model's reply as it comes."""
+        return kind(self._caller, request, {**self._settings}, self._site, _shape)
 
     def concluded(self, state: RunState, answers: list[Response]) -> Reply:
         """The last answer as a reply that tells of the whole run, as far as this process saw it."""
@@ -157,17 +170,31 @@ class _Asked:
             raise ConfigError("the model has not answered yet", hint="result() waits for it")
         made = [one.generation for one in answers if isinstance(one, Reply)]
         if made:
-            known = made[-1].metadata
+            known = summed(made)
         else:
             target, _ = self._caller.chosen({**self._settings, "model": state.request.model or None})
-            known = metadata(response, provider=target.provider, model=target.model, seconds=0)
-        totals = state.totals
-        counted = {name: str(getattr(totals, name)) for name in (*COUNTS, "api_calls", "tool_rounds")}
-        told = Generation(
-            losses=[loss for one in made for loss in one.losses],
-            attempts=tuple(attempt for one in made for attempt in one.attempts),
-            raw=made[-1].raw if made else b"",
-            interrupted=bool(made) and made[-1].interrupted,
-            metadata={**known, **counted, "latency_ms": str(round(totals.seconds * 1000))},
-        )
+            named = metadata(response, provider=target.provider, model=target.model, seconds=0)
+            known = Generation(metadata=named)
+        # The state knows of other processes, the calls of this one of repairs inside of them.
+        counted = {
+            name: str(max(int(known.metadata[name]), getattr(state.totals, name)))
+            for name in (*COUNTS, "api_calls", "tool_rounds")
+        }
+        took = str(round(state.totals.seconds * 1000))
+        losses = [loss for one in made for loss in one.losses]
+        told = replace(known, losses=losses, metadata={**known.metadata, **counted, "latency_ms": took})
         return reply(replace(response), told)
+
+
+def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:
+    return request, [], _said_in_words(request)
+
+
+def _said_in_words(request: Request) -> tuple[str, ...]:
+    """The places of calls that failed. Their outputs say so in words, so a wire that has no mark for it loses nothing."""
+    items = request.input if isinstance(request.input, list) else []
+    failed = {item.call_id for item in items if isinstance(item, _MARKED) and item.is_error is True}
+    return tuple(f"input[{i}]" for i, item in enumerate(items) if getattr(item, "call_id", None) in failed)
+
+
+_MARKED = (FunctionCallOutput, CustomToolCallOutput)

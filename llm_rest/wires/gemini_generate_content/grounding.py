@@ -14,11 +14,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...responses.items import Message, Search, UrlSource, WebSearchCall
-from ...responses.leftovers import SPELLING, own
+from ...responses.leftovers import own
 from ...responses.parts import FileCitation, OutputText, UrlCitation
 from ...unknown import given
 from . import types
-from .carried import left
+from .carried import left, spelling
 from .types import WIRE
 from .writer import GROUNDED
 
@@ -38,32 +38,27 @@ Said = tuple[int, OutputText]
 
 
 class Place(NamedTuple):
-    """A stretch of the text number `text`, in characters."""
+    """A stretch of the text number `text`, in characters; else all of it."""
 
     text: int
-    start: int | None
-    end: int | None
+    start: Opt[int] = UNSET
+    end: Opt[int] = UNSET
 
 
 def annotated(items: list[AnyItem], said: Sequence[Said], candidate: types.Candidate) -> list[AnyItem]:
     """The items with the sources of their texts; the texts are those `said`, in their order."""
-    found = sources_of(said, candidate)
-    if not any(found):
-        return items
-    by_text = {id(part): sources for (_, part), sources in zip(said, found, strict=True) if sources}
-    return [_with_sources(item, by_text) if isinstance(item, Message) else item for item in items]
-
-
-def _with_sources(item: Message, by_text: dict[int, list[AnyAnnotation]]) -> Message:
-    content: list[ContentPart] = []
-    for part in item.content if isinstance(item.content, list) else ():
-        sources = by_text.get(id(part))
-        if sources and isinstance(part, OutputText):
+    sourced: dict[int, ContentPart] = {}
+    for (_, part), sources in zip(said, sources_of(said, candidate), strict=True):
+        if sources:
             kept = own(part.leftovers, WIRE)
-            spelled = {**kept.get(SPELLING, {}), GROUNDED: True}
-            part = replace(part, annotations=sources, leftovers=left(kept, spelled))
-        content.append(part)
-    return replace(item, content=content)
+            notes = left(kept, {**spelling(kept), GROUNDED: True})
+            sourced[id(part)] = replace(part, annotations=sources, leftovers=notes)
+    return [
+        replace(item, content=[sourced.get(id(part), part) for part in item.content])
+        if isinstance(item, Message) and not isinstance(item.content, str)
+        else item
+        for item in items
+    ]
 
 
 def sources_of(said: Sequence[Said], candidate: types.Candidate) -> list[list[AnyAnnotation]]:
@@ -99,45 +94,40 @@ def _source(chunk: types.GroundingChunk, place: Place) -> AnyAnnotation | None:
         uri, title = passage.uri, passage.title
         if not given(uri):
             file_id = passage.document_name or passage.file_search_store or ""
-            return FileCitation(file_id=file_id, filename=title, index=UNSET if place.end is None else place.end)
+            return FileCitation(file_id=file_id, filename=title, index=place.end)
     else:
         found = chunk.maps or chunk.image or {}
         uri = next((u for u in (found.get("uri"), found.get("sourceUri")) if isinstance(u, str)), UNSET)
         title = found["title"] if isinstance(found.get("title"), str) else UNSET
-    if not given(uri):
-        return None
-    start = UNSET if place.start is None else place.start
-    end = UNSET if place.end is None else place.end
-    return UrlCitation(url=uri, title=title, start_index=start, end_index=end)
+    return UrlCitation(url=uri, title=title, start_index=place.start, end_index=place.end) if given(uri) else None
 
 
 def _locate(segment: types.Segment, said: Sequence[Said]) -> Place:
     """Where a segment stands: in the part it names if its text is there, else wherever it is, else where its bytes lead."""
     named = next((k for k, (place, _) in enumerate(said) if place == (segment.part_index or 0)), 0)
     if not given(segment.end_index):
-        return Place(named, None, None)
+        return Place(named)
     start, end = segment.start_index or 0, segment.end_index
+    texts = [part.text for _, part in said]
     order = [named, *(k for k in range(len(said)) if k != named)]
     if given(segment.text):
         for k in order:
-            found = _stretch(said[k][1].text, start, end)
-            if found is not None and said[k][1].text[found[0] : found[1]] == segment.text:
+            found = _stretch(texts[k], start, end)
+            if found is not None and texts[k][slice(*found)] == segment.text:
                 return Place(k, *found)
         # Streamed texts are cut into parts where the whole answer has one.
         before = 0
-        for k, (_, part) in enumerate(said):
-            size = len(part.text.encode("utf-8", "surrogatepass"))
-            if before <= start < before + size:
-                found = _stretch(part.text, start - before, min(end - before, size))
-                if found is not None and segment.text.startswith(part.text[found[0] : found[1]]):
-                    return Place(k, *found)
+        for k, text in enumerate(texts):
+            size = len(text.encode("utf-8", "surrogatepass"))
+            found = _stretch(text, start - before, min(end - before, size)) if before <= start < before + size else None
+            if found is not None and segment.text.startswith(text[slice(*found)]):
+                return Place(k, *found)
             before += size
         for k in order:
-            at = said[k][1].text.find(segment.text)
+            at = texts[k].find(segment.text)
             if at >= 0:
                 return Place(k, at, at + len(segment.text))
-    found = _stretch(said[named][1].text, start, end)
-    return Place(named, *found) if found is not None else Place(named, None, None)
+    return Place(named, *(_stretch(texts[named], start, end) or ()))
 
 
 def _stretch(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -176,17 +166,12 @@ def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> t
                 continue
             segment = types.Segment(part_index=place or UNSET)
             if given(source.end_index):
-                start, end = source.start_index or 0, source.end_index
-                if not 0 <= start <= end <= len(part.text):
+                size = len(part.text)
+                start, end = (min(max(at, 0), size) for at in (source.start_index or 0, source.end_index))
+                if (start, end) != (source.start_index or 0, source.end_index) or start > end:
                     lost.changed(f"{path}.annotations[{j}]", "a source of a stretch that is not in the text")
-                    start, end = min(max(start, 0), len(part.text)), min(max(end, 0), len(part.text))
                 first, last = (len(part.text[:to].encode("utf-8", "surrogatepass")) for to in (start, end))
-                segment = types.Segment(
-                    part_index=place or UNSET,
-                    start_index=first or UNSET,
-                    end_index=last,
-                    text=part.text[start:end],
-                )
+                segment.start_index, segment.end_index, segment.text = first or UNSET, last, part.text[start:end]
             supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=[len(chunks)]))
             chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=source.title)))
     if not chunks:

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing", "input_transformations")
 """Fields of a Response that this wire has no word for."""
 
+_SAID = ("candidates", "usageMetadata", "modelVersion", "responseId", "error")
+"""Fields of an answer that fields of ours say; the others are kept."""
 _CANDIDATE = (
     "finish_message safety_ratings citation_metadata grounding_metadata url_context_metadata avg_logprobs logprobs_result "
     "token_count continuation_token"
@@ -133,19 +135,11 @@ def settle(response: Response, body: types.Response, candidate: types.Candidate,
             response.service_tier = TIERS_BACK.get(tier, tier)
     if body.candidates and len(body.candidates) > 1:
         left["candidates"] = plain(body.candidates[1:])
-    if body.prompt_feedback is not UNSET:
-        left["promptFeedback"] = plain(body.prompt_feedback)
-    if body.create_time is not UNSET and encode_time(response.created_at) != body.create_time:
-        left["createTime"] = body.create_time
-    if body.model_status is not UNSET:
-        left["modelStatus"] = body.model_status
-    if type(body) is not types.Response:
-        left |= {name: value for name, value in rest(body).items() if name not in _wire_names}
+    left |= rest(body, _SAID)
+    if left.get("createTime", "") == encode_time(response.created_at):
+        del left["createTime"]
     if left:
         response.leftovers = {WIRE: left}
-
-
-_wire_names = frozenset(types.Response.__struct_encode_fields__)
 
 
 def _told(candidate: types.Candidate, reader: Reader) -> list[AnyItem]:

@@ -295,6 +295,12 @@ def test_the_end_of_the_answer_is_the_end_of_the_body() -> None:
     assert machine.close() == []
 
 
+def test_a_last_chunk_that_is_repeated_is_told_once() -> None:
+    """gemini.stream.22"""
+    end = chunk(YO, finishReason="STOP")
+    same(answer(YO), end, end)
+
+
 def test_a_stream_without_a_reason_was_cut() -> None:
     """gemini.stream.15"""
     events = told(chunk(YO))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
+import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
@@ -105,6 +106,8 @@ class Engine:
         self.answers: list[Response] = []
         self.fault: Exception | None = None
         self._workers: Workers | None = None
+        self._lock = threading.RLock()  # words come from any thread
+        self._resting = False
         self._driven = False
         self._streams = False
         self._began = 0.0
@@ -123,32 +126,46 @@ class Engine:
         self._workers, self._streams, self._driven = workers, streams, True
         self._began = workers.now() - self.state.at
         self._asked_about.clear()
-        self._deciding = 0
+        self._deciding, self._resting = 0, False
         self.take(h.Begun(at=self.state.at))
 
     async def advance(self) -> bool:
         """Wait for something to happen and do what follows; whether anything can still happen."""
         state, workers = self.state, self._workers
-        if workers is None or (not state.running and (state.outcome != "waiting" or not self._deciding)):
+        if workers is None:
             return False
-        limit = deadline(state) if state.running else None
-        report = await workers.receive(None if limit is None else max(0.0, limit - self._now()))
+        if state.running or (state.outcome == "waiting" and self._deciding):
+            limit = deadline(state) if state.running else None
+            report = await workers.receive(None if limit is None else max(0.0, limit - self._now()))
+        else:
+            # A word may have come in at the last moment; whatever comes later is heard without being driven.
+            with self._lock:
+                report = await workers.receive(0.0)
+                self._resting = report is None
+            if self._resting:
+                return False
         if report is None:
             self.take(h.Ticked(at=self._now()))
-        elif isinstance(report, Decided):
-            self._decided(report)
         elif callable(report):
             self.take(cast("Callable[..., h.AnyHappening]", report)(at=self._now()))
+        elif isinstance(report, Decided):
+            self._deciding -= 1
+            if report.verdict is not None:
+                kind = h.Approved if report.verdict else h.Denied
+                self.take(kind(at=self._now(), execution_id=report.execution_id))
         else:
             self.out.append(report)
+        if self.state.outcome == "waiting" and state.outcome == "waiting":
+            self.take(h.Begun(at=self._now()))
         return True
 
     def say(self, report: Callable[..., h.AnyHappening]) -> None:
         """Somebody has a word: heard in turn while the run is driven, else at once."""
-        if self._workers is not None:
-            self._workers.put(report)
-        else:
-            self.take(report(at=self.state.at))
+        with self._lock:
+            if self._workers is not None and not self._resting:
+                self._workers.put(report)
+                return
+        self.take(report(at=self._now()))
 
     def leave(self) -> None:
         """Nobody drives the run any more. What was under way is cancelled."""
@@ -199,15 +216,6 @@ class Engine:
                 listener(event)
             except Exception:
                 logging.getLogger("llm_rest").exception("a listener failed on %s", type(event).__name__)
-
-    def _decided(self, report: Decided) -> None:
-        self._deciding -= 1
-        if report.verdict is None:
-            return
-        kind = h.Approved if report.verdict else h.Denied
-        self.take(kind(at=self._now(), execution_id=report.execution_id))
-        if self.state.outcome == "waiting":
-            self.take(h.Begun(at=self._now()))
 
     # -- jobs: each reports once, whatever becomes of it
 

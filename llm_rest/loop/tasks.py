@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import anyio
@@ -78,8 +79,11 @@ class TaskWorkers:
         self._send.send_nowait(report)
 
     async def receive(self, within: float | None) -> Any:
-        with anyio.move_on_after(within):
-            return await self._receive.receive()
+        with suppress(anyio.WouldBlock):
+            return self._receive.receive_nowait()
+        if within != 0.0:
+            with anyio.move_on_after(within):
+                return await self._receive.receive()
         return None
 
 

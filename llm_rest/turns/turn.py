@@ -18,29 +18,8 @@ from ..responses.items import CustomToolCall, FunctionCall, McpApprovalRequest
 from ..responses.tools import AnyTool, ChooseAllowed, ChooseCustom, ChooseFunction, McpTool
 from ..unknown import Opt, given
 from . import events as ev
+from . import happenings as h
 from .calls import PENDING, answer, answers, asked, delivery, feedback
-from .happenings import (
-    Action,
-    Answered,
-    AnswerFailed,
-    AnyHappening,
-    Approved,
-    Ask,
-    AskApproval,
-    Begun,
-    CancelAsk,
-    Cancelled,
-    CancelTool,
-    Denied,
-    Emit,
-    Failed,
-    Finished,
-    StartTool,
-    Stop,
-    Supplied,
-    Ticked,
-    Tools,
-)
 from .state import ToolCall
 
 if TYPE_CHECKING:
@@ -52,7 +31,7 @@ PAUSED = "pause_turn"
 """Why an answer is incomplete that its vendor goes on with once it is sent back as it is."""
 
 
-def step(state: RunState, happening: AnyHappening, tools: Tools) -> tuple[RunState, list[Action]]:
+def step(state: RunState, happening: h.AnyHappening, tools: h.Tools) -> tuple[RunState, list[h.Action]]:
     """The state after what happened, and what is to be done now. `state` itself stays as it is."""
     turn = Turn(state, happening.at, tools)
     turn.take(happening)
@@ -62,36 +41,36 @@ def step(state: RunState, happening: AnyHappening, tools: Tools) -> tuple[RunSta
 class Turn:
     """One step under way: a copy of the state that is changed, and the actions so far."""
 
-    def __init__(self, state: RunState, at: float, tools: Tools) -> None:
+    def __init__(self, state: RunState, at: float, tools: h.Tools) -> None:
         self.state = replace(state, items=[*state.items], calls=[copy(c) for c in state.calls], at=max(state.at, at))
         self.tools = tools
-        self.actions: list[Action] = []
+        self.actions: list[h.Action] = []
 
-    def take(self, happening: AnyHappening) -> None:
+    def take(self, happening: h.AnyHappening) -> None:
         """Let it happen. What comes after the run has stopped changes nothing, except that it is begun or decided about."""
         state = self.state
         if state.running:
-            self.expire(passed=isinstance(happening, Ticked))
+            self.expire(passed=isinstance(happening, h.Ticked))
         match happening:
-            case Begun():
+            case h.Begun():
                 self.begin()
-            case Approved() | Denied() | Supplied():
+            case h.Approved() | h.Denied() | h.Supplied():
                 self.decide(happening)
-            case Cancelled():
+            case h.Cancelled():
                 if state.outcome in (None, "waiting"):
                     self.stop("cancelled", "the run was cancelled")
             case _ if not state.running:
                 return
-            case Answered():
+            case h.Answered():
                 if state.asked is not None:
                     self.answered(happening.response, happening.repairs)
-            case AnswerFailed():
+            case h.AnswerFailed():
                 if state.asked is not None:
                     state.asked = None
                     self.stop("failed", happening.error)
-            case Finished() | Failed():
+            case h.Finished() | h.Failed():
                 self.finished(happening)
-            case Ticked():
+            case h.Ticked():
                 if state.limits.total is not None and state.at >= state.began + state.limits.total:
                     self.stop("timeout", f"the run took longer than {state.limits.total:g} seconds")
             case _:
@@ -115,7 +94,7 @@ class Turn:
                 else:
                     self.end(call, "failed", "lost: the process that ran it ended before it did")
             elif call.waits == "approval":
-                self.actions.append(AskApproval(call))
+                self.actions.append(h.AskApproval(call))
         if unanswered:
             self.send()
         elif outcome not in (None, "waiting", "completed"):
@@ -132,9 +111,9 @@ class Turn:
             self.deliver()
         if state.asked is not None:
             state.asked = None
-            self.actions.append(CancelAsk())
+            self.actions.append(h.CancelAsk())
         state.running, state.outcome, state.error, state.delivering = False, outcome, error, []
-        self.actions.append(Stop(outcome))
+        self.actions.append(h.Stop(outcome))
 
     def expire(self, *, passed: bool) -> None:
         """End the calls that took too long. What came in at the last moment still counts, unless time itself `passed`."""
@@ -199,7 +178,7 @@ class Turn:
             items = items[state.kept :]
             if not given(request.conversation):
                 request = replace(request, previous_response_id=state.response.id)
-        self.actions.append(Ask(replace(request, input=items if items else UNSET)))
+        self.actions.append(h.Ask(replace(request, input=items if items else UNSET)))
 
     def answered(self, response: Response, repairs: dict[int, list[str]]) -> None:
         """Take in what the model said, and begin what it asks for."""
@@ -302,7 +281,7 @@ class Turn:
         if state.invalid > state.limits.max_repairs:
             self.stop("invalid_calls", f"{wrong[0].name}: {wrong[0].problems[0]}")
         elif state.iteration < state.limits.max_iterations:
-            self.actions += [AskApproval(call) for call in calls if call.waits == "approval"]
+            self.actions += [h.AskApproval(call) for call in calls if call.waits == "approval"]
 
     def check(self, call: ToolCall) -> Any:
         """The call's arguments made ready for its tool; a call that cannot be run ends here, with what is wrong listed."""
@@ -319,33 +298,33 @@ class Turn:
             return
         call.state, call.started, call.runs = "executing", self.state.at, call.runs + 1
         self.emit(ev.CallExecuting, call.execution_id, call=call)
-        self.actions.append(StartTool(call, prepared))
+        self.actions.append(h.StartTool(call, prepared))
 
-    def finished(self, happening: Finished | Failed) -> None:
+    def finished(self, happening: h.Finished | h.Failed) -> None:
         """Take the result of a call that is still waited for; what comes too late is dropped."""
         call = self.find(happening.execution_id)
         if call is None or call.state != "executing":
             return
-        if isinstance(happening, Finished):
+        if isinstance(happening, h.Finished):
             call.answer = answer(call.item, happening.output)
             self.end(call, "completed")
         else:
             self.end(call, "failed", happening.error)
 
-    def decide(self, happening: Approved | Denied | Supplied) -> None:
+    def decide(self, happening: h.Approved | h.Denied | h.Supplied) -> None:
         """Take somebody's word about a call. A run that is not being driven remembers it."""
         call = self.find(happening.execution_id)
         if call is None or call.over or call.waits is None:
             return
         match happening:
-            case Supplied():
+            case h.Supplied():
                 output = happening.output
                 call.answer = answer(call.item, output) if isinstance(output, str | list) else output
                 self.end(call, "completed")
-            case Denied():
+            case h.Denied():
                 call.approved = False
                 self.end(call, "cancelled", happening.reason or "denied: this call is not allowed")
-            case Approved() if call.waits == "approval":
+            case h.Approved() if call.waits == "approval":
                 call.approved = True
                 facts = self.tools.facts(call.name)
                 call.waits = None if facts is None or facts.runs else "output"
@@ -358,7 +337,7 @@ class Turn:
     def end(self, call: ToolCall, state: CallState, error: str | None = None) -> None:
         """The call has come to its end, with an answer, or for a reason that is its answer."""
         if call.state == "executing" and state in ("timeout", "cancelled"):
-            self.actions.append(CancelTool(call.execution_id))
+            self.actions.append(h.CancelTool(call.execution_id))
         call.state, call.ended, call.error, call.waits = state, self.state.at, error, None
         if error is not None:
             call.answer = answer(call.item, error, failed=True)
@@ -402,7 +381,7 @@ class Turn:
         if "call" in about:
             about["call"] = copy(about["call"])
         told = kind(execution_id=execution_id, iteration=self.state.iteration, at=self.state.at, **about)
-        self.actions.append(Emit(told))
+        self.actions.append(h.Emit(told))
 
 
 def _reason(response: Response) -> str:

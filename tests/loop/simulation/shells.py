@@ -177,6 +177,14 @@ async def play_async(seed: int) -> Play:
                         run.cancel()
 
                     group.start_soon(cancel)
+                if rng.random() < 0.4:
+
+                    async def decide(run: Any = run, every: float = rng.choice((0.5, 1.7))) -> None:
+                        while True:
+                            await anyio.sleep(every)
+                            play.decide(run)
+
+                    group.start_soon(decide)
                 await _drive_async(run, play, rng)
                 group.cancel_scope.cancel()
         going = play.rested(run.state)
@@ -206,6 +214,7 @@ class VirtualWorkers:
         self.clock = clock
         self.numbers = count()
         self.jobs: list[tuple[float, int, Callable[[], None]]] = []
+        self.left: list[Callable[[], None]] = []
         self.reports: deque[Any] = deque()
 
     def now(self) -> float:
@@ -213,7 +222,9 @@ class VirtualWorkers:
 
     def start(self, name: str, job: Callable[[], Any]) -> None:
         seconds = self.play.seconds(name if name != "model" else f"model {self.play.asked}")
-        self.at(seconds, lambda: drive(job()))
+        work = lambda: drive(job())  # noqa: E731
+        self.left.append(work)
+        self.at(seconds, work)
 
     def at(self, seconds: float, what: Callable[[], None]) -> None:
         heapq.heappush(self.jobs, (self.clock[0] + seconds, next(self.numbers), what))
@@ -236,10 +247,10 @@ class VirtualWorkers:
                 return None
         return self.reports.popleft()
 
-    def finish(self, but: Callable[[], None]) -> None:
-        """Let everything end that was left behind."""
+    def finish(self) -> None:
+        """Let every job end that was left behind."""
         for _, _, what in sorted(self.jobs, key=lambda job: job[:2]):
-            if what != but:
+            if what in self.left:
                 what()
 
 
@@ -276,10 +287,13 @@ def play_sync(seed: int) -> Play:
         workers = VirtualWorkers(play, clock)
         if rng.random() < 0.2:
             workers.at(rng.uniform(0, 12), run.cancel)
+        if rng.random() < 0.4:
+            for i in range(8):
+                workers.at(i * 1.5 + 0.5, partial(play.decide, run))
         run.workers = lambda workers=workers: workers
         _drive_sync(run, play, rng)
         at_rest = msgspec.json.encode(run.state)
-        workers.finish(but=run.cancel)
+        workers.finish()
         rule(msgspec.json.encode(run.state) == at_rest, "what comes after the end changes nothing")
         going = play.rested(run.state)
     return play

@@ -1,0 +1,259 @@
+"""What a client does with a model, case by case, each written once for every SDK, every upstream, sync and async.
+
+A case is a coroutine of `(client, model, spy)`; the first line of its docstring is its row in `docs/clients.md`.
+`CANNOT` gives the reason for every cell that cannot be, and `test_table.py` sees that it fails for as long as the reason stands.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from llm_rest import wires
+from llm_rest.errors import ErrorFacts
+
+from .neutral import IMAGE, PAPER, Answer, Attached, Call, Client, Person, Results, Said
+from .world import CLIENTS, Spy
+
+Case = Callable[[Client, str, Spy], Awaitable[None]]
+
+CASES: dict[str, Case] = {}
+
+OSLO, BERGEN = Call({"city": "Oslo"}), Call({"city": "Bergen"})
+
+
+def case(made: Case) -> Case:
+    CASES[made.__name__] = made
+    return made
+
+
+def ways(client: Client) -> tuple[Callable[..., Awaitable[Answer]], ...]:
+    """Whole and streamed."""
+    return client.ask, client.stream
+
+
+def made(answer: Answer) -> list[tuple[str, Any]]:
+    """The calls in an answer."""
+    return [(call.name, call.arguments) for call in answer.calls]
+
+
+def wanted(*calls: Call) -> list[tuple[str, Any]]:
+    return [(call.name, call.arguments) for call in calls]
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+
+@case
+async def plain(client: Client, model: str, spy: Spy) -> None:
+    """Text"""
+    answer = await client.ask(model, client.user("Hello there, you."))
+    assert (answer.text, answer.ended, answer.tokens) == ("Hello there, you.", "stop", (5, 5))
+
+
+@case
+async def stream(client: Client, model: str, spy: Spy) -> None:
+    """Streamed text"""
+    answer = await client.stream(model, client.user("pieces 5\nsay Hello, world."))
+    assert (answer.text, answer.ended, answer.tokens) == ("Hello, world.", "stop", (7, 4))
+    assert answer.pieces >= 3, "it came as the vendor said it"
+
+
+@case
+async def length(client: Client, model: str, spy: Spy) -> None:
+    """The token limit"""
+    for asked in ways(client):
+        answer = await asked(model, client.user("say " + "word " * 40), most=20)
+        assert (answer.text, answer.ended) == ("word " * 16, "length")
+
+
+@case
+async def refusal(client: Client, model: str, spy: Spy) -> None:
+    """A refusal"""
+    for asked in ways(client):
+        assert (await asked(model, client.user("refuse I cannot help with that."))).ended == "refusal"
+
+
+@case
+async def structured(client: Client, model: str, spy: Spy) -> None:
+    """Structured output"""
+    assert await client.person(model, client.user("Who?")) == Person(name="name", born=1)
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+async def conversation(client: Client, model: str, script: str, *calls: Call, gave: str, failed: bool = False) -> str:
+    """The text that ends a conversation in which these calls are made, streamed the second time."""
+    texts: list[str] = []
+    for asked in ways(client):
+        said: Said = client.user(script)
+        first = await asked(model, said, tools=True)
+        assert (made(first), first.ended) == (wanted(*calls), "tools")
+        results: Results = [(call, gave, failed) for call in first.calls]
+        said = [*said, *first.said, *client.results(results)]
+        last = await asked(model, said, tools=True)
+        assert last.ended == "stop"
+        texts.append(last.text)
+    assert texts[0] == texts[1]
+    return texts[0]
+
+
+@case
+async def one_tool(client: Client, model: str, spy: Spy) -> None:
+    """A tool and its result"""
+    text = await conversation(client, model, 'call get_weather {"city": "Oslo"}', OSLO, gave="4 degrees")
+    assert text == "get_weather said: 4 degrees"
+
+
+@case
+async def parallel_tools(client: Client, model: str, spy: Spy) -> None:
+    """Parallel tools"""
+    script = 'call get_weather {"city": "Oslo"}\ncall get_weather {"city": "Bergen"}'
+    text = await conversation(client, model, script, OSLO, BERGEN, gave="4 degrees")
+    assert text == "get_weather said: 4 degrees\nget_weather said: 4 degrees"
+
+
+SAY_FAILED = ("anthropic_messages", "gemini_generate_content")
+"""The wires on which a result says that the tool failed."""
+
+
+@case
+async def tool_error(client: Client, model: str, spy: Spy) -> None:
+    """A tool that failed"""
+    script = 'call get_weather {"city": "Oslo"}'
+    text = await conversation(client, model, script, OSLO, gave="no such city", failed=True)
+    told = client.wire in SAY_FAILED and model in SAY_FAILED
+    assert text == f"get_weather {'failed' if told else 'said'}: no such city"
+
+
+@case
+async def reasoning(client: Client, model: str, spy: Spy) -> None:
+    """Reasoning over two turns, every signature returned"""
+    for asked in ways(client):
+        spy.forget()
+        script = 'reason Let me see.\ncall get_weather {"city": "Oslo"}\nreason Aha.\nsay Cold and wet.'
+        said: Said = client.user(script)
+        first = await asked(f"{model}.signing", said, tools=True, thinking=True)
+        assert made(first) == wanted(OSLO)
+        said = [*said, *first.said, *client.results([(call, "4 degrees", False) for call in first.calls])]
+        issued = [*spy.issued]
+        second = await asked(f"{model}.signing", said, tools=True, thinking=True)
+        assert second.text == "Cold and wet."
+        assert spy.returned() == issued
+        said = [*said, *second.said, *client.user("say You are welcome.")]
+        issued = [*spy.issued]
+        assert (await asked(f"{model}.signing", said, tools=True, thinking=True)).text == "You are welcome."
+        assert spy.returned() == issued
+        assert bool(issued) == (model != "ollama_chat"), "Ollama's models think without signing"
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+async def shown(client: Client, model: str, spy: Spy, attached: Attached) -> str:
+    """What the model says to a file that reached it byte for byte."""
+    answer = await client.ask(model, client.user("What is this?", attached))
+    assert b64encode(attached.data).decode() in str(spy.bodies[-1])
+    return answer.text
+
+
+@case
+async def image(client: Client, model: str, spy: Spy) -> None:
+    """An image"""
+    assert "[image]" in await shown(client, model, spy, IMAGE)
+
+
+@case
+async def pdf(client: Client, model: str, spy: Spy) -> None:
+    """A PDF"""
+    assert "[file" in await shown(client, model, spy, PAPER)
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+async def raised(client: Client, status: int, asking: Awaitable[Answer]) -> Exception:
+    """The exception of the SDK's own class for this status."""
+    with pytest.raises(client.errors[status]) as caught:
+        await asking
+    assert client.status(caught.value) == status
+    return caught.value
+
+
+@case
+async def wrong_token(client: Client, model: str, spy: Spy) -> None:
+    """401: not a token of the gateway"""
+    for asked in ways(client):
+        error = await raised(client, 401, asked(model, client.user("hi")))
+        assert "access token" in str(error)
+    assert not spy.bodies
+
+
+async def failing(client: Client, model: str, spy: Spy, status: int) -> None:
+    spy.failing = ErrorFacts(status=status, message="Come back later.", retry_after=77)
+    for asked in ways(client):
+        error = await raised(client, status, asked(model, client.user("hi")))
+        assert "Come back later." in str(error)
+        assert client.wait(error) in ("77", None)
+        assert client.wait(error) or client.wire == "ollama_chat", "only Ollama's SDK drops headers"
+
+
+@case
+async def limited(client: Client, model: str, spy: Spy) -> None:
+    """429 with `retry-after`"""
+    await failing(client, model, spy, 429)
+
+
+@case
+async def overloaded(client: Client, model: str, spy: Spy) -> None:
+    """529"""
+    await failing(client, model, spy, 529)
+
+
+@case
+async def broken(client: Client, model: str, spy: Spy) -> None:
+    """An error in a stream"""
+    with pytest.raises(client.errors[0], match="Busy"):
+        await client.stream(model, client.user("say Hello.\nfail 529 Busy."))
+
+
+@case
+async def cancel(client: Client, model: str, spy: Spy) -> None:
+    """A stream that the client leaves"""
+    await client.leave(model, client.user("pieces 1\ndelay 0.01\nsay " + "word " * 1000))
+    assert spy.left.wait(10), "the vendor is left too"
+
+
+# --- beside ---------------------------------------------------------------------------------------------------------
+
+
+@case
+async def count(client: Client, model: str, spy: Spy) -> None:
+    """Token counts"""
+    assert await client.count(model, client.user("Count me, please.")) == 5
+
+
+@case
+async def models(client: Client, model: str, spy: Spy) -> None:
+    """The list of models"""
+    assert model in await client.models()
+
+
+CANNOT: dict[tuple[str, str, str], str] = {
+    **{
+        (client, behind, "count"): "the API has no way of counting tokens"
+        for client in ("openai.chat", "ollama")
+        for behind in wires.NAMES
+    },
+    **{("ollama", behind, "pdf"): "messages of the API hold images, no other files" for behind in wires.NAMES},
+    **{
+        (client, "ollama_chat", "pdf"): "Ollama's API takes images, no other files; the loss is told"
+        for client in CLIENTS
+        if client != "ollama"
+    },
+}
+"""Cells that cannot be, and why: by client, upstream and case."""

@@ -1,0 +1,165 @@
+"""What every client under test does, in words that belong to none of them, sync and async in one spelling.
+
+A `Client` wraps one vendor's own SDK, unmodified, pointed at a gateway by its base URL. Its methods are coroutines around
+calls that may or may not have to be awaited, so a case is written once; for a sync SDK nothing in it ever waits.
+Before changing this file, know that a conversation is kept as that SDK's users keep it, by what its documentation shows:
+what came is put into the history unchanged, and results are added in the SDK's own form.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+from pydantic import BaseModel
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000a49444154789c6360000000020001e221bc330000000049454e44ae426082"
+)
+PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
+
+TOOL = "get_weather"
+ABOUT = "The weather of a city."
+CITY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+class Person(BaseModel):
+    """What structured output is asked for."""
+
+    name: str
+    born: int
+
+
+class Call(Struct):
+    """A tool call; without an id on wires that have none."""
+
+    arguments: Any
+    id: str | None = None
+    name: str = TOOL
+
+
+class Answer(Struct, kw_only=True):
+    """What an SDK gave: `ended` is `stop`, `tools`, `length`, `refusal` or the SDK's own word for something else."""
+
+    text: str
+    ended: str
+    tokens: tuple[int | None, int | None]
+    calls: list[Call] = field(default_factory=list[Call])
+    said: list[Any]
+    pieces: int = 1
+
+
+class Attached(Struct, frozen=True):
+    """A file that goes with a question."""
+
+    kind: str
+    data: bytes
+
+
+IMAGE = Attached("image/png", PNG)
+PAPER = Attached("application/pdf", PDF)
+
+Said = list[Any]
+Results = Sequence[tuple[Call, str, bool]]
+"""Calls, what they gave, and whether they failed."""
+
+
+class Client(Protocol):
+    """One SDK in front of a gateway. What it has no way of asking raises `Unsayable`."""
+
+    wire: str
+    errors: dict[int, type[Exception]]
+    """The SDK's own exception class by status; 0 is an error in a stream."""
+
+    def user(self, text: str, attached: Attached | None = None) -> Said:
+        """A turn of the user."""
+        ...
+
+    def results(self, results: Results) -> Said:
+        """A turn with what tools gave."""
+        ...
+
+    async def ask(self, model: str, said: Said, **asked: Any) -> Answer:
+        """The whole answer. `tools`, `thinking` and `most` (tokens) may be asked for."""
+        ...
+
+    async def stream(self, model: str, said: Said, **asked: Any) -> Answer:
+        """The same from a stream."""
+        ...
+
+    async def leave(self, model: str, said: Said) -> None:
+        """Take the first piece of a stream and go."""
+        ...
+
+    async def person(self, model: str, said: Said) -> Person:
+        """Structured output, by the SDK's own helper where it has one."""
+        ...
+
+    async def count(self, model: str, said: Said) -> int:
+        """How many tokens that has."""
+        ...
+
+    async def models(self) -> list[str]:
+        """The models there are."""
+        ...
+
+    def status(self, error: Exception) -> int:
+        """The status that an exception of the SDK tells."""
+        ...
+
+    def wait(self, error: Exception) -> str | None:
+        """The server's word when to come back, where the SDK shows it."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        ...
+
+
+class Unsayable(Exception):
+    """The SDK has no words for that."""
+
+
+async def got(value: Any) -> Any:
+    """What a call gives, awaited if need be."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def each(stream: Any) -> AsyncGenerator[Any]:
+    """The entries of a stream of either kind."""
+    if hasattr(stream, "__aiter__"):
+        async for entry in stream:
+            yield entry
+    else:
+        for entry in stream:
+            yield entry
+
+
+@asynccontextmanager
+async def inside(manager: Any) -> AsyncGenerator[Any]:
+    """The inside of a context of either kind."""
+    if hasattr(manager, "__aenter__"):
+        async with manager as found:
+            yield found
+    else:
+        with manager as found:
+            yield found
+
+
+async def left(stream: Any) -> None:
+    """Take one entry of a stream that is a generator of either kind, and close it."""
+    if hasattr(stream, "__aiter__"):
+        await anext(aiter(stream))
+        await stream.aclose()
+    else:
+        next(iter(stream))
+        stream.close()

@@ -1,0 +1,96 @@
+"""The official `ollama` package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ollama
+
+from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results, Said, Unsayable, each, got, left
+
+ENDS = {"stop": "stop", "length": "length"}
+
+
+class Ollama:
+    """`client.chat`."""
+
+    wire = "ollama_chat"
+    errors: dict[int, type[Exception]] = dict.fromkeys((0, 400, 401, 429, 529), ollama.ResponseError)
+
+    def __init__(self, url: str, token: str, *, waits: bool) -> None:
+        kind: Any = ollama.AsyncClient if waits else ollama.Client
+        self._sdk: Any = kind(host=url, headers={"Authorization": f"Bearer {token}"})
+
+    def user(self, text: str, attached: Attached | None = None) -> Said:
+        if attached is None:
+            return [{"role": "user", "content": text}]
+        if not attached.kind.startswith("image/"):
+            raise Unsayable
+        return [{"role": "user", "content": text, "images": [attached.data]}]
+
+    def results(self, results: Results) -> Said:
+        return [{"role": "tool", "tool_name": call.name, "content": text} for call, text, _ in results]
+
+    async def ask(self, model: str, said: Said, **asked: Any) -> Answer:
+        return _answered([await got(self._sdk.chat(model=model, messages=said, **_options(**asked)))])
+
+    async def stream(self, model: str, said: Said, **asked: Any) -> Answer:
+        stream = await got(self._sdk.chat(model=model, messages=said, stream=True, **_options(**asked)))
+        return _answered([line async for line in each(stream)])
+
+    async def leave(self, model: str, said: Said) -> None:
+        await left(await got(self._sdk.chat(model=model, messages=said, stream=True)))
+
+    async def person(self, model: str, said: Said) -> Person:
+        answer = await got(self._sdk.chat(model=model, messages=said, format=Person.model_json_schema()))
+        return Person.model_validate_json(answer.message.content)
+
+    async def count(self, model: str, said: Said) -> int:
+        raise Unsayable
+
+    async def models(self) -> list[str]:
+        return [model.model for model in (await got(self._sdk.list())).models]
+
+    def status(self, error: Exception) -> int:
+        assert isinstance(error, ollama.ResponseError)
+        return error.status_code
+
+    def wait(self, error: Exception) -> str | None:
+        return None  # the SDK keeps no headers
+
+    async def close(self) -> None:
+        await got(self._sdk.close())
+
+
+def _options(*, tools: bool = False, thinking: bool = False, most: int | None = None) -> dict[str, Any]:
+    asked: dict[str, Any] = {}
+    if tools:
+        function = {"name": TOOL, "description": ABOUT, "parameters": CITY}
+        asked["tools"] = [{"type": "function", "function": function}]
+    if thinking:
+        asked["think"] = True
+    if most:
+        asked["options"] = {"num_predict": most}
+    return asked
+
+
+def _answered(lines: list[ollama.ChatResponse]) -> Answer:
+    texts = [line.message.content for line in lines if line.message.content]
+    thoughts = [line.message.thinking for line in lines if line.message.thinking]
+    calls = [call for line in lines for call in line.message.tool_calls or ()]
+    last = lines[-1]
+    ended = ENDS.get(last.done_reason or "", str(last.done_reason))
+    said = ollama.Message(
+        role="assistant",
+        content="".join(texts),
+        thinking="".join(thoughts) or None,
+        tool_calls=calls or None,
+    )
+    return Answer(
+        text="".join(texts),
+        ended="tools" if calls and ended == "stop" else ended,
+        tokens=(last.prompt_eval_count, last.eval_count),
+        calls=[Call(call.function.arguments, None, call.function.name) for call in calls],
+        said=[said],
+        pieces=len(texts),
+    )

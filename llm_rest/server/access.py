@@ -33,13 +33,14 @@ GRACE = 1.0
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The most that one request, and one caller, may take.
 
-    `body` is bytes of a request, `body_seconds` how long it may take to arrive, `concurrent` the requests of one caller at a
-    time, `stall` the seconds in which a caller must read something of what waits for it. `output_tokens` caps what is asked
-    of a model, `seconds` how long it may take to answer, `upstream` the requests to vendors at a time, `grace` the seconds that
-    streams get to finish when the server is told to stop.
+    `body` is bytes of a request, `bodies` those of all requests at a time, `body_seconds` how long one may take to arrive,
+    `concurrent` the requests of one caller at a time, `stall` the seconds in which a caller must read something of what waits
+    for it. `output_tokens` caps what is asked of a model, `seconds` how long it may take to answer, `upstream` the requests to
+    vendors at a time, `grace` the seconds that streams get to finish when the server is told to stop.
     """
 
-    body: int = 64 * 1024 * 1024
+    body: int = 32 * 1024 * 1024
+    bodies: int = 256 * 1024 * 1024
     body_seconds: float = 60
     concurrent: int = 1000
     stall: float = 120
@@ -66,6 +67,7 @@ class Door:
         self._tokens = {name: _digest(token) for name, token in (tokens or {}).items()}
         self._hosts = hosts
         self._inside: dict[str, int] = {}
+        self.held = 0
 
     @classmethod
     def at(cls, host: str, *, tokens: Mapping[str, str] | None = None, limits: Limits | None = None) -> Self:
@@ -91,41 +93,51 @@ class Door:
         return fitting[0]
 
     @contextmanager
-    def admitted(self, scope: str) -> Generator[None]:
-        """A place among the requests of this caller. Raises `Refused` where there is none."""
+    def admitted(self, scope: str) -> Generator[Reading]:
+        """A place among the requests of this caller, and among all bodies. Raises `Refused` where there is none."""
         inside = self._inside.get(scope, 0)
         if inside >= self.limits.concurrent:
-            facts = ErrorFacts(
-                status=429, message="Too many requests at a time.", code="rate_limit_exceeded", retry_after=1
-            )
-            raise Refused(facts)
+            raise _busy(429, "Too many requests at a time.")
         self._inside[scope] = inside + 1
+        reading = Reading(self)
         try:
-            yield
+            yield reading
         finally:
             self._inside[scope] -= 1
+            self.held -= len(reading.came)
+
+
+class Reading:
+    """The body of one request, which counts as long as the request is answered."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self.came = bytearray()
 
     async def body(self, pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
-        """The whole body of a request. Raises `Refused` for one that is packed, too large or too slow."""
+        """The whole body. Raises `Refused` for one that is packed, too large or too slow, or one too many."""
         packed = headers.get("content-encoding", "identity").strip().lower()
         if packed not in ("", "identity"):
             raise Refused(ErrorFacts(status=415, message="Send the body as it is, without a content encoding."))
-        said = headers.get("content-length", "")
-        size = int(said) if said.isdecimal() else 0
-        came: list[bytes] = []
-        with move_on_after(self.limits.body_seconds):
-            if size <= self.limits.body:
-                size = 0
-                async for piece in pieces:
-                    size += len(piece)
-                    if size > self.limits.body:
-                        break
-                    came.append(piece)
-                else:
-                    return b"".join(came)
-            facts = ErrorFacts(status=413, message="The request is too large.", type="request_too_large")
-            raise Refused(facts)
+        limits, said = self._door.limits, headers.get("content-length", "")
+        self._fits(int(said) if said.isdecimal() and len(said) < 20 else 0)
+        with move_on_after(limits.body_seconds):
+            async for piece in pieces:
+                self._fits(len(self.came) + len(piece))
+                self.came += piece
+                self._door.held += len(piece)
+                if self._door.held > limits.bodies:
+                    raise _busy(503, "The server is busy with large requests.")
+            return bytes(self.came)
         raise Refused(ErrorFacts(status=408, message="The request took too long to arrive."))
+
+    def _fits(self, size: int) -> None:
+        if size > self._door.limits.body:
+            raise Refused(ErrorFacts(status=413, message="The request is too large.", type="request_too_large"))
+
+
+def _busy(status: int, message: str) -> Refused:
+    return Refused(ErrorFacts(status=status, message=message, code="rate_limit_exceeded", retry_after=1))
 
 
 def key(headers: Mapping[str, str]) -> str | None:

@@ -91,8 +91,8 @@ class _Endpoint:
             if path == HEALTH:
                 await sending.answer(_HEALTHY)
                 return
-            with self._door.admitted(caller):
-                body = await self._door.body(_received(receive), headers)
+            with self._door.admitted(caller) as reading:
+                body = await reading.body(_received(receive), headers)
                 async with create_task_group() as tasks:
                     tasks.start_soon(_watch, receive, tasks.cancel_scope)
                     await sending.answer(await self._exchange(scope["method"], f"{path}?{query}", headers, body, facts))
@@ -252,8 +252,10 @@ class _Sending:
                 headers.append((b"content-length", b"%d" % len(answer.body)))
             await self._start(answer.status, headers)
             last = answer.body
-        with fail_after(self._stall):
+        with move_on_after(self._stall) as waiting:
             await self._send({"type": "http.response.body", "body": last})
+        if waiting.cancelled_caught:
+            self._facts["error"] = "stalled"
         self.complete = "error" not in self._facts
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
@@ -310,6 +312,10 @@ def _server(
     except ImportError as missing:
         raise _missing(missing) from None
     bound = _bind(host, port)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # A connection that is closed waits for its client to read the rest, for ever.
+        stall = round((door or Door()).limits.stall * 1000)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, stall)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -19,10 +19,13 @@ from ..errors import (
     ErrorFacts,
     InvalidRequest,
     LLMError,
+    MalformedResponse,
     NotFound,
     OverloadedError,
     RequestTooLarge,
+    StreamInterrupted,
     TimeoutError_,
+    TransportError,
     printable,
 )
 from ..responses.carriers import digest
@@ -176,12 +179,22 @@ def facts_of(error: LLMError) -> ErrorFacts:
         message = f"This server's own access to {error.vendor or 'the model'} was refused."
         return ErrorFacts(status=502, message=message, should_retry=False)
     known = error.status is not None and error.status >= 400
+    unseen = next((what for kind, what in UNSEEN if isinstance(error, kind)), None)
     return ErrorFacts(
         status=error.status if known and error.status is not None else _status(error),
-        message=error.message,
+        message=error.message if unseen is None else unseen.format(error.vendor or "The model"),
         code=error.vendor_code,
         retry_after=error.retry_after,
     )
+
+
+UNSEEN: tuple[tuple[type[LLMError], str], ...] = (
+    (TimeoutError_, "{} took too long to answer."),
+    (StreamInterrupted, "The answer of {} broke off."),
+    (TransportError, "{} could not be reached."),
+    (MalformedResponse, "{} gave no answer that could be read."),
+)
+"""What is told of an error whose own words show where a server's requests go, or what came back from there."""
 
 
 STATUSES: tuple[tuple[type[LLMError], int], ...] = (

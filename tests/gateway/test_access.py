@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import socket
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -241,6 +242,17 @@ def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(local: ht
             assert message_of(answer) == "The request is too large."
 
 
+def test_the_bodies_of_all_requests_together_are_bounded() -> None:
+    path, document = question("openai_chat", "m", "x" * 600)
+    with running(Echo(), door=Door(limits=Limits(bodies=1000))) as url:
+        host, port = urlsplit(url).netloc.split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as plain:
+            plain.sendall(b"POST /api/chat HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n" + b" " * 600)
+            busy = eventually(503, lambda: httpx.post(url + path, json=document))
+            assert busy.headers["retry-after"] == "1"
+        eventually(200, lambda: httpx.post(url + path, json=document))
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(local: httpx.Client) -> None:
     host, port = urlsplit(str(local.base_url)).netloc.split(":")
     with socket.create_connection((host, int(port)), timeout=10) as plain:
@@ -249,6 +261,16 @@ def test_a_body_that_does_not_come_is_not_waited_for(local: httpx.Client) -> Non
         while piece := plain.recv(1000):
             came += piece
         assert came.startswith(b"HTTP/1.1 408 ")
+
+
+def eventually(status: int, ask: Callable[[], httpx.Response]) -> httpx.Response:
+    """The first answer of that status."""
+    for _ in range(500):
+        answer = ask()
+        if answer.status_code == status:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError(answer.text)
 
 
 # --- the file -------------------------------------------------------------------------------------------------------

@@ -115,7 +115,8 @@ def test_a_vendor_that_is_not_there_is_a_bad_gateway() -> None:
         with gateway(everything(nobody)) as client:
             answer = post(client, "openai_chat", "openai_chat", "hi")
     assert answer.status_code == 502
-    assert answer.json()["error"]["type"] == "server_error"
+    error = answer.json()["error"]
+    assert (error["type"], error["message"]) == ("server_error", "simulator could not be reached.")
 
 
 @pytest.mark.parametrize("behind", wires.NAMES)
@@ -394,12 +395,16 @@ def test_a_client_that_never_reads_holds_back_the_vendor() -> None:
         assert busy.left.wait(10)
 
 
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system keeps what nobody reads")
 def test_a_client_that_does_not_read_for_too_long_is_left() -> None:
     busy = Busy()
     with running(busy) as url, gateway(Config(models=everything(url).models, limits=Limits(stall=0.5))) as client:
-        path, document = question("openai_responses", "openai_responses", "hi", stream=True)
-        with client.stream("POST", path, json=document):
+        with asking(client, "openai_responses", "openai_responses", stream=True, window=4096) as plain:
             assert busy.left.wait(10)
+            time.sleep(2)
+            with pytest.raises(ConnectionResetError):  # and not what is left of it, which nobody kept
+                while plain.recv(100_000):
+                    pass
 
 
 def test_streams_that_run_are_finished_when_the_server_stops(upstream: str) -> None:

@@ -23,7 +23,7 @@ from .spoken import Heard, Turn
 from .types import WIRE, AnyMessage, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...dialects import ChatDialect
     from ...losses import Losses
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 MESSAGE = f"{FOREIGN}message"
 """The type of an item that is a message only this wire knows."""
 
-_PLAIN = frozenset(
-    {it.Message, it.Reasoning, it.FunctionCall, it.CustomToolCall, it.FunctionCallOutput, it.CustomToolCallOutput}
-)
 _HOSTED = frozenset(
     "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call "
     "tool_search_call tool_search_output".split()
@@ -57,6 +54,8 @@ def encode_messages(items: Sequence[it.AnyItem], dialect: ChatDialect, lost: Los
 
 
 class _Writer:
+    __slots__ = tuple("_after _attached _dialect _items _lost _messages _moved _place _thoughts _turn _waiting".split())
+
     def __init__(self, items: Sequence[it.AnyItem], dialect: ChatDialect, lost: Losses) -> None:
         self._items = items
         self._dialect = dialect
@@ -71,19 +70,11 @@ class _Writer:
         self._after: list[types.AnyPart] = []  # images of outputs, for a message after the last of them
 
     def add(self, i: int, item: it.AnyItem) -> None:
-        if type(item) not in _PLAIN and not isinstance(item, Unknown):
+        take = _TAKES.get(type(item))
+        if take is None and not isinstance(item, Unknown):
             item = known(item, f"input[{i}]", self._lost)
-        if type(item) is it.Message:
-            self._message(i, item)
-        elif type(item) is it.FunctionCall or type(item) is it.CustomToolCall:
-            self._call(i, item)
-        elif type(item) is it.FunctionCallOutput or type(item) is it.CustomToolCallOutput:
-            if i not in self._moved:
-                self._output(i, item)
-        elif type(item) is it.Reasoning:
-            self._think(i, item)
-        else:
-            self._other(f"input[{i}]", item)
+            take = _TAKES.get(type(item))
+        (take or _Writer.other)(self, i, item)
 
     def finish(self) -> list[AnyMessage]:
         self._close(len(self._items))
@@ -123,7 +114,7 @@ class _Writer:
         turn.left = {**turn.left, **unspelled(message)}
         return left
 
-    def _message(self, i: int, item: it.Message) -> None:
+    def message(self, i: int, item: it.Message) -> None:
         if item.role == "assistant":
             self._say(i, item)
         else:
@@ -140,7 +131,7 @@ class _Writer:
             self._keep_spoken(turn, item, i)
         turn.say(item, i)
 
-    def _call(self, i: int, item: it.FunctionCall | it.CustomToolCall) -> None:
+    def call(self, i: int, item: it.FunctionCall | it.CustomToolCall) -> None:
         if item.leftovers and "apart" in self._marks(item):
             self._finish_turn()
         turn = self._open(i)
@@ -152,7 +143,7 @@ class _Writer:
     def _marks(item: it.Message | it.FunctionCall | it.CustomToolCall | it.Reasoning) -> Json:
         return notes(own(item.leftovers, WIRE)) if item.leftovers else {}
 
-    def _think(self, i: int, item: it.Reasoning) -> None:
+    def think(self, i: int, item: it.Reasoning) -> None:
         marks = self._marks(item)
         if "apart" in marks:
             self._finish_turn()
@@ -209,8 +200,8 @@ class _Writer:
                 item = self._items[k]
                 if isinstance(item, Output) and k not in self._moved and self._answers(item):
                     self._lost.emulated(f"input[{k}]", "an output, moved up to its call")
+                    self.output(k, item)
                     self._moved.add(k)
-                    self._output(k, item)
             for k in self._waiting.values():
                 self._lost.refused(f"input[{k}]", "a call without an output")
             self._waiting.clear()
@@ -221,7 +212,9 @@ class _Writer:
     def _answers(self, item: Output) -> bool:
         return fit_call_id(item.call_id or "", self._dialect) in self._waiting
 
-    def _output(self, i: int, item: Output) -> None:
+    def output(self, i: int, item: Output) -> None:
+        if i in self._moved:
+            return
         if self._turn is not None:
             self._finish_turn()
         call_id = fit_call_id(item.call_id or "", self._dialect)
@@ -231,7 +224,8 @@ class _Writer:
             self._lost.changed(f"input[{i}].call_id", f"an id this host does not take, sent as {call_id}")
         self._messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
-    def _other(self, path: str, item: it.AnyItem) -> None:
+    def other(self, i: int, item: it.AnyItem) -> None:
+        path = f"input[{i}]"
         match item:
             case Unknown():
                 message = item.get("message")
@@ -245,6 +239,17 @@ class _Writer:
                 self._lost.dropped(path, f"the record {kind!r} of what a vendor did")
             case _:
                 self._lost.refused(path, f"{kind!r}, which only a Responses host understands")
+
+
+_TAKES: dict[type, Callable[[_Writer, int, Any], None]] = {
+    it.Message: _Writer.message,
+    it.FunctionCall: _Writer.call,
+    it.CustomToolCall: _Writer.call,
+    it.FunctionCallOutput: _Writer.output,
+    it.CustomToolCallOutput: _Writer.output,
+    it.Reasoning: _Writer.think,
+}
+"""What takes an item, by its exact type: one with fields of its own beside has another."""
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------

@@ -45,25 +45,26 @@ _KNOWN = frozenset({*KINDS.values(), types.ToolMessage, types.FunctionMessage})
 
 def encode_told(item: Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
     """The message for the item at place `i`, which is neither the assistant's nor a tool's."""
-    path, role = f"input[{i}]", item.role
+    role = item.role
     if role == "developer" and dialect.system_role == "system":
-        lost.changed(f"{path}.role", "the role developer, sent as system")
+        lost.changed(f"input[{i}].role", "the role developer, sent as system")
         role = "system"
     content: types.Content
     if isinstance(item.content, str):
         content = item.content
     else:
-        content = encode_parts(item.content, dialect, f"{path}.content", lost)
+        path = f"input[{i}].content"
+        content = encode_parts(item.content, dialect, path, lost)
         if role in dialect.plain_text:
-            content = _joined(content, f"{path}.content", lost)
+            content = _joined(content, path, lost)
     kind = KINDS.get(role)
     if kind is None:
         return Unknown({"role": role, "content": msgspec.to_builtins(content)})
     message = kind(content=content)
     if item.leftovers:
-        message = returned(message, item.leftovers, path, lost)
+        message = returned(message, item.leftovers, f"input[{i}]", lost)
         if message.name is not UNSET and "name" in dialect.lacks:
-            lost.dropped(f"{path}.leftovers.{WIRE}.name", "the name of a message, which this host does not take")
+            lost.dropped(f"input[{i}].leftovers.{WIRE}.name", "the name of a message, which this host does not take")
             message.name = UNSET
     return message
 
@@ -72,16 +73,15 @@ def encode_output(
     item: Output, call_id: str, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses
 ) -> types.ToolMessage | types.FunctionMessage:
     """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
-    path = f"input[{i}]"
-    content = item.output if isinstance(item.output, str) else _encode_parts(item, after, dialect, path, lost)
+    content = item.output if isinstance(item.output, str) else _encode_parts(item, after, dialect, i, lost)
     message = types.ToolMessage(content=content, tool_call_id=call_id)
     if isinstance(item, FunctionCallOutput):
         message.name = item.name
     if item.is_error:
-        lost.changed(path, 'a failure, told by the words "Error: " before the text')
+        lost.changed(f"input[{i}]", 'a failure, told by the words "Error: " before the text')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
     if item.leftovers:
-        message = returned(message, item.leftovers, path, lost)
+        message = returned(message, item.leftovers, f"input[{i}]", lost)
         spelling = notes(own(item.leftovers, WIRE))
         if "legacy" in spelling:
             return types.FunctionMessage(content=message.content, name=message.name)
@@ -90,15 +90,16 @@ def encode_output(
     return message
 
 
-def _encode_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, path: str, lost: Losses) -> types.Content:
-    parts = encode_parts(cast("list[ContentPart]", item.output), dialect, f"{path}.output", lost)
+def _encode_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses) -> types.Content:
+    path = f"input[{i}].output"
+    parts = encode_parts(cast("list[ContentPart]", item.output), dialect, path, lost)
     texts: list[AnyPart] = [part for part in parts if isinstance(part, types.Text)]
     others: list[AnyPart] = [part for part in parts if not isinstance(part, types.Text)]
     if others:
-        lost.changed(f"{path}.output", "images and files, sent in a user message after the outputs")
+        lost.changed(path, "images and files, sent in a user message after the outputs")
         after += [types.Text(text=f"From the tool call {item.call_id}:"), *others]
         texts = texts or [types.Text(text="See the next user message.")]
-    return _joined(texts, f"{path}.output", lost) if "tool" in dialect.plain_text else texts
+    return _joined(texts, path, lost) if "tool" in dialect.plain_text else texts
 
 
 def _joined(parts: Sequence[AnyPart], path: str, lost: Losses) -> str:

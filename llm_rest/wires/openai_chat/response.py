@@ -130,10 +130,17 @@ def _leftovers(body: types.Completion, choice: types.Choice, message: types.Answ
         rest["index"] = sent(choice.index)
     if message.role != "assistant":
         noting(heard.left)["role"] = sent(message.role)
-    calls = {call_id: kept for call_id, kept in heard.calls.items() if kept}
-    left.update({place: kept for place, kept in ((CHOICE, rest), (MESSAGE, heard.left), (CALLS, calls)) if kept})
+    if rest:
+        left[CHOICE] = rest
+    if heard.left:
+        left[MESSAGE] = heard.left
+    if heard.calls and (calls := {call_id: kept for call_id, kept in heard.calls.items() if kept}):
+        left[CALLS] = calls
     if len(body.choices) != 1:
         left[OTHERS] = as_plain(body.choices[1:])
+    is_whole = body.id and body.object == "chat.completion" and type(body.created) is int and choice.message
+    if is_whole and body.error is UNSET:
+        return left
     # What is unusual about a document although it says nothing.
     odd = {
         "id": not body.id,

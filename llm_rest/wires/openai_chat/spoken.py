@@ -341,7 +341,7 @@ class Turn(Generic[S]):
             field = dialect.reasoning_field
             if getattr(said, field) is UNSET:
                 setattr(said, field, "")
-        if not said.content:
+        if self.spelling and not said.content:
             if "content" in self.spelling:
                 said.content = absent(self.spelling["content"])
             elif "parts" in self.spelling:

@@ -8,14 +8,13 @@ unset: zeros are not invented. Follows the usage objects of the OpenAI, DeepSeek
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET
 
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
-from ...unknown import extras, given
+from ...unknown import given
 from . import types
 from .left import Rest, absent, notes, put_back, sent, unspelled
 from .ordinary import OrdinaryUsage
@@ -33,12 +32,8 @@ CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _REST = Rest(types.Usage, *_COUNTS)
 
-_CACHE, _THOUGHT = ("cached_tokens", "cache_write_tokens"), ("reasoning_tokens",)
-_DETAILS: tuple[tuple[str, Any, str, Any, tuple[str, ...]], ...] = (
-    ("prompt_tokens_details", types.PromptDetails, "input_tokens_details", InputTokensDetails, _CACHE),
-    ("completion_tokens_details", types.CompletionDetails, "output_tokens_details", OutputTokensDetails, _THOUGHT),
-)
-"""Counts within counts: where they stand here and in Responses, and those that both have."""
+_PROMPT_REST = Rest(types.PromptDetails, "cached_tokens", "cache_write_tokens")
+_COMPLETION_REST = Rest(types.CompletionDetails, "reasoning_tokens")
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -62,15 +57,18 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
 
 def _decode_more(counted: types.Usage, left: Json, usage: Usage, dialect: ChatDialect) -> None:
     spelling: Json = {name: sent(value) for name in _COUNTS if not given(value := getattr(counted, name))}
-    for theirs, _, ours, kind, both in _DETAILS:
-        details = left.pop(theirs, UNSET)
-        if given(details):
-            setattr(usage, ours, kind(**{name: getattr(details, name) for name in both}))
-            rest: Json = {name: each for name, each in msgspec.to_builtins(details).items() if name not in both}
-            if rest := {**rest, **extras(details)}:
-                left[theirs] = rest
-        elif details is None:
-            left[theirs] = None
+    details = left.pop("prompt_tokens_details", UNSET)
+    if given(details):
+        usage.input_tokens_details = InputTokensDetails(
+            cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
+        )
+    if details is None or (details is not UNSET and (details := _PROMPT_REST.of(details))):
+        left["prompt_tokens_details"] = details
+    details = left.pop("completion_tokens_details", UNSET)
+    if given(details):
+        usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=details.reasoning_tokens)
+    if details is None or (details is not UNSET and (details := _COMPLETION_REST.of(details))):
+        left["completion_tokens_details"] = details
     if not given(usage.input_tokens_details) or not given(usage.input_tokens_details.cached_tokens):
         beside = next((name for name in CACHED if isinstance(left.get(name), int | float)), None)
         if beside is not None:
@@ -116,12 +114,16 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
     )
     left = own(usage.leftovers, WIRE)
     spelling = notes(left)
-    for theirs, kind, ours, _, both in _DETAILS:
-        details = getattr(usage, ours)
-        if given(details) and not (both is _CACHE and "cached" in spelling):
-            setattr(counted, theirs, kind(**{name: getattr(details, name) for name in both}))
-    if given(usage.input_tokens_details) and usage.input_tokens_details.cache_write_tokens_details:
+    details = usage.input_tokens_details
+    if given(details) and "cached" not in spelling:
+        counted.prompt_tokens_details = types.PromptDetails(
+            cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
+        )
+    if given(details) and details.cache_write_tokens_details:
         lost.dropped("usage.input_tokens_details.cache_write_tokens_details", "cache writes by their lifetime")
+    if given(usage.output_tokens_details):
+        reasoning = usage.output_tokens_details.reasoning_tokens
+        counted.completion_tokens_details = types.CompletionDetails(reasoning_tokens=reasoning)
     if usage.leftovers is not UNSET:
         report_foreign(usage.leftovers, WIRE, "usage", lost)
         for name in _COUNTS:

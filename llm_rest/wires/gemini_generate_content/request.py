@@ -72,6 +72,7 @@ _TAKEN = (
 ).split()
 """Fields of `generationConfig` that are options of a request; the others are kept."""
 _DRAWS = ["TEXT", "IMAGE"]
+_OPTIONS = ("tools", "tool_config", "generation_config")
 
 
 class Group(NamedTuple):
@@ -251,7 +252,7 @@ def decode_request(
     # Here nothing is kept unless somebody asks for it; a Responses host keeps everything.
     request = Request(model=named.removeprefix("models/") if given(named) else UNSET, store=False)
     _decode_options(body, request, left)
-    if body.tools is not UNSET or body.tool_config is not UNSET or body.generation_config is not UNSET:
+    if any(getattr(body, name) is not UNSET for name in _OPTIONS):
         spelled = _notes(body, request, dialect)
     request.input = [*_decode_system(body, request, spelled), *decode_contents(body.contents, dialect.issuer)]
     if given(body.labels):
@@ -304,19 +305,24 @@ def _decode_options(body: types.Request, request: Request, left: types.Json) -> 
 
 def _notes(body: types.Request, request: Request, dialect: GeminiDialect) -> types.Json:
     """How the document spelled the groups that we would spell otherwise."""
-    options = types.Request(
-        contents=[], tools=body.tools, tool_config=body.tool_config, generation_config=body.generation_config
-    )
-    document: types.Json = plain(options) or {}
-    canonical: types.Json = plain(encode_request(replace(request, input=[]), dialect=dialect)[0]) or {}
+    canonical = encode_request(replace(request, input=[]), dialect=dialect)[0]
+    if all(getattr(body, name) == getattr(canonical, name) for name in _OPTIONS) and not _is_odd(body):
+        return {}
+    ours: types.Json = plain(canonical) or {}
+    theirs: types.Json = plain(types.Request(contents=[], **{name: getattr(body, name) for name in _OPTIONS})) or {}
     notes: types.Json = {}
     for name, group in GROUPS.items():
-        found = group.of(document)
-        if encode(found) != encode(group.of(canonical)):
+        found = group.of(theirs)
+        if encode(found) != encode(group.of(ours)):
             if any(given(tool.mcp_servers) for tool in body.tools or ()):
                 found.pop("tools", None)  # which has secrets
             notes[name] = {"said": group.said(request), "as": found}
     return {"options": notes} if notes else {}
+
+
+def _is_odd(body: types.Request) -> bool:
+    """Whether a number that is whole here is written as one that is not."""
+    return given(body.generation_config) and isinstance(body.generation_config.top_k, float)
 
 
 def _decode_system(body: types.Request, request: Request, spelled: types.Json) -> list[AnyItem]:

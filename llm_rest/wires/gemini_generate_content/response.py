@@ -69,6 +69,8 @@ _CANDIDATE = (
 ).split()
 _candidate = attrgetter(*_CANDIDATE)
 _NO_MORE = _candidate(types.Candidate())
+_body = attrgetter("prompt_feedback", "create_time", "model_status")
+_NO_BODY = _body(types.Response())
 
 
 # --- this wire to Responses -----------------------------------------------------------------------------------------
@@ -135,9 +137,10 @@ def settle(response: Response, body: types.Response, candidate: types.Candidate,
             response.service_tier = TIERS_BACK.get(tier, tier)
     if body.candidates and len(body.candidates) > 1:
         left["candidates"] = plain(body.candidates[1:])
-    left |= rest(body, _SAID)
-    if left.get("createTime", "") == encode_time(response.created_at):
-        del left["createTime"]
+    if _body(body) != _NO_BODY or type(body) is not types.Response:
+        left |= rest(body, _SAID)
+        if left.get("createTime", "") == encode_time(response.created_at):
+            del left["createTime"]
     if left:
         response.leftovers = {WIRE: left}
 

@@ -45,9 +45,33 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 def fitted(schema: Schema, lost: Losses, path: str) -> Schema:
     """`schema`, which stands at `path`, as this wire takes it; the same object where nothing has to change."""
-    known = len(lost)
-    fit = _Fitting(lost).schema(schema, path, 0)
-    return schema if len(lost) == known else fit
+    return schema if _fits(schema) else _Fitting(lost).schema(schema, path, 0)
+
+
+def _fits(schema: Schema) -> bool:
+    """Whether there is nothing to change in a schema, which is so for nearly every one."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, bool):
+            continue
+        if not isinstance(node, dict):
+            return False
+        for name, value in cast("Schema", node).items():
+            if name in SCHEMAS and isinstance(value, dict):
+                waiting.append(value)
+            elif name in ("properties", "$defs") and isinstance(value, dict):
+                waiting += cast("Schema", value).values()
+            elif name in SCHEMA_LISTS and isinstance(value, list):
+                waiting += cast("Any", value)
+            elif name == "$ref":
+                if not (node.keys() <= BESIDE and _is_place(value)):
+                    return False
+            elif name == "items" and isinstance(value, list):
+                return False
+            elif name not in KEPT and not (name == "enum" and _is_enum(value)):
+                return False
+    return True
 
 
 def _is_place(reference: Any) -> bool:

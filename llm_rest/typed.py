@@ -6,6 +6,7 @@ fits is not looked up but tried: a way is taken if the model's capabilities allo
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 from msgspec.structs import replace
@@ -50,8 +51,10 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
     target, settings, request, lost = caller.prepare(input, options)
     way = chosen(output, target, request, settings)
     asked, calls, notes = way.request, list[Generation](), list[Loss]()
+    began = monotonic()
     while True:
-        found = await caller.ask(target, settings, asked, [*lost, *way.lost], site, recovered(way))
+        left = within(settings, monotonic() - began)
+        found = await caller.ask(target, left, asked, [*lost, *way.lost], site, recovered(way))
         calls.append(found.generation)
         if found.interrupted:
             return Typed(found, None, found=False)
@@ -64,6 +67,14 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
                 raise
             notes.append(Loss("output_text", f"asked for again, because it did not fit: {problem.message}", "changed"))
             asked = corrected(asked, came, way.tool, problem.problems)
+
+
+def within(settings: Settings, spent: float) -> Settings:
+    """The settings with what is left of the time for the whole call, after so many seconds."""
+    total = settings.timeouts.total
+    if not isinstance(total, int | float):
+        return settings
+    return settings._replace(timeouts=replace(settings.timeouts, total=max(total - spent, 0.001)))
 
 
 async def generate_json(caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> Any:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from pytest_httpx import HTTPXMock
 
+from llm_rest.call import settings_of
 from llm_rest.errors import (
     CapabilityError,
     ConfigError,
@@ -22,6 +23,7 @@ from llm_rest.errors import (
     Truncated,
 )
 from llm_rest.responses import FunctionTool
+from llm_rest.typed import within
 from tests.callers import NewClient, answer, frames
 from tests.laws.harness import every_wire
 
@@ -165,6 +167,14 @@ async def test_repairs_are_bounded_and_counted(repairs: int, new_client: NewClie
     assert error.partial.generation.metadata["api_calls"] == str(repairs + 1)
     assert len(error.attempts) == repairs + 1
     assert (error.vendor, error.raw) == ("simulator", '{"a":"a"}')
+
+
+def test_the_time_for_a_call_is_shared_by_its_repairs() -> None:
+    settings = settings_of({"timeout": 5})
+    assert within(settings, 2).timeouts.total == 3
+    assert within(settings, 7).timeouts.total == 0.001
+    unlimited = settings_of({})
+    assert within(unlimited, 7) is unlimited
 
 
 @pytest.mark.parametrize("wire", ["openai_responses", "openai_chat", "anthropic_messages"])

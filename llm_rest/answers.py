@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from .auth import Secret, without_secrets
+from .auth import Secret, bytes_without_secrets, without_secrets
 from .errors import (
     APIError,
     Attempt,
@@ -27,13 +27,13 @@ from .errors import (
     api_error,
     error_class,
 )
-from .responses.response import ResponseError
+from .reply import Reply, reply
+from .responses.response import RESPONSE, ResponseError
 from .streams import Halves
 from .transport import HttpAnswer
 from .unknown import check_depth, given
 
 if TYPE_CHECKING:
-    from .reply import Reply
     from .responses.response import Response
     from .target import Target
     from .unknown import Decoder
@@ -56,6 +56,7 @@ class _Verdict(Struct):
     status_code: int | str = 0
 
 
+_encode = msgspec.json.Encoder().encode
 _peek = msgspec.json.Decoder(dict[str, Raw])
 _verdict = msgspec.json.Decoder(_Verdict)
 _SHALLOW = 16_384
@@ -162,8 +163,12 @@ def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]
     return made
 
 
-def partial_of(found: Reply, error: LLMError) -> Reply:
+def partial_of(found: Reply, error: LLMError, sent: Mapping[str, str | Secret]) -> Reply:
     """What an error leaves of a reply. What the vendor said about a failure is shown as the error shows it."""
     if given(found.error):
         found.error = replace(found.error, message=error.message)
-    return found
+    if found.status != "failed":
+        return found
+    how, document = found.generation, _encode(found)
+    how.raw, safe = bytes_without_secrets(how.raw, sent), bytes_without_secrets(document, sent)
+    return found if safe == document else reply(RESPONSE.decode(safe), how)

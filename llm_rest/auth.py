@@ -286,12 +286,23 @@ def without_secrets(facts: ErrorFacts, sent: Mapping[str, str | Secret]) -> Erro
 
     A key is recognised by its shape elsewhere; here it is known, so that a server which repeats it cannot show it.
     """
-    texts = [value.reveal().removeprefix("Bearer ") for value in sent.values() if isinstance(value, Secret)]
-    texts = [text for text in texts if len(text) >= _TELLING]
+    texts = _texts(sent)
     plain = to_builtins(facts)
     if not any(text in str(plain) for text in texts):
         return facts
     return ErrorFacts(**_scrubbed(plain, texts))
+
+
+def bytes_without_secrets(raw: bytes, sent: Mapping[str, str | Secret]) -> bytes:
+    """The same for a document as it came."""
+    for text in _texts(sent):
+        raw = raw.replace(text.encode("utf-8", "surrogatepass"), b"[redacted]")
+    return raw
+
+
+def _texts(sent: Mapping[str, str | Secret]) -> list[str]:
+    texts = [value.reveal().removeprefix("Bearer ") for value in sent.values() if isinstance(value, Secret)]
+    return [text for text in texts if len(text) >= _TELLING]
 
 
 def _scrubbed(value: Any, texts: list[str]) -> Any:

@@ -22,6 +22,7 @@ from . import models
 from .answers import Sent, document_of, failure, partial_of, told
 from .auth import Secret, Signed, checked_headers
 from .errors import CallCancelled, ConfigError, LLMError, Refusal, TimeoutError_, Truncated
+from .mcp import hidden
 from .on_loss import Site, settle
 from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, surrogates_in, to_request
 from .reply import Reply, Told, reply
@@ -105,6 +106,8 @@ def hide(options: dict[str, Any]) -> None:
         if not isinstance(more, Mapping):
             raise ConfigError(f"extra_headers: expected names and values, got {type(more).__name__}")
         options["extra_headers"] = {name: _secret(value) for name, value in cast("Mapping[str, Any]", more).items()}
+    if isinstance(options.get("tools"), list | tuple):
+        options["tools"] = [hidden(tool) for tool in options["tools"]]
 
 
 def _secret(value: Any) -> Any:
@@ -397,7 +400,7 @@ class Caller:
         if found.status != "failed":
             return found
         error = failure(target, found, secrets)
-        error.partial = partial_of(found, error)
+        error.partial = partial_of(found, error, secrets)
         raise told(error, target, found.generation.attempts)
 
     async def generate_text(self, input: Input | None, options: dict[str, Any], site: Site) -> str:

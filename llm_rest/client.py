@@ -87,7 +87,8 @@ class _Shared:
         return Cancelled()
 
     def __repr__(self) -> str:
-        named = self._caller.defaults.get("model")
+        caller = getattr(self, "_caller", None)  # which a client that was refused has not
+        named = caller and caller.defaults.get("model")
         return f"{type(self).__name__}({named!r})" if named else f"{type(self).__name__}()"
 
     def __reduce_ex__(self, protocol: Any) -> Any:

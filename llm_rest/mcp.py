@@ -6,7 +6,7 @@ changing this file, know that its headers are secrets which travel in the reques
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET, Struct
 
@@ -56,3 +56,19 @@ class Mcp(Struct, frozen=True):
             allowed_tools=UNSET if self.allowed_tools is None else list(self.allowed_tools),
             require_approval=self.require_approval,
         )
+
+
+class _Hidden(dict[str, Any]):
+    """An MCP tool as plain JSON, whose repr shows no secret."""
+
+    def __repr__(self) -> str:
+        return repr({**self, **{name: "[redacted]" for name in ("authorization", "headers") if name in self}})
+
+
+def hidden(tool: object) -> object:
+    """The tool, so that tracebacks may show it: they are recorded with the local variables of every frame."""
+    match tool:
+        case {"type": "mcp"}:
+            return _Hidden(cast("dict[str, Any]", tool))
+        case _:
+            return tool

@@ -179,7 +179,7 @@ class _Streaming:
         if self._fault is not None:
             told(self._fault, self._target, came.trial.attempts)
             came.name(self._fault)
-            self._fault.partial = partial_of(self.response, self._fault)
+            self._fault.partial = partial_of(self.response, self._fault, came.trial.secrets)
         elif came.losses:
             settle(came.losses, self._settings.on_loss, self._site, who=self._target.provider, reply=self.response)
 

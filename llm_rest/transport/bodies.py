@@ -25,6 +25,8 @@ ACCEPTED = "gzip"
 
 _ZLIB = ("gzip", "x-gzip", "deflate")
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
+_STEP = 1024 * 1024
+"""How much is inflated at once."""
 
 
 class Body:
@@ -54,7 +56,7 @@ class Body:
         self._left -= len(piece)
         if self._left < 0:
             if not self._cut:
-                raise ResponseTooLarge(f"the answer is larger than {self._limit} bytes")
+                raise self._too_large()
             piece = piece[: self._left]
             self.full = True
         return piece
@@ -62,11 +64,23 @@ class Body:
     def _inflated(self, piece: bytes) -> bytes:
         assert self._inflate is not None
         self._empty = False
+        pieces: list[bytes] = []
+        room = self._left
         try:
-            # One byte more than may come shows that the limit is passed, without inflating the rest.
-            return self._inflate.decompress(piece, self._left + 1)
+            # In steps, because what one call gives is in memory twice while it is put together; and no further than one step
+            # past the limit, which then is known to be passed.
+            while room >= 0 and (len(pieces) == 0 or len(pieces[-1]) == _STEP or piece):
+                pieces.append(self._inflate.decompress(piece, _STEP))
+                piece = self._inflate.unconsumed_tail
+                room -= len(pieces[-1])
         except zlib.error as problem:
             raise MalformedResponse(f"the answer says it is {self._coding} and is not: {problem}") from None
+        if room < 0 and not self._cut:
+            raise self._too_large()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _too_large(self) -> ResponseTooLarge:
+        return ResponseTooLarge(f"the answer is larger than {self._limit} bytes")
 
     def close(self) -> None:
         """Return if the coding came to its end. Raises `MalformedResponse` otherwise."""

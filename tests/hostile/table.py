@@ -7,6 +7,7 @@ as many attempts told as requests were made; no key in anything it shows; no con
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import re
 import socket
@@ -176,8 +177,8 @@ class World:
     options: Mapping[str, Any]
     clients: list[Any] = field(default_factory=list)
 
-    def client(self, **options: Any) -> Any:
-        """A client of this mode whose waits between attempts are noted and not waited."""
+    def client(self, *, really: bool = False, **options: Any) -> Any:
+        """A client of this mode whose waits between attempts are noted and not waited, unless `really`."""
         given = {"api_key": KEY, "base_url": self.script.url, **self.documents.options, **self.options, **options}
         model = given.pop("model", self.documents.model)
         real = (Client if self.mode == "sync" else AsyncClient)(
@@ -188,7 +189,8 @@ class World:
         async def sleep(seconds: float) -> None:
             self.seen.waits.append(seconds)
 
-        real._caller.transport.sleep = sleep  # type: ignore[method-assign]
+        if not really:
+            real._caller.transport.sleep = sleep  # type: ignore[method-assign]
         return Awaited(real) if self.mode == "sync" else real
 
     async def close(self) -> None:
@@ -367,10 +369,17 @@ def causes(error: BaseException) -> list[str]:
 
 
 def locals_of(error: BaseException) -> list[str]:
-    """The local variables of every frame of the library, as an error reporter records them."""
+    """The local variables of every frame but those of the tests, as an error reporter records them."""
     return [
-        repr(value)
+        _repr(value)
         for frame, _ in traceback.walk_tb(error.__traceback__)
-        if "llm_rest" in frame.f_code.co_filename and "tests" not in frame.f_code.co_filename
+        if f"{os.sep}tests{os.sep}" not in frame.f_code.co_filename
         for value in frame.f_locals.values()
     ]
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except RecursionError:
+        return ""  # somebody's own input

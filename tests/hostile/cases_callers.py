@@ -1,0 +1,401 @@
+"""What callers give and do: `H` their input, `M` misuse, `K` what must stay secret."""
+
+# ruff: noqa: E501 - a case is a line
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import logging
+import os
+import pickle
+import urllib.parse
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import anyio
+
+from llm_rest import AsyncClient, Client, ConfigError, RetryPolicy, Timeouts, image, user
+from tests.hostile.documents import Documents
+from tests.hostile.server import Script, http, say, stall
+from tests.hostile.table import KEY, LEFT_OUT, Case, Expected, Seen, World, bad, either, good, streamed, whole
+
+REFUSED = ("config_error", "capability_error", "client_closed_error", "loss_error")
+PROMPT = "a-very-private-prompt"
+
+
+def ok(d: Documents) -> list[Any]:
+    return [say(http(d.good()))]
+
+
+def refused(*kinds: str, **facts: Any) -> Expected:
+    """Said before a byte is sent, and not asked again."""
+    return bad(*(kinds or REFUSED), attempts=0, code="invalid_request", retryable=False, **facts)
+
+
+NOT_SENT = refused(then=lambda s: s.connections == 0)
+
+
+def asking(*input: Any, **options: Any) -> Any:
+    async def ask(world: World) -> Any:
+        return await world.client().generate(*input, **options)
+
+    return ask
+
+
+def clients(**options: Any) -> Any:
+    async def ask(world: World) -> Any:
+        return await world.client(**options).generate("Hi")
+
+    return ask
+
+
+@contextlib.contextmanager
+def environment(**values: str | None) -> Iterator[None]:
+    """These variables, and none that could hold a key or name a proxy."""
+    before = dict(os.environ)
+    for name in [*os.environ]:
+        if name.upper().endswith(("_KEY", "_TOKEN", "_PROXY", "_BASE_URL", "_HOST")):
+            del os.environ[name]
+    os.environ.update({name: value for name, value in values.items() if value is not None})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+async def without_a_key(world: World) -> Any:
+    with environment():
+        return await world.client(api_key=LEFT_OUT).generate("Hi")
+
+
+async def key_of_the_environment(world: World) -> Any:
+    """A key with a line break behind it, as a file or a secret store gives it."""
+    names = {
+        "openai": "OPENAI_API_KEY",
+        "anthropic": "ANTHROPIC_API_KEY",
+        "google": "GOOGLE_API_KEY",
+        "ollama": "OLLAMA_API_KEY",
+    }
+    with environment(**{names[world.documents.model.partition("/")[0]]: KEY + "\n"}):
+        return await world.client(api_key=LEFT_OUT).generate("Hi")
+
+
+def cyclic() -> list[Any]:
+    found: list[Any] = []
+    found.append(found)
+    return found
+
+
+def body_holds(text: str) -> Callable[[Seen], bool]:
+    return lambda s: len(s.bodies) == 1 and text.encode() in s.bodies[0]
+
+
+def sent_as_json(seen: Seen) -> bool:
+    return all(json.loads(body) is not None for body in seen.bodies) and b"NaN" not in b"".join(seen.bodies)
+
+
+async def inner_image(world: World) -> Any:
+    """The URL of an image that points at this machine: nobody but the vendor may look."""
+    with world.server.script(Script([say(http(b"image"))])) as bait:
+        try:
+            url = bait.url + "/latest/meta-data.png"
+            return await world.client(on_loss="ignore").generate(user("What is this?", image(url)))
+        finally:
+            assert bait.heads == []
+
+
+async def odd_model(world: World) -> Any:
+    name = world.documents.model.partition("/")[0]
+    return await world.client(model=f"{name}/../../admin?key=x#y").generate("Hi")
+
+
+def proper_path(seen: Seen) -> bool:
+    return all(
+        b"/admin?" not in head.partition(b"\r\n")[0] and b"#" not in head.partition(b"\r\n")[0] for head in seen.heads
+    )
+
+
+def deep_list(levels: int) -> Any:
+    found: Any = "x"
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
+def tool(parameters: Any) -> list[Any]:
+    return [{"type": "function", "name": "f", "parameters": parameters}]
+
+
+SOMETIMES = either(good(text=None), refused())
+
+H = [
+    Case("H01", "an API key with CR LF and a header in it", ok, NOT_SENT, ask=clients(api_key=f"{KEY}\r\nx-evil: 1")),
+    Case("H02", "an API key of the environment with a line break behind it", ok, either(good(), refused(then=lambda s: s.connections == 0)), ask=key_of_the_environment, cannot={"ollama_chat": "its key is for the vendor's cloud only, and is not sent here"}),
+    Case("H03", "an API key with characters outside Latin-1", ok, NOT_SENT, ask=clients(api_key="sk-schlüssel-✓")),
+    Case("H04", "an API key of blanks", ok, NOT_SENT, ask=clients(api_key="   ")),
+    Case("H05", "no API key anywhere", ok, refused("config_error", then=lambda s: "API_KEY" in (s.error.hint or "")), ask=without_a_key, cannot={"ollama_chat": "a server at home wants none"}),
+    Case("H06", "an API key that is no text", ok, NOT_SENT, ask=clients(api_key=12345)),
+    Case("H07", "an extra header whose value has CR LF", ok, NOT_SENT, ask=asking("Hi", extra_headers={"x-a": "b\r\nx-evil: 1"})),
+    Case("H08", "an extra header whose name has a blank, or a colon", ok, NOT_SENT, ask=asking("Hi", extra_headers={"x a:": "b"})),
+    Case("H09", "a prompt with NUL and control characters", ok, good(then=lambda s: json.loads(s.bodies[0]) is not None), ask=asking("a\0b\x1b[31m\x7f")),
+    Case("H10", "a prompt with half a surrogate pair", ok, either(good(), refused(then=lambda s: s.connections == 0)), ask=asking("half \ud83d")),
+    Case("H11", "an image URL that points at an internal address", ok, either(good(text=None), refused()), ask=inner_image),
+    Case("H12", "an image that is file:///etc/passwd", ok, either(good(text=None, then=lambda s: b"root:" not in s.bodies[0]), refused(), refused("config_error")), ask=asking([{"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": "file:///etc/passwd"}]}], on_loss="ignore")),
+    Case("H13", "the model name ../../admin?key=x#y", ok, either(good(then=proper_path), refused()), ask=odd_model),
+    Case("H14", "a model name with CR LF, with blanks", ok, refused(), ask=clients(model="openai/gpt\r\nx: y")),
+    Case("H15", "temperature NaN", ok, NOT_SENT, ask=asking("Hi", temperature=float("nan"))),
+    Case("H16", "temperature Infinity, inside a schema too", ok, NOT_SENT, ask=asking("Hi", tools=tool({"type": "object", "maximum": float("inf")}))),
+    Case("H17", "a set in the input", ok, either(good(text=None, then=sent_as_json), refused()), ask=asking([{"role": "user", "content": {"a set"}}])),
+    Case("H18", "an input that holds itself", ok, NOT_SENT, ask=asking(cyclic())),
+    Case("H19", "bytes as the input", ok, NOT_SENT, ask=asking(b"Hi")),
+    Case("H20", "a class, a lambda and a module in the input", ok, NOT_SENT, ask=asking([{"role": "user", "content": lambda: 1}])),
+    Case("H21", "a schema nested 5 000 deep", ok, SOMETIMES, ask=asking("Hi", tools=tool({"type": "object", "properties": {"a": deep_list(5000)}}), on_loss="ignore")),
+    Case("H22", "an option that does not exist", ok, refused(then=lambda s: "temperature" in (s.error.hint or "")), ask=asking("Hi", temprature=1)),
+    Case("H23", "a temperature of words", ok, NOT_SENT, ask=asking("Hi", temperature="hot")),
+    Case("H24", "an empty input", ok, NOT_SENT, ask=asking("")),
+    Case("H25", "no input at all", ok, NOT_SENT, ask=asking()),
+    Case("H26", "a prompt of 5 MB", ok, good(then=lambda s: len(s.bodies[0]) > 5_000_000), ask=asking("x" * 5_000_000)),
+    Case("H27", "U+2028 and emoji in the prompt", ok, good(then=lambda s: "\u2028😀".encode() in s.bodies[0] or b"\\u2028" in s.bodies[0]), ask=asking("a\u2028😀")),
+    Case("H28", "an integer of 5 000 digits", ok, either(refused(), good(text=None)), ask=asking("Hi", max_output_tokens=10**4000)),
+    Case("H29", "an extra header that is no text", ok, NOT_SENT, ask=asking("Hi", extra_headers={"x-a": 1})),
+    Case("H30", "extra fields that hold a set and NaN", ok, either(refused(), good(text=None, then=sent_as_json)), ask=asking("Hi", extra={"openai_responses": {"a": float("nan")}, "openai_chat": {"a": float("nan")}, "anthropic_messages": {"a": float("nan")}, "gemini_generate_content": {"a": float("nan")}, "ollama_chat": {"a": float("nan")}})),
+    Case("H31", "a tool without a name, one with a name of 10 kB", ok, either(refused(), good(text=None)), ask=asking("Hi", tools=[{"type": "function", "name": "x" * 10_000, "parameters": {}}], on_loss="ignore")),
+    Case("H32", "a role nobody knows", ok, either(refused(), good(text=None)), ask=asking([{"role": "wizard", "content": "Hi"}], on_loss="ignore")),
+]  # fmt: skip
+
+
+# --- misuse ---------------------------------------------------------------------------------------------------------
+
+
+async def after_close(world: World) -> Any:
+    llm = world.client()
+    await llm.generate("Hi")
+    await llm.aclose()
+    return await llm.generate("Hi")
+
+
+async def stream_after_close(world: World) -> Any:
+    llm = world.client()
+    await llm.aclose()
+    await llm.aclose()
+    return await world.read(llm.stream("Hi"))
+
+
+async def two_loops(world: World) -> Any:
+    """One async client, used from an event loop that ends and then from another."""
+    llm = AsyncClient(world.documents.model, api_key=KEY, base_url=world.script.url, **world.documents.options)
+    found: list[Any] = []
+
+    async def once() -> None:
+        found.append(await llm.generate("Hi"))
+
+    def loops() -> None:
+        anyio.run(once, backend=world.mode)
+        anyio.run(once, backend=world.mode)
+
+    if world.mode == "sync":
+        return await whole(world)
+    await anyio.to_thread.run_sync(loops)
+
+    async def end() -> None:
+        await llm.aclose()
+
+    await anyio.to_thread.run_sync(lambda: anyio.run(end, backend=world.mode))
+    return found[-1]
+
+
+async def inside_a_loop(world: World) -> Any:
+    """The sync client where an event loop runs."""
+    with Client(world.documents.model, api_key=KEY, base_url=world.script.url, **world.documents.options) as llm:
+        return llm.generate("Hi")
+
+
+async def read_twice(world: World) -> Any:
+    stream = world.client().stream("Hi")
+    first = await world.read(stream)
+    async for _ in stream:
+        raise AssertionError("it tells everything again")
+    return first
+
+
+async def never_entered(world: World) -> Any:
+    """A stream without its `with`."""
+    stream = world.client().stream("Hi")
+    async for _ in stream:
+        pass
+    return stream.response
+
+
+async def wrong_client(world: World) -> Any:
+    return await world.client(http=object()).generate("Hi")
+
+
+async def async_provider(world: World) -> Any:
+    async def provider(vendor: str, account: str | None) -> str:
+        return KEY
+
+    if world.mode != "sync":
+        raise ConfigError("an async client takes it")
+    return await world.client(api_key=LEFT_OUT, credentials=provider).generate("Hi")
+
+
+def frames(d: Documents) -> list[Any]:
+    from tests.hostile.cases_streams import opened
+    from tests.hostile.server import END, chunks
+
+    return [say(opened(d) + chunks(*d.frames()) + END)]
+
+
+M = [
+    Case("M01", "a call after close", ok, bad("client_closed_error", attempts=1, code="invalid_request"), ask=after_close, best=True, counted=False),
+    Case("M02", "a stream after close, and close twice", ok, refused("client_closed_error"), ask=stream_after_close, best=True, counted=False),
+    Case("M03", "timeout -1", ok, refused("config_error"), ask=clients(timeout=-1), best=True),
+    Case("M04", "timeout 0, NaN, a word", ok, refused("config_error"), ask=clients(timeout=float("nan")), best=True),
+    Case("M05", "a base URL without a scheme", ok, refused("config_error"), ask=clients(base_url="api.example.com/v1"), best=True),
+    Case("M06", "a base URL of ftp, with a user, with a query", ok, refused("config_error", then=lambda s: "hunter2" not in str(s.error)), ask=clients(base_url="https://ada:hunter2@api.example.com/v1"), best=True),
+    Case("M07", "one async client used from two event loops, one after the other", lambda d: [say(http(d.good(), "200 OK"))], good((1, 2)), ask=two_loops, counted=False),
+    Case("M08", "the sync client inside an event loop", ok, good(), ask=inside_a_loop),
+    Case("M09", "a key over plain http to another machine", ok, refused("config_error", then=lambda s: "http" in str(s.error)), ask=clients(base_url="http://api.example.com/v1"), cannot={"ollama_chat": "servers at home are reached by plain http; a key is then refused, as H33 says"}),
+    Case("M10", "a stream that is read twice", frames, good(), ask=read_twice),
+    Case("M11", "a stream without its `with`", frames, good(), ask=never_entered),
+    Case("M12", "retry 0, -1, a word", ok, refused("config_error"), ask=clients(retry=0)),
+    Case("M13", "a model without a vendor", ok, refused("config_error", then=lambda s: "vendor" in str(s.error)), ask=clients(model="gpt-4o", base_url=LEFT_OUT, api_key=LEFT_OUT)),
+    Case("M14", "an http= that is no client", ok, refused("config_error"), ask=wrong_client),
+    Case("M15", "max_connections 0", ok, refused("config_error"), ask=clients(max_connections=0)),
+    Case("M16", "an async token provider in the sync client", ok, refused("config_error"), ask=async_provider),
+    Case("M17", "a vendor that does not exist", ok, refused("config_error"), ask=clients(model="opnai/gpt-4o", base_url=LEFT_OUT, api_key=LEFT_OUT)),
+    Case("M18", "timeouts and policies that make no sense", ok, refused("config_error"), ask=lambda world: _nonsense(world)),
+]  # fmt: skip
+
+
+async def _nonsense(world: World) -> Any:
+    for make in (lambda: Timeouts(idle=-1), lambda: Timeouts(total=0), lambda: RetryPolicy(wait=float("nan"))):
+        with contextlib.suppress(ConfigError):
+            make()
+            raise AssertionError("it was taken")
+    return await world.client(on_loss="maybe").generate("Hi")
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+
+
+async def shown(world: World) -> Any:
+    """What a client shows of itself."""
+    llm = world.client()
+    real = getattr(llm, "_inner", llm)
+    caller = real._caller
+    texts = [
+        repr(real),
+        str(real),
+        f"{real}",
+        repr(caller.targets.find(None if world.documents.options else world.documents.model))
+        if not world.documents.options
+        else "",
+        repr(vars(caller)),
+        repr(caller.settings),
+    ]
+    for make in (pickle.dumps, copy.deepcopy):
+        with contextlib.suppress(TypeError, pickle.PicklingError):
+            texts.append(repr(make(real)))
+    assert not [text for text in texts if KEY in text]
+    return await llm.generate("Hi")
+
+
+@contextlib.contextmanager
+def logged(level: int) -> Iterator[list[str]]:
+    """Everything that any logger says at this level."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(name)s %(message)s %(args)s"))
+    root, found = logging.getLogger(), list[str]()
+    before, root.level = root.level, level
+    root.addHandler(handler)
+    try:
+        yield found
+    finally:
+        root.removeHandler(handler)
+        root.level = before
+        found.append(stream.getvalue())
+
+
+def quiet(*secrets: str) -> Callable[[World], Awaitable[Any]]:
+    async def ask(world: World) -> Any:
+        with logged(logging.DEBUG) as found:
+            try:
+                llm = world.client()
+                await llm.generate(PROMPT)
+                reply = await world.read(llm.stream(PROMPT))
+            finally:
+                await world.close()
+        assert not [secret for secret in secrets if secret in found[0]], found[0]
+        return reply
+
+    return ask
+
+
+async def observed(world: World) -> Any:
+    heard: list[Any] = []
+    reply = await world.client(on_event=heard.append).generate(PROMPT)
+    assert heard
+    assert not [event for event in heard if KEY in repr(event) or PROMPT in repr(event)]
+    assert KEY not in repr(reply.generation)
+    assert KEY not in pickle.dumps(reply).decode("latin-1")
+    return reply
+
+
+def in_a_header(seen: Seen) -> bool:
+    line, _, rest = seen.heads[0].partition(b"\r\n")
+    return (
+        KEY.encode() not in urllib.parse.unquote_to_bytes(line)
+        and KEY.encode() in rest
+        and KEY.encode() not in seen.bodies[0]
+    )
+
+
+async def mcp_token(world: World) -> Any:
+    tools = [{"type": "mcp", "server_label": "a", "server_url": "https://mcp.example.com", "authorization": KEY}]
+    return await world.client(on_loss="ignore", invalid_options="send").generate("Hi", tools=tools)
+
+
+async def token_of_a_call(world: World) -> Any:
+    return await world.client(api_key="sk-other-0123456789").generate("Hi", user_token=KEY)
+
+
+async def secret_header(world: World) -> Any:
+    return await world.client(api_key="sk-other-0123456789").generate("Hi", extra_headers={"x-secret": KEY})
+
+
+def both(d: Documents) -> list[Any]:
+    return [say(http(d.good())), *frames(d)]
+
+
+def echoing(d: Documents) -> list[Any]:
+    """An error that repeats every header it got."""
+    message = f"bad header {KEY} in request; body was {PROMPT}"
+    return [say(http(d.error(400, message), "400 Bad Request", f"x-request-id: {KEY}"))]
+
+
+def refusing(status: str) -> Any:
+    return lambda d: [say(http(d.error(int(status[:3]), "no"), status))]
+
+
+K = [
+    Case("K01", "repr, str, pickle and copy of the client", ok, good(), ask=shown),
+    Case("K02", "an error that repeats the key, in its message and its headers", echoing, bad("invalid_request", status=400)),
+    Case("K03", "a network error, with the locals of every frame", lambda d: [], bad("connect_error", attempts=0), refused=True, counted=False, best=True),
+    Case("K04", "a timeout, with the locals of every frame", lambda d: [stall()], bad("timeout_error"), slow=True, options={"timeout": 0.3}, best=True),
+    Case("K05", "an auth error, pickled", refusing("401 Unauthorized"), bad("auth_error"), best=True),
+    Case("K06", "every logger at DEBUG: no key", both, good(2), ask=quiet(KEY), counted=False),
+    Case("K07", "every logger at DEBUG: no prompt", both, good(2), ask=quiet(PROMPT), best=True, counted=False),
+    Case("K08", "what listeners, replies and their pickles show", ok, good(), ask=observed),
+    Case("K09", "the key on the wire: in a header, never in the URL or the body", ok, good(then=in_a_header)),
+    Case("K10", "the token of an MCP server, repeated by an error", echoing, either(bad("invalid_request", status=400), refused("loss_error")), ask=mcp_token),
+    Case("K11", "a token of one call, repeated by an error", echoing, bad("invalid_request", status=400), ask=token_of_a_call),
+    Case("K12", "an extra header, repeated by an error", echoing, bad("invalid_request", status=400), ask=secret_header),
+    Case("K13", "an error event in a stream that repeats the key", lambda d: [say(http(d.error(500, f"failed for {KEY}")))], bad("server_error", "api_error", "invalid_request", "overloaded_error", attempts=(1, 3)), ask=streamed),
+    Case("K14", "a page that repeats the key instead of an answer", lambda d: [say(http(f"<html>{KEY}</html>".encode()))], bad("malformed_response", attempts=2)),
+]  # fmt: skip

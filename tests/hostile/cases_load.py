@@ -1,0 +1,470 @@
+"""`R` what would exhaust memory, sockets and time; `C` cancellation and concurrency."""
+
+# ruff: noqa: E501 - a case is a line
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import signal
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from llm_rest import RetryPolicy
+from llm_rest.transport import exchange
+from tests.hostile.cases_streams import opened
+from tests.hostile.documents import Documents
+from tests.hostile.server import END, chunks, flood, head, http, say, stall
+from tests.hostile.table import Case, World, bad, good, streamed
+
+MiB = 1024 * 1024
+CAP = 64
+SMALL = 16
+BOMB = gzip.compress(bytes(1000 * MiB), 9)
+
+
+def ok(d: Documents) -> list[Any]:
+    return [say(http(d.good()))]
+
+
+def peak(*, forget: bool = False) -> int:
+    """The most memory this process ever had, in MiB, since it was forgotten."""
+    if forget:
+        with contextlib.suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) // 1024
+    return 0
+
+
+def bounded(ask: Callable[[World], Awaitable[Any]], most: int) -> Callable[[World], Awaitable[Any]]:
+    """The process grows by no more than so many MiB."""
+
+    async def measured(world: World) -> Any:
+        before = peak(forget=True)
+        try:
+            return await ask(world)
+        finally:
+            grown = peak() - before
+            assert grown <= most, f"grew by {grown} MiB"
+
+    return measured
+
+
+async def one(world: World) -> Any:
+    return await world.client().generate("Hi")
+
+
+async def unkept(world: World) -> Any:
+    """A stream that is read and not kept, by a client whose limit is lower than usual."""
+    llm = world.client()
+    real = getattr(llm, "_inner", llm)
+    real._caller.transport._max_body = SMALL * MiB
+    before, exchange.MAX_STREAM = exchange.MAX_STREAM, SMALL * MiB
+    try:
+        async with llm.stream("Hi") as stream:
+            async for _ in stream:
+                pass
+    finally:
+        exchange.MAX_STREAM = before
+    return stream.response
+
+
+async def two_hundred(world: World) -> Any:
+    llm = world.client()
+    replies = await together(world, [lambda: llm.generate("Hi")] * 200)
+    assert [reply.output_text for reply in replies] == ["Hello"] * 200
+    return replies[0]
+
+
+async def hundred_errors(world: World) -> Any:
+    llm = world.client(retry=1)
+    for _ in range(100):
+        assert isinstance(await llm.try_generate("Hi"), dict)
+    assert world.script.open <= 1
+    return await llm.generate("Hi")
+
+
+async def together(world: World, works: list[Callable[[], Awaitable[Any]]], threads: int = 16) -> list[Any]:
+    """What so many calls give that are made at the same time."""
+    found: list[Any] = []
+    if world.mode == "sync":
+        left, lock = list(works), threading.Lock()
+
+        def work() -> None:
+            while True:
+                with lock:
+                    if not left:
+                        return
+                    mine = left.pop()
+                with contextlib.suppress(StopIteration):
+                    append(mine).send(None)
+
+        async def append(mine: Callable[[], Awaitable[Any]]) -> None:
+            found.append(await mine())
+
+        running = [threading.Thread(target=work) for _ in range(threads)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        return found
+
+    async def task(mine: Callable[[], Awaitable[Any]]) -> None:
+        found.append(await mine())
+
+    async with anyio.create_task_group() as group:
+        for mine in works:
+            group.start_soon(task, mine)
+    return found
+
+
+def endless(d: Documents) -> list[Any]:
+    return [flood(head() + chunks(b'{"id": "'), chunks(b"x" * 65_536), most=400 * MiB)]
+
+
+def endless_line(d: Documents) -> list[Any]:
+    return [flood(opened(d) + chunks(b"data: " if not d.ndjson else b'{"'), chunks(b"x" * 65_536), most=400 * MiB)]
+
+
+def endless_text(d: Documents) -> list[Any]:
+    return [flood(opened(d) + chunks(*d.begin()), chunks(d.delta("x" * 1000)) * 60, most=400 * MiB)]
+
+
+def bomb(d: Documents) -> list[Any]:
+    return [say(http(BOMB, "200 OK", "content-encoding: gzip"))]
+
+
+def stream_bomb(d: Documents) -> list[Any]:
+    return [say(opened(d, "content-encoding: gzip") + chunks(BOMB) + END)]
+
+
+def crumbs(d: Documents) -> list[Any]:
+    body = d.good("x" * 200_000)
+    return [say(head(), b"".join(b"1\r\n%c\r\n" % byte for byte in body), END)]
+
+
+def refusals(d: Documents) -> list[Any]:
+    refused = say(http(d.error(500), "500 No"))
+    return [*[refused] * 100, say(http(d.good()))]
+
+
+TOO_LARGE = bad("response_too_large", attempts=1, retryable=False)
+
+BELOW = dict.fromkeys(
+    ("openai_responses", "anthropic_messages", "gemini_generate_content"), "a body is read before its wire matters"
+)
+
+R = [
+    Case("R01", "a JSON body without end", endless, TOO_LARGE, ask=bounded(one, CAP + 64), cannot=BELOW),
+    Case("R02", "an event or line without end", endless_line, bad("response_too_large", "malformed_response", attempts=1), ask=bounded(streamed, CAP + 64), cannot=BELOW),
+    Case("R03", "a gzip bomb, 1 MB to 1 GB", bomb, TOO_LARGE, ask=bounded(one, CAP + 64), cannot=BELOW),
+    Case("R04", "a gzip bomb as a stream", stream_bomb, bad("response_too_large", "malformed_response", attempts=1), ask=bounded(streamed, CAP + 64), cannot=BELOW),
+    Case("R05", "200 000 chunks of one byte", crumbs, good(text=None, then=lambda s: s.seconds < 20 and len(s.reply.output_text) == 200_000), cannot=BELOW),
+    Case("R06", "a model that never stops", endless_text, bad("response_too_large", attempts=1, then=lambda s: s.error.partial is not None), ask=bounded(unkept, SMALL + 64), modes=("sync",)),
+    Case("R07", "200 calls at once, then close", ok, good(200), ask=two_hundred, counted=False),
+    Case("R08", "100 errors one after the other", refusals, good(101), ask=hundred_errors, counted=False),
+]  # fmt: skip
+
+
+# --- cancellation ---------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def given_up(world: World, seconds: float = 0.1) -> AsyncIterator[None]:
+    """What is inside is cancelled, as a task or by Ctrl-C, ends at once, and says so as the caller's cancellation does."""
+    began = time.monotonic()
+    if world.mode == "sync":
+        with contextlib.suppress(KeyboardInterrupt), ctrl_c(seconds):
+            yield
+            raise AssertionError("it came to its end")
+    else:
+        with anyio.move_on_after(seconds) as scope:
+            yield
+        assert scope.cancelled_caught, "it came to its end"
+    assert time.monotonic() - began < seconds + 1, "it did not end at once"
+
+
+@contextlib.contextmanager
+def ctrl_c(seconds: float) -> Any:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+async def connecting(world: World) -> Any:
+    """A server that accepts no more connections, and refuses none."""
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        waiting = [socket.socket() for _ in range(4)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(full.getsockname())
+        llm = world.client(base_url=f"http://127.0.0.1:{full.getsockname()[1]}")
+        async with given_up(world):
+            await llm.generate("Hi")
+        for each in waiting:
+            each.close()
+    return await world.client().generate("Hi")
+
+
+async def waiting(world: World) -> Any:
+    """Cancelled while the answer is awaited; the connection is closed, and the next call is good."""
+    llm = world.client()
+    async with given_up(world):
+        await llm.generate("Hi")
+    assert world.script.wait_closed() == 0
+    return await llm.generate("Hi")
+
+
+async def for_a_connection(world: World) -> Any:
+    llm = world.client(max_connections=1)
+    async with llm.stream("Hi"):
+        async with given_up(world):
+            await llm.generate("Hi")
+    return await llm.generate("Hi")
+
+
+async def backing_off(world: World) -> Any:
+    llm = world.client(really=True, retry=RetryPolicy(wait=30, longest=30, jitter="none"))
+    async with given_up(world):
+        await llm.generate("Hi")
+    return await llm.generate("Hi")
+
+
+async def streaming(world: World) -> Any:
+    llm = world.client()
+    async with given_up(world):
+        async with llm.stream("Hi") as stream:
+            async for _ in stream:
+                pass
+    assert world.script.wait_closed() == 0
+    return await llm.generate("Hi")
+
+
+async def one_of_many(world: World) -> Any:
+    """One call is cancelled, its neighbours are not."""
+    llm = world.client()
+    found: list[Any] = []
+
+    async def given() -> None:
+        with anyio.move_on_after(0.1):
+            await llm.generate("Hi")
+
+    async def kept() -> None:
+        await anyio.sleep(0.05)
+        found.append(await llm.generate("Hi"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(given)
+        for _ in range(5):
+            group.start_soon(kept)
+    assert [reply.output_text for reply in found] == ["Hello"] * 5
+    return found[0]
+
+
+async def native(world: World) -> Any:
+    """`task.cancel()`, as web frameworks do."""
+    llm = world.client()
+    if world.mode == "asyncio":
+        task = asyncio.create_task(llm.generate("Hi"))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            pass
+        else:
+            raise AssertionError("it came to its end")
+    else:
+        async with given_up(world):
+            await llm.generate("Hi")
+    assert world.script.wait_closed() == 0
+    return await llm.generate("Hi")
+
+
+async def sixteen_threads(world: World) -> Any:
+    llm = world.client()
+    replies = await together(world, [lambda: llm.generate("Hi")] * 160)
+    assert len(replies) == 160
+    return replies[0]
+
+
+async def own_deadline(world: World) -> Any:
+    """The caller's deadline ends a call that waits for its next attempt."""
+    llm = world.client(really=True, retry=RetryPolicy(wait=30, longest=30, jitter="none"))
+    if world.mode == "asyncio":
+        try:
+            async with asyncio.timeout(0.1):
+                await llm.generate("Hi")
+        except TimeoutError:
+            pass
+        else:
+            raise AssertionError("it came to its end")
+    else:
+        async with given_up(world):
+            await llm.generate("Hi")
+    assert len(world.script.heads) == 1
+    return await llm.generate("Hi")
+
+
+async def fifty_left(world: World) -> Any:
+    llm = world.client()
+
+    async def leave() -> None:
+        async with llm.stream("Hi") as stream:
+            async for _ in stream:
+                break
+
+    await together(world, [leave] * 50)
+    assert world.script.wait_closed() == 0
+    world.script.acts[:] = [say(http(world.documents.good()))]
+    return await llm.generate("Hi")
+
+
+async def two_loops_at_once(world: World) -> Any:
+    """One client in two event loops, in two threads, at the same time."""
+    llm = world.client()
+    real = getattr(llm, "_inner", llm)
+    found: list[Any] = []
+
+    async def work() -> None:
+        for _ in range(4):
+            found.append(real.generate("Hi") if world.mode == "sync" else await real.generate("Hi"))
+
+    def loop() -> None:
+        anyio.run(work, backend="asyncio" if world.mode == "sync" else world.mode)
+
+    running = [threading.Thread(target=loop) for _ in range(2)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        await wait_for(world, thread)
+    assert [reply.output_text for reply in found] == ["Hello"] * 8
+    return found[0]
+
+
+async def wait_for(world: World, thread: threading.Thread) -> None:
+    if world.mode == "sync":
+        thread.join()
+    else:
+        await anyio.to_thread.run_sync(thread.join)
+
+
+async def closed_meanwhile(world: World) -> Any:
+    """The client is closed while a call is under way: that call ends, with an answer or an error, and never hangs."""
+    llm = world.client(timeout=0.5)
+    real = getattr(llm, "_inner", llm)
+
+    def close() -> None:
+        world.script.heard.wait(5)
+        real.close()
+
+    if world.mode == "sync":
+        thread = threading.Thread(target=close)
+        thread.start()
+        try:
+            return await llm.generate("Hi")
+        finally:
+            thread.join()
+    found: list[Any] = []
+
+    async def call() -> None:
+        found.append(await llm.try_generate("Hi"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(call)
+        await anyio.to_thread.run_sync(world.script.heard.wait, 5)
+        await llm.aclose()
+    return None
+
+
+async def cancelled_by_client(world: World) -> Any:
+    """`client.cancel()` from another thread: a reply that says so, and the client is good for more."""
+    llm = world.client()
+    real = getattr(llm, "_inner", llm)
+
+    def cancel() -> None:
+        world.script.heard.wait(5)
+        time.sleep(0.05)
+        real.cancel()
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    began = time.monotonic()
+    reply = await llm.generate("Hi")
+    thread.join()
+    assert (reply.status, reply.interrupted, reply.output_text) == ("cancelled", True, "")
+    assert time.monotonic() - began < 2
+    return await llm.generate("Hi")
+
+
+async def stream_cancelled_by_client(world: World) -> Any:
+    llm = world.client()
+    said: list[str] = []
+    async with llm.stream("Hi") as stream:
+        async for text in stream.text:
+            said.append(text)
+            if len(said) == 2:
+                getattr(llm, "_inner", llm).cancel()
+    assert (stream.response.status, stream.response.interrupted) == ("cancelled", True)
+    assert stream.response.output_text == "".join(said) == "onetwo"
+    return await llm.generate("Hi")
+
+
+def once(*acts: Any) -> Any:
+    return lambda d: [*(act(d) for act in acts), say(http(d.good()))]
+
+
+def silent(d: Documents) -> Any:
+    return stall()
+
+
+def half(d: Documents) -> Any:
+    return stall(http(d.good()[:20], length=500))
+
+
+def busy(d: Documents) -> Any:
+    return say(http(d.error(503), "503 Busy"))
+
+
+def begun(d: Documents) -> Any:
+    return stall(opened(d) + chunks(*d.begin(), d.delta("one"), d.delta("two")))
+
+
+TASKS = ("asyncio", "trio")
+
+C = [
+    Case("C01", "cancelled while connecting", ok, good(), ask=connecting),
+    Case("C02", "cancelled while the answer is awaited", once(silent), good(2), ask=waiting, counted=False),
+    Case("C03", "cancelled in mid body", once(half), good(2), ask=waiting, counted=False),
+    Case("C04", "cancelled while waiting for a connection", once(begun), good(2), ask=for_a_connection, counted=False),
+    Case("C05", "cancelled while backing off", once(busy), good(2), ask=backing_off, counted=False),
+    Case("C06", "cancelled while reading a stream", once(begun), good(2), ask=streaming, counted=False),
+    Case("C07", "16 threads, or 160 tasks, share one client", ok, good(160), ask=sixteen_threads, counted=False),
+    Case("C08", "one of several calls is cancelled", once(silent), good(6), ask=one_of_many, counted=False, modes=TASKS),
+    Case("C09", "Ctrl-C, or native cancellation, during a call", once(silent), good(2), ask=native, counted=False),
+    Case("C10", "Ctrl-C during a stream", once(begun), good(2), ask=streaming, counted=False, modes=("sync",)),
+    Case("C11", "the caller's own deadline around a call that retries", once(busy), good(2), ask=own_deadline, counted=False),
+    Case("C12", "client.cancel() while an answer is awaited", once(silent), good(2), ask=cancelled_by_client, counted=False),
+    Case("C13", "50 streams at once, each left after one delta", lambda d: [begun(d)], good(51), ask=fifty_left, counted=False),
+    Case("C14", "client.cancel() inside a stream", once(begun), good(2), ask=stream_cancelled_by_client, counted=False),
+    Case("C15", "one client, two event loops in two threads at the same time", ok, good(8), ask=two_loops_at_once, counted=False, best=True),
+    Case("C16", "the client is closed while a call is under way", lambda d: [stall()], bad("timeout_error", "client_closed_error", "connect_error", "transport_error", attempts=1), ask=closed_meanwhile, counted=False, slow=True, modes=("sync",)),
+]  # fmt: skip

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -27,6 +28,7 @@ from .streaming import AsyncStream, Stream
 from .tools import Toolbox
 from .transport import drive
 from .turns import STATE, Limits, RunState
+from .unknown import convert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -93,21 +95,29 @@ def async_run_of(
 
 
 def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> RunState:
-    limits = {name: how[name] for name in _LIMITS & how.keys()}
+    given = {name: how[name] for name in _LIMITS & how.keys()}
     saved = how.get("state")
     if saved is not None:
         if input is not None or fields:
             raise ConfigError("a run that is taken up again has its input and options", hint="give state= or an input")
         state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
-        return replace(state, limits=replace(state.limits, **limits))
+        return replace(state, limits=_limits(state.limits, given))
     request = to_request(input, fields)
     said: list[AnyItem] = request.input if isinstance(request.input, list) else []
     if isinstance(request.input, str):
         said = [Message(role="user", content=request.input)]
-    if limits.get("chain") and request.store is UNSET:
+    if given.get("chain") and request.store is UNSET:
         request = replace(request, store=True)
     request = replace(request, input=UNSET, tools=UNSET)
-    return RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=Limits(**limits))
+    return RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), given))
+
+
+def _limits(known: Limits, given: dict[str, Any]) -> Limits:
+    try:
+        return convert({**msgspec.structs.asdict(known), **given}, Limits)
+    except msgspec.ValidationError as problem:
+        what, _, name = str(problem).partition(" - at `$.")
+        raise ConfigError(f"{name.rstrip('`')}: {what}") from None
 
 
 class _Asked:

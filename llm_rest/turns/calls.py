@@ -121,7 +121,11 @@ def answer(item: AnyItem, output: Output, *, failed: bool = False) -> AnyItem:
 
 def answers(items: Iterable[AnyItem]) -> set[str]:
     """The ids of all calls that these items answer."""
-    found = (getattr(item, "call_id", None) for item in items if isinstance(item, _ANSWERS))
+    found = (
+        item.approval_request_id if isinstance(item, McpApprovalResponse) else item.call_id
+        for item in items
+        if isinstance(item, _ANSWERS)
+    )
     return {call_id for call_id in found if isinstance(call_id, str)}
 
 
@@ -168,6 +172,7 @@ def _json(value: Any) -> str:
 _TEXTS = (InputText, OutputText, PlainText)
 
 _ANSWERS = (
+    McpApprovalResponse,
     FunctionCallOutput,
     CustomToolCallOutput,
     ComputerCallOutput,

@@ -8,9 +8,9 @@ drives it.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from ..responses.items import (
     AnyItem,
@@ -94,11 +94,11 @@ class ToolCall(Model):
 class Limits(Model):
     """How far a run may go. `chain` leaves the conversation with the vendor (`previous_response_id`) and sends what is new."""
 
-    max_iterations: int = 10
-    tool_timeout: float | None = 30.0
+    max_iterations: Annotated[int, Meta(ge=1)] = 10
+    tool_timeout: Annotated[float, Meta(gt=0)] | None = 30.0
     """For tools that do not say it themselves."""
-    total: float | None = None
-    max_repairs: int = 3
+    total: Annotated[float, Meta(gt=0)] | None = None
+    max_repairs: Annotated[int, Meta(ge=0)] = 3
     """How many answers in a row may hold calls that cannot be run."""
     chain: bool = False
 

@@ -23,6 +23,7 @@ from .calls import PENDING, answer, answers, asked, delivery, feedback
 from .state import ToolCall
 
 if TYPE_CHECKING:
+    from ..responses.items import AnyItem
     from ..responses.request import Request
     from ..responses.response import Response
     from .state import CallState, Outcome, RunState
@@ -95,6 +96,10 @@ class Turn:
                     self.end(call, "failed", "lost: the process that ran it ended before it did")
             elif call.waits == "approval":
                 self.actions.append(h.AskApproval(call))
+        if not state.iteration and not state.calls:
+            # The conversation that was given may end with calls that nobody has answered yet.
+            state.calls = self.calls_in(state.items, {})
+            self.offer(state.calls)
         if unanswered:
             self.send()
         elif outcome not in (None, "waiting", "completed"):
@@ -190,7 +195,7 @@ class Turn:
         state.asked, state.delivering = None, []
         state.items += response.output
         state.kept = len(state.items)
-        calls = self.calls_in(response, repairs)
+        calls = self.calls_in(response.output, repairs)
         reason = "" if response.status == "completed" else _reason(response)
         state.paused = reason == PAUSED and not calls and not state.limits.chain
         # What a vendor said before and after its pause is one answer.
@@ -203,6 +208,7 @@ class Turn:
         if calls and reason not in ("", PAUSED):
             self.drop(calls, reason)
         elif calls:
+            state.request = replace(state.request, tool_choice=_next_choice(state.request))
             self.offer(calls)
         if state.running and state.iteration >= state.limits.max_iterations and self.unfinished:
             self.stop("max_iterations", f"the model was asked {state.iteration} times")
@@ -229,12 +235,12 @@ class Turn:
 
     # -- calls
 
-    def calls_in(self, response: Response, repairs: dict[int, list[str]]) -> list[ToolCall]:
-        """The calls in an answer that are ours to run; what the vendor ran has its output there already."""
+    def calls_in(self, items: list[AnyItem], repairs: dict[int, list[str]]) -> list[ToolCall]:
+        """The calls among these items that are ours to run; what somebody else ran has its output there already."""
         state = self.state
-        settled = answers(response.output)
+        settled = answers(items)
         found: list[ToolCall] = []
-        for i, item in enumerate(response.output):
+        for i, item in enumerate(items):
             wanted = asked(item)
             if wanted is None or wanted.call_id in settled:
                 continue
@@ -270,7 +276,6 @@ class Turn:
     def offer(self, calls: list[ToolCall]) -> None:
         """Check the calls of an answer; those in order wait for a word or are started next."""
         state = self.state
-        state.request = replace(state.request, tool_choice=_next_choice(state.request))
         for call in calls:
             if getattr(call.item, "status", UNSET) == "incomplete":
                 self.end(call, "cancelled", "not run: the call was cut before it was complete")

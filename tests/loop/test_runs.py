@@ -53,7 +53,7 @@ from llm_rest.responses.tools import (
     LocalShellTool,
     ShellTool,
 )
-from llm_rest.turns import PENDING, STATE
+from llm_rest.turns import PENDING, STATE, RunState
 from tests.loop.support import Model, call, new_run, result, says, watched
 
 pytestmark = pytest.mark.anyio
@@ -220,6 +220,21 @@ async def test_a_model_that_was_made_to_call_may_answer_next(way: str) -> None:
         model = Model(says(call("add", '{"a":1,"b":2}')), says("Done"))
         await result(new_run(way, model, [add], request=Request(tool_choice=choice)))
         assert [request.tool_choice for request in model.asked] == [choice, after]
+
+
+async def test_calls_that_a_conversation_ends_with_are_run_first(way: str) -> None:
+    done = [call("add", '{"a":1,"b":1}', call_id="c0"), FunctionCallOutput(call_id="c0", output="2")]
+    state = RunState(
+        id="run",
+        request=Request(tool_choice="required"),
+        items=[Message(role="user", content="go"), *done, call("add", '{"a":1,"b":2}'), call("ad", call_id="c2")],
+    )
+    model = Model(says("Done"))
+    run = new_run(way, model, [add], state=state)
+    await result(run)
+    assert [one.call_id for one in run.calls] == ["c1", "c2"]
+    assert outputs(model)[:2] == ["2", "3"]
+    assert model.asked[0].tool_choice == "required"
 
 
 # --- calls that do not block ----------------------------------------------------------------------------------------

@@ -196,6 +196,9 @@ async def test_tools_may_be_given_by_keyword_and_options_are_those_of_generate(w
     for wrong in ({"max_iteration": 3}, {"stream": True}):
         with pytest.raises(ConfigError, match="there is no option"):
             llm.run("Hi", [], **wrong)
+    for wrong in ({"max_iterations": 0}, {"total": -1}, {"tool_timeout": "soon"}, {"max_iterations": True}):
+        with pytest.raises(ConfigError, match=f"{next(iter(wrong))}: Expected"):
+            llm.run("Hi", [], **wrong)
     with pytest.raises(ConfigError, match="taken up again"):
         llm.run("Hi", [get_weather], state=run.state)
     await closed(llm)

@@ -128,6 +128,8 @@ class World:
             chain=rng.random() < 0.1 and not everywhere,
         )
         said: list[AnyItem] = [Message(role="user", content="go")]
+        if rng.random() < 0.1:  # somebody else had begun
+            said += [_call(rng, f"call_0_{i}", cut=False, everywhere=everywhere) for i in range(rng.choice((1, 2)))]
         self.state = RunState(id="run", request=Request(tool_choice="required"), items=said, limits=limits)
         self.ledger = Ledger()
         self.now = 0.0

@@ -67,9 +67,9 @@ def _fits(schema: Schema) -> bool:
             elif name == "$ref":
                 if not (node.keys() <= BESIDE and _is_place(value)):
                     return False
-            elif name == "items" and isinstance(value, list):
-                return False
-            elif name not in KEPT and not (name == "enum" and _is_enum(value)):
+            elif (name == "items" and isinstance(value, list)) or (
+                name not in KEPT and not (name == "enum" and _is_enum(value))
+            ):
                 return False
     return True
 

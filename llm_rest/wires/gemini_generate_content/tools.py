@@ -35,7 +35,7 @@ from ...responses.tools import (
     WebSearchTool,
     WebSearchTool20250826,
 )
-from ...unknown import Unknown, extras, given
+from ...unknown import Unknown, given
 from . import types
 from .calls import wire_name
 from .carried import inner, merged, plain, report_extras, rest, restored
@@ -296,8 +296,6 @@ def decode_tools(tools: Sequence[types.Tool], *, strict: bool, left: types.Json)
             value = getattr(tool, ours)
             if given(value) and ours != "function_declarations":
                 hosted += _decode_hosted(theirs, value, left)
-        for theirs, value in extras(tool).items():
-            hosted += _decode_hosted(theirs, value, left)
     return [*functions, *hosted]
 
 

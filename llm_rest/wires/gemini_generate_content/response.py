@@ -8,7 +8,7 @@ and the answer alone. Follows the references of `GenerateContentResponse` and `C
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -248,7 +248,7 @@ def _say_why(writer: Writer, kept: types.Json, candidate: types.Candidate, lost:
     if len(writer.refusals) > 1:
         lost.changed("output", "several refusals, sent as one message")
     said = "\n".join(writer.refusals)
-    told: Any = kept.get("candidate") or kept.get("promptFeedback") or {}
+    told = inner(kept, "candidate") or inner(kept, "promptFeedback")
     if said not in (told.get("finishMessage"), told.get("blockReasonMessage")):
         candidate.finish_message = said
 

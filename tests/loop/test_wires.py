@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -385,6 +386,21 @@ def until(true: Callable[[], Any]) -> None:
             return
         time.sleep(0.001)
     pytest.fail("it never was")
+
+
+def test_control_c_ends_a_run() -> None:
+    release = threading.Event()
+
+    def interrupts() -> str:
+        signal.raise_signal(signal.SIGINT)
+        return str(release.wait(10))
+
+    with Client("simulator/any") as llm:
+        run = llm.run("call interrupts", [interrupts])
+        with pytest.raises(KeyboardInterrupt):
+            run.result()
+    release.set()
+    assert (run.state.outcome, run.calls[0].state) == ("cancelled", "cancelled")
 
 
 # --- cancelling -----------------------------------------------------------------------------------------------------

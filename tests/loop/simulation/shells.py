@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -23,6 +23,7 @@ from llm_rest.responses.response import Response
 from llm_rest.responses.tools import FunctionTool, ShellTool
 from llm_rest.tools import Tool, Toolbox, ToolContext
 from llm_rest.turns import STATE, Limits, RunState, ToolCall, step
+from llm_rest.turns.events import LoopEvent
 from tests.loop.simulation.ledger import Ledger, rule
 from tests.loop.simulation.world import FACTS, answer
 
@@ -36,6 +37,7 @@ class Play:
         self.active: set[str] = set()
         self.asked = 0
         self.drives = 0
+        self.heard: Counter[tuple[str, str]] = Counter()
         rng = self.rng("start")
         limits = Limits(
             max_iterations=rng.choice((1, 3, 6, 12)),
@@ -105,6 +107,16 @@ class Play:
                 }
                 tools.append(Tool(make(name), name=name, **options))
         return Toolbox([*tools, FunctionTool(name="theirs", parameters={"type": "object"}), ShellTool()])
+
+    def hear(self, event: Any) -> None:
+        """An event came out of the run."""
+        if isinstance(event, LoopEvent):
+            self.heard[event.type, event.execution_id] += 1
+
+    def heard_all(self) -> None:
+        """The run was watched to its rest: every event was handed out, unless an earlier drive was left early."""
+        if self.drives == 0:
+            rule(self.heard == self.ledger.events, "no event is lost on the way out")
 
     def rested(self, state: RunState) -> bool:
         """The run came to rest: check it; whether it is to be taken up again."""
@@ -200,10 +212,12 @@ async def _drive_async(run: AsyncRun[Any], play: Play, rng: Random) -> None:
         return
     left = rng.randrange(1, 40) if rng.random() < 0.2 else 1000
     async with run.events() if play.way == "events" else run.stream() as events:
-        async for _ in events:
+        async for event in events:
+            play.hear(event)
             left -= 1
             if not left:
-                break
+                return
+    play.heard_all()
 
 
 class VirtualWorkers:
@@ -308,7 +322,9 @@ def _drive_sync(run: Run[Any], play: Play, rng: Random) -> None:
         return
     left = rng.randrange(1, 40) if rng.random() < 0.2 else 1000
     with run.events() if play.way == "events" else run.stream() as events:
-        for _ in events:
+        for event in events:
+            play.hear(event)
             left -= 1
             if not left:
-                break
+                return
+    play.heard_all()

@@ -2,8 +2,9 @@
 
 `fixtures/vendors/<vendor>.json` has an entry for each wire: what a caller asks (`model`, `ask`), where that goes and with
 which headers and body (`url`, `headers`, `sent`, and `lost` for what stays behind), what comes back (`answer`) and what the
-caller reads (`read`). `back` is what the next request adds for that answer and its tool's output, `21`. `error` is a refusal
-and `raised` what a caller catches. All facts are the vendor's: its reference, or recorded traffic.
+caller reads (`read`). `back` is what the next request adds for that answer and its tool's output, `21`. `stream` is an answer
+in pieces, with `streamed` or, where it breaks, `broken` for what a caller gets. `error` is a refusal and `raised` what a caller
+catches. All facts are the vendor's: its reference, or recorded traffic.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCall, FunctionCallOutput, Message
 from llm_rest.unknown import given
 from llm_rest.vendors import VENDORS
+from tests.support.legal import faults
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vendors"
 IN_PROCESS = {"simulator"}
@@ -92,6 +94,23 @@ def read(reply: Reply) -> Entry:
     return {name: value for name, value in found.items() if value}
 
 
+def told(error: errors.LLMError) -> Entry:
+    """What a caller learns from an error."""
+    return {
+        "class": type(error).__name__,
+        "code": error.vendor_code,
+        "type": error.vendor_type,
+        "request_id": error.request_id,
+        "retry_after": error.retry_after,
+        "retryable": error.retryable,
+    }
+
+
+def facts(said: Entry) -> Entry:
+    """The same from an entry, which leaves out what is not there."""
+    return {"code": None, "type": None, "request_id": None, "retry_after": None, **said}
+
+
 @each_surface
 def test_a_request_goes_where_the_vendor_expects_it_and_its_answer_is_read(
     vendor: str, wire: str, httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch
@@ -126,6 +145,26 @@ def test_a_request_goes_where_the_vendor_expects_it_and_its_answer_is_read(
         assert history[added:] == entry["back"]
 
 
+@pytest.mark.parametrize(
+    ("vendor", "wire"), [pytest.param(*key, id="-".join(key)) for key, entry in ENTRIES.items() if "stream" in entry]
+)
+def test_a_stream_with_the_vendors_habits_is_read(
+    vendor: str, wire: str, httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = ENTRIES[vendor, wire]
+    lines = [piece if isinstance(piece, str) else f"data: {json.dumps(piece)}" for piece in entry["stream"]]
+    sent = "\n\n".join([*lines, "data: [DONE]", ""])
+    httpx_mock.add_response(content=sent.encode(), headers={"content-type": "text/event-stream"})
+    with client(vendor, wire, monkeypatch) as llm, llm.stream("How warm is it in Oslo?") as stream:
+        if "broken" in entry:
+            with pytest.raises(errors.LLMError) as caught:
+                list(stream)
+            assert told(caught.value) == facts(entry["broken"])
+            return
+        assert faults(list(stream)) == []
+        assert read(stream.response) == entry["streamed"]
+
+
 @each_surface
 def test_a_refusal_in_the_vendors_spelling_is_a_typed_error(
     vendor: str, wire: str, httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch
@@ -138,14 +177,7 @@ def test_a_refusal_in_the_vendors_spelling_is_a_typed_error(
     with client(vendor, wire, monkeypatch) as llm, pytest.raises(errors.LLMError) as caught:
         llm.generate("Hi")
     found = caught.value
-    assert {
-        "class": type(found).__name__,
-        "code": found.vendor_code,
-        "type": found.vendor_type,
-        "request_id": found.request_id,
-        "retry_after": found.retry_after,
-        "retryable": found.retryable,
-    } == {"code": None, "type": None, "request_id": None, "retry_after": None, **raised}
+    assert told(found) == facts(raised)
     assert (found.vendor, found.model) == (vendor, entry["model"])
     assert found.message
     assert KEY not in f"{found!r} {found.body}"

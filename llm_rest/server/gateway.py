@@ -27,6 +27,7 @@ from . import compaction
 from .config import Config, Upstream
 from .handler import Refused
 from .reading import count
+from .restored import strangers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
@@ -240,6 +241,8 @@ class Gateway:
         if given(request.conversation):
             raise _unserved("This server has no conversations; it has previous_response_id.", "conversation")
         asked = await self._history.before(request, context)
+        if way.endpoint.wire != context.wire:
+            asked = strangers(asked, way.endpoint.wire)
         most, wanted = self._limits.output_tokens, request.max_output_tokens
         if most is not None and not (given(wanted) and wanted <= most):
             if given(wanted):

@@ -46,7 +46,7 @@ class StoredHistory:
     async def after(self, request: Request, response: Response, context: Context) -> None:
         """Record the answer. That a store fails is no reason to withhold an answer; it is logged."""
         try:
-            await self._restored.remember(response, context.scope)
+            await self._restored.remember(request, response, context.scope)
             if self.keeps(request, context):
                 await self._kept.keep(request, response, context.scope)
             elif context.session is not None:

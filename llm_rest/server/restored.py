@@ -2,8 +2,8 @@
 
 A vendor wants its signatures and encrypted reasoning back with the calls they belong to, and a client of Chat Completions or
 Ollama never sees them. What such a client does return, the text and the calls of a turn, names the turn. Before changing this
-file, know that a turn that was edited is not this turn any more, and stays as the client sent it: the converters then do
-without the state, as documented for each wire.
+file, know that a turn that was edited is not this turn any more, and stays as the client sent it. Its calls then go to another
+vendor under names of ours (`strangers`): vendors know their own, and refuse them without what was thought before them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..errors import DecodeError
-from ..responses.carriers import digest
+from ..responses.carriers import digest, sender
 from ..responses.items import (
     AnyItem,
     Compaction,
@@ -26,7 +27,9 @@ from ..responses.items import (
     Reasoning,
 )
 from ..responses.parts import OutputText, RefusalPart
-from ..unknown import Decoder, Unknown, given
+from ..unknown import Decoder, Unknown
+from .kept import items_of
+from .reading import text_of
 
 if TYPE_CHECKING:
     from ..responses import Request, Response
@@ -44,14 +47,18 @@ class Restored:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def remember(self, response: Response, scope: str) -> None:
-        """Keep the output, if there is more in it than every client returns."""
-        if not any(_opaque(item) for item in response.output):
+    async def remember(self, request: Request, response: Response, scope: str) -> None:
+        """Keep the output, if there is more in it than every client returns. The request is as its caller wrote it."""
+        if not _states(response.output):
             return
         value = msgspec.json.encode(response.output)
         place = "state:" + digest(value.decode())
         await self._store.put(scope, place, value)
-        for name in _shown(response.output).names():
+        before = ""
+        for _, piece in _turns(items_of(request)):
+            before = _chained(before, piece)
+        shown = _shown(response.output)
+        for name in (*shown.names, shown.turn(before)):
             await self._store.put(scope, name, place.encode())
 
     async def restored(self, request: Request, scope: str) -> Request:
@@ -61,9 +68,11 @@ class Restored:
         items: list[AnyItem] = []
         named: dict[str, str] = {}
         changed = False
+        before = ""
         for said, turn in _turns(request.input):
-            found = None if not said or any(_opaque(item) for item in turn) else await self._found(turn, scope)
-            if found is None:
+            found = await self._found(turn, before, scope) if said else None
+            before = _chained(before, turn)
+            if found is None or _states(found) <= _states(turn):
                 items += [_renamed(item, named) for item in turn] if named else turn
                 continue
             named |= zip(_shown(turn).ids, _shown(found).ids, strict=True)
@@ -71,10 +80,10 @@ class Restored:
             changed = True
         return replace(request, input=items) if changed else request
 
-    async def _found(self, turn: list[AnyItem], scope: str) -> list[AnyItem] | None:
+    async def _found(self, turn: list[AnyItem], before: str, scope: str) -> list[AnyItem] | None:
         """What was answered when this turn was, if it still says the same."""
         shown = _shown(turn)
-        for name in shown.names():
+        for name in (*shown.names, shown.turn(before)):
             place = await self._store.get(scope, name)
             value = place and await self._store.get(scope, place.decode())
             try:
@@ -84,6 +93,12 @@ class Restored:
             if items is not None and _shown(items).said == shown.said:
                 return items
         return None
+
+
+def _is_for(wire: str, thought: Reasoning) -> bool:
+    """Whether a vendor on that wire can read what a thought holds. What has no envelope is of the Responses wire."""
+    state = thought.encrypted_content
+    return bool(state) and (sender(state) or ("openai_responses", ""))[0] == wire
 
 
 class _Shown(NamedTuple):
@@ -98,14 +113,27 @@ class _Shown(NamedTuple):
         """What makes it the same turn; ids are made up anew where a wire has none."""
         return self.text, self.calls
 
+    @property
     def names(self) -> list[str]:
-        """What it is found by: each of its calls, and what it says."""
-        if not self.text and not self.calls:
-            return []
-        return [
-            *(f"call:{name}" for name in self.ids),
-            "turn:" + digest("\0".join((self.text, *map("\0".join, self.calls)))),
-        ]
+        """What it is found by where the client kept the ids of its calls."""
+        return [f"call:{name}" for name in self.ids]
+
+    def turn(self, before: str) -> str:
+        """What it is found by otherwise: what it says, and what was said before. The same words are said in many places."""
+        return "turn:" + digest("\0".join((before, self.text, *map("\0".join, self.calls))))
+
+
+def strangers(request: Request, wire: str) -> Request:
+    """The request with calls under names of ours that come without any state for a vendor on that wire."""
+    items = request.input if isinstance(request.input, list) else []
+    named = {
+        item.call_id: f"call_{digest(item.call_id)}"
+        for said, turn in _turns(items)
+        if said and not any(isinstance(item, Reasoning) and _is_for(wire, item) for item in turn)
+        for item in turn
+        if isinstance(item, _Call)
+    }
+    return replace(request, input=[_renamed(item, named) for item in items]) if named else request
 
 
 def _shown(turn: list[AnyItem]) -> _Shown:
@@ -115,6 +143,19 @@ def _shown(turn: list[AnyItem]) -> _Shown:
         tuple((call.name, _plain(call)) for call in calls),
         tuple(call.call_id for call in calls),
     )
+
+
+def _chained(before: str, piece: list[AnyItem]) -> str:
+    """What stands for the conversation so far, whoever returns it."""
+    said = [before]
+    for item in piece:
+        if isinstance(item, Message):
+            said.append(text_of(item.content).strip())
+        elif isinstance(item, _Call):
+            said += (item.name, _plain(item))
+        elif isinstance(item, _Output):
+            said.append(text_of(item.output).strip())
+    return digest("\0".join(said))
 
 
 def _text(message: Message) -> str:
@@ -138,11 +179,15 @@ def _plain(call: FunctionCall | CustomToolCall) -> str:
         return call.arguments
 
 
-def _opaque(item: AnyItem) -> bool:
-    """Whether an item holds what a client without a place for it would lose."""
-    if isinstance(item, Reasoning):
-        return given(item.encrypted_content)
-    return isinstance(item, Compaction) or not isinstance(item, Message | FunctionCall | CustomToolCall | Unknown)
+def _states(items: list[AnyItem]) -> set[object]:
+    """What these items hold that a client without a place for it would lose."""
+    found: set[object] = set()
+    for item in items:
+        if isinstance(item, Reasoning | Compaction):
+            found.add(item.encrypted_content)
+        elif not isinstance(item, Message | FunctionCall | CustomToolCall | Unknown):
+            found.add(item.id)
+    return found - {None, UNSET}
 
 
 def _turns(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:
@@ -159,6 +204,6 @@ def _turns(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:
 
 
 def _renamed(item: AnyItem, named: dict[str, str]) -> AnyItem:
-    if isinstance(item, _Output) and item.call_id in named:
+    if isinstance(item, _Call | _Output) and item.call_id in named:
         return replace(item, call_id=named[item.call_id])
     return item

@@ -6,7 +6,7 @@ import pytest
 
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
-from llm_rest.server.restored import Restored
+from llm_rest.server.restored import Restored, strangers
 from llm_rest.server.store import MemoryStore
 from llm_rest.transport import drive
 
@@ -24,7 +24,8 @@ def output(call_id: str = "c1") -> FunctionCallOutput:
 
 def kept(*items: AnyItem, scope: str = "s") -> Restored:
     restored = Restored(MemoryStore())
-    drive(restored.remember(Response(id="r", status="completed", output=list(items)), scope))
+    asked = Request(model="m", input=[USER])
+    drive(restored.remember(asked, Response(id="r", status="completed", output=list(items)), scope))
     return restored
 
 
@@ -66,9 +67,37 @@ def test_the_text_of_a_turn_names_it_where_it_calls_nothing() -> None:
 
 
 def test_a_turn_that_brings_its_state_is_left_alone() -> None:
-    other = Reasoning(summary=[], encrypted_content="another")
+    brought = Reasoning(summary=[], content=[], encrypted_content=THOUGHT.encrypted_content)
     restored = kept(THOUGHT, call("weather"))
-    assert returned(restored, USER, other, call("weather"), output())[1] == other
+    assert returned(restored, USER, brought, call("weather"), output())[1] is brought
+
+
+def test_a_turn_that_brings_something_else_as_its_state_gets_its_own() -> None:
+    forged = Reasoning(summary=[], encrypted_content="another")
+    restored = kept(THOUGHT, call("weather"))
+    assert returned(restored, USER, forged, call("weather"), output()) == [USER, THOUGHT, call("weather"), output()]
+
+
+def test_the_same_words_in_another_conversation_are_another_turn() -> None:
+    said = Message(role="assistant", content="Sunny.")
+    restored = kept(THOUGHT, said)
+    elsewhere = Message(role="user", content="And in Oslo?")
+    assert returned(restored, elsewhere, said, USER) == [elsewhere, said, USER]
+    sent = (elsewhere, call("weather", "call_made_up"), output("call_made_up"))
+    assert returned(kept(THOUGHT, call("weather", "toolu_1")), *sent) == [*sent]
+
+
+def test_calls_without_state_are_strangers_under_the_same_names_every_time() -> None:
+    sent = Request(model="m", input=[USER, call("a"), output(), THOUGHT, call("b", "c2"), output("c2")])
+    first, again = (strangers(sent, "anthropic_messages").input for _ in range(2))
+    assert isinstance(first, list)
+    assert first == again
+    name = first[1].call_id if isinstance(first[1], FunctionCall) else ""
+    assert name not in ("", "c1")
+    assert first == [USER, call("a", name), output(name), THOUGHT, call("b", "c2"), output("c2")]
+    elsewhere = strangers(sent, "gemini_generate_content").input
+    assert isinstance(elsewhere, list)
+    assert call("b", "c2") not in elsewhere, "a thought of another vendor's is nothing there"
 
 
 def test_nobody_gets_the_state_of_another_scope() -> None:
@@ -81,12 +110,13 @@ def test_each_turn_of_a_conversation_gets_its_own_state() -> None:
     thoughts = [Reasoning(summary=[], encrypted_content=name) for name in "ab"]
     for thought, name in zip(thoughts, ("c1", "c2"), strict=True):
         answered = Response(id="r", status="completed", output=[thought, call("weather", name)])
-        drive(restored.remember(answered, "s"))
+        drive(restored.remember(Request(model="m", input=[USER]), answered, "s"))
     found = returned(restored, USER, call("weather", "c1"), output("c1"), call("weather", "c2"), output("c2"))
     assert [item for item in found if isinstance(item, Reasoning)] == thoughts
 
 
 def test_a_turn_that_every_client_returns_whole_is_not_kept() -> None:
     store = MemoryStore()
-    drive(Restored(store).remember(Response(id="r", status="completed", output=[call("weather")]), "s"))
+    answered = Response(id="r", status="completed", output=[call("weather")])
+    drive(Restored(store).remember(Request(model="m", input=[USER]), answered, "s"))
     assert drive(store.get("s", "call:c1")) is None

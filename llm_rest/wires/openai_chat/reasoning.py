@@ -182,7 +182,7 @@ def _from_details(details: list[Json], dialect: ChatDialect) -> list[Reasoning]:
     hidden: list[Json] = []
     for detail in details:
         kind, ours = detail.get("type"), detail.get("format") == OURS
-        item = items.setdefault(str(detail.get("index")) if ours else "", Reasoning(summary=[]))
+        item = items.setdefault(str(detail.get("id", detail.get("index"))) if ours else "", Reasoning(summary=[]))
         name = _SHOWN.get(kind, "") if isinstance(kind, str) else ""
         text = detail.get(name)
         if isinstance(text, str) and text:
@@ -262,22 +262,24 @@ def _shown_again(detail: Json, shown: dict[str, Iterator[str]]) -> Json:
     return detail
 
 
-def plain_details(item: Reasoning, **more: Any) -> list[Json]:
+def plain_details(item: Reasoning) -> list[Json]:
     """What can be read in an item, as `reasoning_details`."""
     return [
-        *({"type": "reasoning.summary", "summary": text, **more} for text in _texts(item.summary)),
-        *({"type": "reasoning.text", "text": text, **more} for text in _texts(item.content)),
+        *({"type": "reasoning.summary", "summary": text} for text in _texts(item.summary)),
+        *({"type": "reasoning.text", "text": text} for text in _texts(item.content)),
     ]
 
 
 def show_foreign(said: Spoken, item: Reasoning) -> None:
     """Show a client reasoning with the state of another issuer, in a form that comes back with the message."""
     before = said.reasoning_details or []
-    about: Json = {"format": OURS, "index": len({str(detail.get("index")) for detail in before})}
-    details = plain_details(item, **about)
+    details = plain_details(item)
     if given(item.encrypted_content):
-        details.append({"type": "reasoning.encrypted", "data": item.encrypted_content, **about})
-    said.reasoning_details = [*before, *details]
+        details.append({"type": "reasoning.encrypted", "data": item.encrypted_content})
+    # Clients put the details of a stream together by `index`, so each has its own; `id` says which belong to one item.
+    about = {"format": OURS, "id": str(len({detail.get("id") for detail in before}))}
+    numbered = [{**detail, **about, "index": i} for i, detail in enumerate(details, len(before))]
+    said.reasoning_details = [*before, *numbered]
 
 
 def _thinking(item: Reasoning, state: Thought) -> Thinking:

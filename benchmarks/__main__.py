@@ -1,4 +1,4 @@
-"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [streams] [--rounds N]`.
+"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [streams] [gateway] [--rounds N]`.
 
 A new case goes into the module of its group; its floor does the same work by hand and is checked against ours by
 `tests/test_benchmarks.py`.
@@ -12,17 +12,21 @@ import platform
 
 from .measure import Result, compare, table
 
-GROUPS = ("imports", "conversions", "calls", "streams")
+GROUPS = ("imports", "conversions", "calls", "streams", "gateway")
+MINUTES = ("gateway",)
+"""The groups that take minutes: they are measured when they are named."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="CPU time as ratios to a floor of this run."
     )
-    parser.add_argument("group", nargs="*", help=f"what to measure, of {', '.join(GROUPS)}; all of it when left out")
+    parser.add_argument(
+        "group", nargs="*", help=f"what to measure, of {', '.join(GROUPS)}; all but the last when left out"
+    )
     parser.add_argument("--rounds", type=int, default=25, help="batches per side (default 25)")
     options = parser.parse_args()
-    wanted: list[str] = options.group or list(GROUPS)
+    wanted: list[str] = options.group or [group for group in GROUPS if group not in MINUTES]
     if unknown := set(wanted) - set(GROUPS):
         parser.error(f"there is no group {', '.join(sorted(unknown))}; there are {', '.join(GROUPS)}")
     results: list[Result] = []
@@ -45,6 +49,10 @@ def main() -> None:
         results += [compare(case, options.rounds) for case in streams.pure()]
         with streams.cases() as cases:
             results += [compare(case, options.rounds) for case in cases]
+    if "gateway" in wanted:
+        from . import gateway
+
+        results += gateway.results(max(2, options.rounds // 8))
     print(f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores\n")
     print(table(results))
 

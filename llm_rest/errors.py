@@ -16,6 +16,8 @@ from msgspec import Struct, field, to_builtins
 Code = Literal["auth_error", "rate_limit", "network_error", "invalid_request", "unknown"]
 
 _LIMIT = 500
+_AHEAD = 4096
+"""How much of a text is looked at behind what is shown of it: what is replaced makes it shorter."""
 
 # Patterns are compiled when an error is made, not when this module is imported, which every converter does.
 _UNPRINTABLE = r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
@@ -29,6 +31,7 @@ _SECRETS = (
 
 def printable(text: str, limit: int = _LIMIT) -> str:
     """`text` as one printable line of at most `limit` characters, with anything that looks like a key replaced."""
+    text = text[: limit + _AHEAD]
     line = re.sub(_SECRETS, lambda m: next(g for g in (*m.groups(), "") if g is not None) + "[redacted]", text)
     line = re.sub(_UNPRINTABLE, " ", line).encode("utf-8", "replace").decode()
     return line if len(line) <= limit else line[: limit - 1] + "…"

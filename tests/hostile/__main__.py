@@ -17,7 +17,7 @@ def main(wanted: list[str]) -> int:
     brief = "-f" in wanted
     wanted = [name for name in wanted if name != "-f"]
     warnings.simplefilter("ignore")
-    server, totals, began = Server(), Counter[str](), time.monotonic()
+    server, totals, began = Server(), Counter[tuple[str, str]](), time.monotonic()
     print(
         f"{'case':5} {'tier':5} "
         + "".join(f"{wire.split('_')[0] + '_' + wire.split('_')[1][:4]:<28}" for wire in WIRES)

@@ -246,7 +246,7 @@ E = [
     Case("E40", "error body is a number, null, a string", **shaped(403, b"42", ("permission_denied",))),
     Case("E41", "error body nested 100 000 deep", **shaped(400, b'{"error":' * 100_000 + b"1" + b"}" * 100_000, ("invalid_request",))),
     Case("E42", "error body of invalid UTF-8", **shaped(422, b'{"error": {"message": "\xff\xfe"}}', ("invalid_request",))),
-    Case("E43", "an error body that stalls", lambda d: [stall(http(d.error(400)[:5], "400 Bad Request", NAMED, length=500))], bad("invalid_request", status=400, request_id="req_head"), slow=True, options={"timeout": Timeouts(silence=0.3, total=5)}),
+    Case("E43", "an error body that stalls", lambda d: [stall(http(d.error(400)[:5], "400 Bad Request", NAMED, length=500))], bad("invalid_request", status=400, request_id="req_head"), slow=True, options={"timeout": Timeouts(total=0.6)}),
     Case("E44", "an error body that stalls until the time of the call is over", lambda d: [stall(http(b"{", "503 No", NAMED, length=500))], bad(*BUSY, status=503), slow=True, options={"timeout": 0.5}),
     Case("E45", "200 with an error object", always(lambda d: http(d.error(500, "broken"))), bad("server_error", "api_error", "invalid_request", "overloaded_error", attempts=(1, 3))),
     Case("E46", "200 with an error object of a router, which puts the status inside", in_good(ERROR_IN_200), bad("server_error", attempts=3, retryable=True)),

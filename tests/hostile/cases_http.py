@@ -5,10 +5,17 @@
 from __future__ import annotations
 
 import gzip
+import socket
+import ssl
 import zlib
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
+import trustme
+
 from llm_rest.transport import Timeouts
+from tests.hostile.cases_callers import environment
 from tests.hostile.documents import Documents
 from tests.hostile.server import END, Script, chunks, drip, fin, flood, gone, head, http, rst, say, stall
 from tests.hostile.table import Bad, Case, World, bad, either, good, twice
@@ -77,6 +84,60 @@ def reader_of_uploads(d: Documents) -> list[Any]:
     return [act]
 
 
+@cache
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def certified(*names: str, ca: trustme.CA | None = None, **how: Any) -> Any:
+    """The TLS of a server with a certificate for these names."""
+
+    def make() -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        (ca or authority()).issue_cert(*names, **how).configure_cert(context)
+        return context
+
+    return make
+
+
+async def trusting(world: World) -> Any:
+    """A client that trusts the authority of these tests."""
+    context = ssl.create_default_context()
+    authority().configure_trust(context)
+    return await world.client(tls=context).generate("Hi")
+
+
+def with_proxies(**variables: str) -> Any:
+    async def ask(world: World) -> Any:
+        filled = {name: value.replace("{port}", str(world.server.port)) for name, value in variables.items()}
+        with environment(**filled):
+            return await world.client().generate("Hi")
+
+    return ask
+
+
+async def through_the_server(world: World) -> Any:
+    """The hostile server is the proxy; the request names another host."""
+    host = "http://localhost:9"
+    with environment(HTTP_PROXY=world.script.url):
+        return await world.client(base_url=host + "/v1").generate("Hi")
+
+
+async def no_such_host(world: World) -> Any:
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    before, socket.getaddrinfo = socket.getaddrinfo, unknown
+    try:
+        return await world.client(base_url="https://no-such-host.invalid/v1").generate("Hi")
+    finally:
+        socket.getaddrinfo = before
+
+
+YESTERDAY = datetime.now(UTC) - timedelta(days=1)
+NO_TRUST = bad(
+    "tls_error", attempts=0, retryable=False, code="network_error", then=lambda s: len(s.error.attempts) == 1
+)
 SHORT = {"timeout": 0.5}
 RETRY_1 = {"retry": 1}
 
@@ -111,6 +172,20 @@ T = [
     Case("T28", "100 Continue and 103 Early Hints before a good answer", lambda d: [say(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", ok(d))], good()),
     Case("T29", "HTTP/1.0, body delimited by close", lambda d: [fin(until_closed(d.good(), "1.0"))], good()),
     Case("T30", "Connection: close after every answer", lambda d: [fin(http(d.good(), "200 OK", "connection: close"))], good(2), ask=twice),
+    Case("T31", "a TLS certificate of an unknown authority", lambda d: [say(ok(d))], NO_TRUST, tls=certified("127.0.0.1"), counted=False),
+    Case("T32", "a TLS certificate of another authority of the same name", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("127.0.0.1", ca=trustme.CA()), counted=False),
+    Case("T33", "a TLS certificate that has expired", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("127.0.0.1", not_after=YESTERDAY), counted=False),
+    Case("T34", "a TLS certificate for another name", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("api.example.com"), counted=False),
+    Case("T35", "https:// to a port that speaks SSH", lambda d: [], bad("tls_error", *NETWORK, attempts=(1, 3)), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n"), https=True),
+    Case("T37", "TLS closed in mid body without close_notify", lambda d: [fin(cut(d))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T39", "HTTP_PROXY and NO_PROXY=127.0.0.1", lambda d: [say(ok(d))], good(), ask=with_proxies(HTTP_PROXY="http://127.0.0.1:9", NO_PROXY="127.0.0.1")),
+    Case("T41", "HTTP_PROXY is garbage", lambda d: [say(ok(d))], bad("config_error", attempts=0, retryable=False), ask=with_proxies(HTTP_PROXY="::not a url::"), best=True, counted=False),
+    Case("T43", "TLS, and the body is whole, but close_notify is missing and its length was not told", lambda d: [fin(until_closed(d.good()))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T44", "a good answer over TLS", lambda d: [say(ok(d))], good(), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T45", "the proxy of HTTP_PROXY is down", lambda d: [say(ok(d))], bad("proxy_error", attempts=0), ask=with_proxies(HTTP_PROXY="http://127.0.0.1:9"), counted=False),
+    Case("T46", "the proxy wants another password", lambda d: [say(http(b"", "407 Proxy Authentication Required"))], bad("proxy_error", attempts=(1, 3)), ask=through_the_server, own=True),
+    Case("T47", "the name of the host means nothing", lambda d: [], bad("connect_error", attempts=0, retryable=True, then=lambda s: len(s.error.attempts) == 3), ask=no_such_host, counted=False),
+    Case("T48", "the TLS handshake stalls", lambda d: [], bad("timeout_error", attempts=(1, 3)), before=lambda d: stall(), https=True, slow=True, options=SHORT),
     Case("T36", "another protocol speaks first", lambda d: [], bad(*NETWORK, attempts=3), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n")),
     Case("T38", "the head arrives a byte at a time, fast", lambda d: [say(*(bytes([b]) for b in ok(d)))], good()),
     Case("T40", "an answer before anything was asked", lambda d: [], either(good(), bad(*ANY, attempts=(1, 3))), before=lambda d: fin(ok(d)), counted=False),

@@ -57,7 +57,7 @@ class Seen:
     connections: int = 0
     texts: list[str] = field(default_factory=list)
     reply: Any = None
-    error: BaseException | None = None
+    error: Any = None
     waits: list[float] = field(default_factory=list)
     seconds: float = 0.0
     heads: list[bytes] = field(default_factory=list)
@@ -126,7 +126,7 @@ class Bad:
 class Either:
     """Any of several."""
 
-    arms: tuple[Good | Bad, ...]
+    arms: tuple[Good | Bad | Either, ...]
 
     def faults(self, seen: Seen, documents: Documents) -> list[str]:
         found = [arm.faults(seen, documents) for arm in self.arms]
@@ -161,7 +161,7 @@ def bad(
     return Bad(kinds, _range(attempts), facts, partial, then)
 
 
-def either(*arms: Good | Bad) -> Either:
+def either(*arms: Expected) -> Either:
     return Either(arms)
 
 
@@ -248,10 +248,12 @@ class Case:
     refused: bool = False
     """Nobody listens at the port."""
     own: bool = False
+    https: bool = False
+    """The URL says https, whatever the server speaks."""
     slow: bool = False
     """Waits for something; every wire and mode of it runs at the same time."""
     modes: tuple[str, ...] = MODES
-    cannot: Mapping[str, str] = field(default_factory=dict[str, str])
+    cannot: Mapping[Any, str] = field(default_factory=dict[Any, str])
     """Wires on which there is no such case, and why."""
     counted: bool = True
     """Whether the attempts told are the requests that were heard."""
@@ -270,6 +272,8 @@ def run(case: Case, documents: Documents, mode: str, server: Server) -> tuple[Se
     with server.script(script, own=case.own) as script:
         if case.refused:
             script.url = f"http://127.0.0.1:{free_port()}"
+        if case.https:
+            script.url = script.url.replace("http:", "https:")
         world = World(documents, mode, script, server, seen, case.options)
 
         async def body() -> None:
@@ -291,7 +295,7 @@ def run(case: Case, documents: Documents, mode: str, server: Server) -> tuple[Se
         seen.requests = len(script.heads)
         seen.connections = script.connections
         seen.heads, seen.bodies = script.heads, script.bodies
-        if case.before or case.tls:
+        if case.before:
             seen.requests = max(seen.requests, seen.connections)
     faults = promised(case, seen, documents)
     if left:

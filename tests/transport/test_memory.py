@@ -1,0 +1,73 @@
+"""No answer makes the process grow by more than its cap and 64 MiB, measured in a process of its own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from llm_rest.framing import LIMIT
+from llm_rest.transport.bodies import MAX_BODY
+from tests.loopback import STREAM, Loopback, http, loopback
+from tests.transport.test_sharing import GOOD
+
+pytest.importorskip("resource")
+
+MIB = 1024 * 1024
+MORE = 64 * MIB
+PIECE = b"x" * 262_144
+ZIPPED = ("content-type: application/json", "content-encoding: gzip")
+
+
+BOMB = gzip.compress(b" " * (256 * MIB), 1)
+"""A quarter of a gigabyte in one megabyte."""
+
+ANSWERS: dict[str, tuple[bytes, bytes]] = {
+    "good": (http(GOOD), b""),
+    "body": (b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", PIECE),
+    "bomb": (http(BOMB, "HTTP/1.1 200 OK", *ZIPPED), b""),
+    "error": (b"HTTP/1.1 400 No\r\ncontent-type: application/json\r\n\r\n", PIECE),
+    "error-bomb": (http(BOMB, "HTTP/1.1 500 No", *ZIPPED), b""),
+    "line-stream": (STREAM, b"40000\r\n" + PIECE + b"\r\n"),
+    "bomb-stream": (http(BOMB, "HTTP/1.1 200 OK", "content-type: text/event-stream", "content-encoding: gzip"), b""),
+    "head": (b"HTTP/1.1 200 OK\r\n", b"x-more: y\r\n" * 1000),
+}
+"""The beginning of the answer to each model, and what follows for ever."""
+
+EXPECTED = {
+    "good": "ok",
+    "body": "ResponseTooLarge None",
+    "bomb": "ResponseTooLarge None",
+    "error": "InvalidRequest 400",
+    "error-bomb": "ServerError 500",
+    "line-stream": "ResponseTooLarge 200",
+    "bomb-stream": "ResponseTooLarge 200",
+    "head": "ProtocolError None",
+}
+
+
+def act(connection: socket.socket, server: Loopback) -> bool:
+    begun, more = ANSWERS[json.loads(server.bodies[-1])["model"]]
+    connection.sendall(begun)
+    while more:
+        connection.sendall(more)
+    return True
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio", "trio"])
+def test_answers_without_end_are_refused_at_a_cap_in_little_memory(way: str) -> None:
+    """Cases R01, R03, E51, S13, P05."""
+    with loopback(act) as server:
+        models = [f"openai/{name}" for name in ANSWERS]
+        command = [sys.executable, "-m", "tests.transport.bounded", way, f"{server.url}/v1", *models]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    grew = found.pop("grew")
+    assert {name.removeprefix("openai/"): outcome for name, outcome in found.items()} == EXPECTED
+    assert grew < max(LIMIT, MAX_BODY) + MORE, f"{grew / MIB:.0f} MiB"

@@ -89,6 +89,7 @@ class SSE:
     def _grow(self, size: int) -> None:
         self._size += size
         if self._size > self._limit:
+            self._pieces.clear()  # the error's traceback keeps this machine, perhaps for long
             raise ResponseTooLarge(f"one event of the stream has more than {self._limit} bytes")
 
 
@@ -146,6 +147,7 @@ class NDJSON:
             self._line.append(last)
             self._size += len(last)
             if self._size > self._limit:
+                self._line.clear()
                 raise ResponseTooLarge(f"one line of the stream has more than {self._limit} bytes")
         return [Frame("", data) for line in lines if (data := line.strip())]
 

@@ -281,8 +281,12 @@ class Incoming:
     async def whole(self) -> HttpAnswer:
         """The answer once all of it came."""
         pieces: list[bytes] = []
-        while (piece := await self.read()) is not None:
-            pieces.append(piece)
+        try:
+            while (piece := await self.read()) is not None:
+                pieces.append(piece)
+        except BaseException:
+            pieces.clear()  # the error's traceback keeps this frame, perhaps for long
+            raise
         return HttpAnswer(self.status, self.headers, b"".join(pieces))
 
     def progressed(self) -> None:

@@ -6,8 +6,8 @@ Arguments: how to call, the base URL of a server that answers by the model's nam
 from __future__ import annotations
 
 import json
-import resource
 import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -16,8 +16,9 @@ from llm_rest import AsyncClient, Client, LLMError
 
 
 def peak() -> int:
-    """The most bytes that this process held so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """The most bytes that this process held so far. (`getrusage` would include those of the process that started it.)"""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 async def ask(llm: Any, model: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -31,7 +31,7 @@ from .reply import Reply, reply
 from .responses.response import RESPONSE, ResponseError
 from .streams import Halves
 from .transport import HttpAnswer
-from .unknown import check_depth, given
+from .unknown import check_depth, extras, given
 
 if TYPE_CHECKING:
     from .responses.response import Response
@@ -94,7 +94,8 @@ def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
         if len(sent.answer.body) > _SHALLOW:
             check_depth(sent.answer.body)
         document = _decoded(sent.answer.body, decoder)
-        if "error" not in getattr(type(document), "__extras__", ()):
+        # An empty one beside a good answer is how some hosts say that there was none.
+        if not ("error" in getattr(type(document), "__extras__", ()) and extras(cast("Struct", document))["error"]):
             return document
         problem = "it holds an error"
     except DecodeError as fault:

@@ -397,6 +397,8 @@ class Caller:
 
     def succeeded(self, target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
         """The reply, unless the generation failed. Raises what the vendor says about that."""
+        if found.status == "completed" and found.error:
+            found.status = "failed"  # some hosts say completed all the same
         if found.status != "failed":
             return found
         error = failure(target, found, secrets)

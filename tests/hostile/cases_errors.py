@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
+from llm_rest import LLMError
 from llm_rest.transport import Timeouts
 from tests.hostile.documents import Documents
 from tests.hostile.server import END, Act, chunks, fin, flood, head, http, rst, say, stall
@@ -132,6 +133,31 @@ async def plain_value(world: World) -> Any:
     assert found["error"] is True, found
     assert found["description"] == "no", found
     assert isinstance(found["suggestions"], list), found
+
+
+PASSING = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529)
+STAYING = (400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 418, 421, 422, 431, 451, 501, 505, 511)
+
+
+async def each_passing(world: World) -> Any:
+    llm = world.client(retry=2)
+    replies = [await llm.generate("Hi") for _ in PASSING]
+    assert all(len(reply.generation.attempts) == 2 for reply in replies)
+    return replies[-1]
+
+
+async def each_staying(world: World) -> Any:
+    llm = world.client()
+    for status in STAYING:
+        found = await failed(llm.generate("Hi"))
+        assert (found.status, found.retryable, len(found.attempts)) == (status, False, 1), (status, found)
+
+
+async def failed(work: Any) -> Any:
+    try:
+        return await work
+    except LLMError as problem:
+        return problem
 
 
 BUSY = ("overloaded_error", "server_error")
@@ -273,6 +299,18 @@ E = [
     Case("E67", "two Retry-After headers", asked("retry-after: 3", "retry-after: 5"), either(good(2, then=waits(3)), good(2, then=waits(5)), good(2, then=backs_off))),
     Case("E68", "Retry-After: 1.5 and blanks", asked("retry-after:   1.5  "), good(2, then=waits(1.5))),
     Case("E69", "RST after the head of an error", lambda d: [rst(http(b"", "429 No", NAMED, length=100))], bad("rate_limit_error", attempts=3, status=429), slow=True),
+    Case("E71", "each status that may pass, once", lambda d: [act for status in PASSING for act in (say(refuse(status)(d)), say(http(d.good())))], good(2 * len(PASSING)), ask=each_passing, counted=False),
+    Case("E72", "each status that stays", lambda d: [say(refuse(status)(d)) for status in STAYING], good(len(STAYING), text=None), ask=each_staying, counted=False),
+    Case("E73", "Retry-After: 30, and the call has 5 seconds", always(refuse(429, "retry-after: 30")), bad("rate_limit_error", retry_after=30, then=lambda s: not s.waits and "time of the call" in s.error.hint), options={"timeout": 5}),
+    Case("E74", "Retry-After: 1e400, 0x10, and in other digits", lambda d: [say(refuse(429, "retry-after: 1e400")(d)), say(refuse(429, "retry-after: 0x10")(d)), say(http(d.good()))], good(3, then=lambda s: s.waits[0] <= 1 and s.waits[1] <= 2)),
+    Case("E75", "x-should-retry: true on a 400 every time", always(refuse(400, "x-should-retry: true")), bad("invalid_request", attempts=3, retryable=True)),
+    Case("E76", "x-should-retry: perhaps", always(refuse(400, "x-should-retry: perhaps")), bad("invalid_request")),
+    Case("E77", "an error without a message", **shaped(400, b'{"error": {"type": "invalid_request_error"}}', ("invalid_request",))),
+    Case("E78", "an error whose code and message are numbers and lists", **shaped(400, b'{"error": {"code": 7, "message": ["a", {"b": 1}], "type": null}}', ("invalid_request",))),
+    Case("E79", "503 with the word overloaded in a page", **shaped(503, b"<html><title>Service overloaded</title></html>", BUSY, 3)),
+    Case("E80", "200 with an error that is a text", in_good(b'{"error": "model not loaded"}'), bad("server_error", "api_error", "invalid_request", "malformed_response", "not_found", attempts=(1, 3))),
+    Case("E81", "200 with an error beside a whole answer", lambda d: [say(http(d.good()[:-1] + b', "error": {"message": "broken", "type": "server_error"}}'))], bad("server_error", "api_error", attempts=(1, 3))),
+    Case("E82", "200 with error null beside a whole answer", lambda d: [say(http(d.good()[:-1] + b', "error": null}'))], good()),
     Case("E70", "a bad status of a stream: as for a whole answer", always(refuse(403)), bad("permission_denied", status=403)),
 ]  # fmt: skip
 

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import socket
 import ssl
 import zlib
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -134,6 +136,36 @@ async def no_such_host(world: World) -> Any:
         socket.getaddrinfo = before
 
 
+async def to_a_full_server(world: World) -> Any:
+    async with full() as url:
+        return await world.client(base_url=url).generate("Hi")
+
+
+@contextlib.asynccontextmanager
+async def full() -> AsyncIterator[str]:
+    """The URL of a server that accepts no more connections, and refuses none."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        waiting = [socket.socket() for _ in range(4)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(listening.getsockname())
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        for each in waiting:
+            each.close()
+
+
+def half_closed(d: Documents) -> Any:
+    def act(connection: Any, script: Script) -> bool:
+        connection.sendall(ok(d))
+        connection.shutdown(socket.SHUT_WR)
+        gone(connection, script, 5)
+        return False
+
+    return act
+
+
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
 NO_TRUST = bad(
     "tls_error", attempts=0, retryable=False, code="network_error", then=lambda s: len(s.error.attempts) == 1
@@ -186,6 +218,11 @@ T = [
     Case("T46", "the proxy wants another password", lambda d: [say(http(b"", "407 Proxy Authentication Required"))], bad("proxy_error", attempts=(1, 3)), ask=through_the_server, own=True),
     Case("T47", "the name of the host means nothing", lambda d: [], bad("connect_error", attempts=0, retryable=True, then=lambda s: len(s.error.attempts) == 3), ask=no_such_host, counted=False),
     Case("T48", "the TLS handshake stalls", lambda d: [], bad("timeout_error", attempts=(1, 3)), before=lambda d: stall(), https=True, slow=True, options=SHORT),
+    Case("T49", "connecting takes for ever", lambda d: [], bad("timeout_error", "connect_error", attempts=0, retryable=True, code="network_error"), ask=to_a_full_server, counted=False, slow=True, options={"timeout": Timeouts(connect=0.2)}),
+    Case("T50", "RST in the middle of the body once, then good", lambda d: [rst(cut(d)), say(ok(d))], good(2)),
+    Case("T51", "the server ends its side behind a whole answer", lambda d: [half_closed(d)], good()),
+    Case("T52", "stall in the middle of the head once, then good", lambda d: [stall(b"HTTP/1.1 200 OK\r\ncontent-le"), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(first_byte=0.3)}),
+    Case("T53", "the answer comes before the request is read, then close", lambda d: [fin(ok(d))], either(good(), bad(*NETWORK, attempts=(1, 3))), ask=big_upload, early=True, slow=True, own=True, counted=False),
     Case("T36", "another protocol speaks first", lambda d: [], bad(*NETWORK, attempts=3), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n")),
     Case("T38", "the head arrives a byte at a time, fast", lambda d: [say(*(bytes([b]) for b in ok(d)))], good()),
     Case("T40", "an answer before anything was asked", lambda d: [], either(good(), bad(*ANY, attempts=(1, 3))), before=lambda d: fin(ok(d)), counted=False),
@@ -279,5 +316,16 @@ P = [
     Case("P45", "NUL in a header", lambda d: [fin(http(d.good(), "200 OK", "x-nul: a\0b"))], either(good(), PROTOCOL)),
     Case("P46", "a chunk extension and a trailer", lambda d: [say(head() + b"%x;a=b\r\n%s\r\n0\r\nx-t: y\r\n\r\n" % (len(d.good()), d.good()))], good()),
     Case("P47", "bytes of gzip behind its end", lambda d: [say(packed(d, "gzip", gzip.compress(d.good()) + b"more"))], NO_JSON),
+    Case("P49", "Content-Length of 10 GB, and close", lambda d: [fin(http(d.good(), length=10_000_000_000))], PROTOCOL),
+    Case("P50", "Transfer-Encoding: identity, and gzip, chunked", lambda d: [fin(b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n" + chunks(gzip.compress(d.good())) + END)], ODD),
+    Case("P51", "a blank before the colon of a header, and none at all", lambda d: [fin(http(d.good(), "200 OK", "x-a : b")), fin(http(d.good(), "200 OK", "x-nothing"))], ODD),
+    Case("P52", "bare line feeds in the head", lambda d: [fin(b"HTTP/1.1 200 OK\ncontent-length: %d\n\n" % len(d.good()) + d.good())], ODD),
+    Case("P53", "a reason of 10 kB, and one of other letters", lambda d: [say(http(d.good(), "200 " + "x" * 10_000)), say(http(d.good(), "200 \u00fc"))], good(2), ask=twice),
+    Case("P54", "Content-Encoding: identity, and an empty one", lambda d: [say(packed(d, "identity", d.good())), say(packed(d, "", d.good()))], good(2), ask=twice),
+    Case("P55", "a charset that is not the real one", lambda d: [say(http(d.good("Gr\u00fc\u00dfe"), "200 OK", "content-type: application/json; charset=utf-16"))], good(text="Gr\u00fc\u00dfe")),
+    Case("P56", "gzip in upper case, and x-gzip", lambda d: [say(packed(d, "GZIP")), say(packed(d, "x-gzip"))], good(2), ask=twice),
+    Case("P57", "a chunk of 2^63 bytes", lambda d: [fin(head() + b"8000000000000000\r\n" + d.good())], PROTOCOL),
+    Case("P58", "205, 206 and 226 with a good body", lambda d: [say(status("206 Partial Content", d)), say(status("226 IM Used", d))], good(2), ask=twice),
+    Case("P59", "gzip of nothing, and an empty body that says gzip", lambda d: [say(packed(d, "gzip", gzip.compress(b""))), say(packed(d, "gzip", b""))], NO_JSON),
     Case("P48", "a byte order mark before the JSON", lambda d: [say(http(b"\xef\xbb\xbf" + d.good()))], good()),
 ]  # fmt: skip

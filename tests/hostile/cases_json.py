@@ -112,6 +112,20 @@ def _unless_gemini(there: Expected) -> Any:
 
 
 ODD_ITEMS = [1, None, "x"]
+OBJECTS = {"anthropic_messages": "its arguments are objects", "gemini_generate_content": "its arguments are objects", "ollama_chat": "its arguments are objects"}  # fmt: skip
+called = good(text=None, then=lambda s: s.reply.function_calls[0].arguments.replace(" ", "") == '{"a":1}')
+
+
+def calling(d: Documents, arguments: Any) -> Plain:
+    """An answer that calls a tool."""
+    if d.wire == "openai_responses":
+        item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": arguments}
+        return {**d.whole(""), "output": [{**item, "status": "completed"}]}
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return {**d.whole(""), "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+
+
 NO_LIST = {"ollama_chat": "its answer is one message, no list"}
 NO_COUNT = {"ollama_chat": "it has no other place for a count"}
 
@@ -178,6 +192,12 @@ J = [
     Case("J60", "10 000 unknown fields", body(lambda d: _json({**d.whole("Hello"), **{f"f{i}": i for i in range(10_000)}})), OR_NOT),
     Case("J61", "an emoji spelled as a pair", saying(r"\ud83d\ude00"), same_text("😀")),
     Case("J62", "NUL in the text", saying(r"a\u0000b"), same_text("a\0b")),
+    Case("J64", "the arguments of a call are an object", body(lambda d: _json(calling(d, {"a": 1}))), called, cannot=OBJECTS),
+    Case("J65", "the arguments of a call are cut JSON", body(lambda d: _json(calling(d, '{"a": '))), either(good(text=None), NOT), cannot=OBJECTS),
+    Case("J66", "the arguments of a call are empty, and null", body(lambda d: _json(calling(d, None))), either(good(text=None), NOT), cannot=OBJECTS),
+    Case("J67", "a number of 5000 digits in an unknown field", extra(Raw("9" * 5000)), OR_NOT),
+    Case("J68", "a key of 1 MB", extra({"k" * 1_000_000: 1}), OR_NOT),
+    Case("J69", "100 000 blocks", body(lambda d: d.but(d.items, lambda items: items * 3000)), either(good(text=None), NOT), cannot=NO_LIST, modes=("sync",)),
     Case("J63", "a document of the framing of streams", body(lambda d: b"data: " + d.good() + b"\n\n"), NOT),
 ]  # fmt: skip
 

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import gzip
 import signal
-import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,6 +18,7 @@ import anyio
 
 from llm_rest import RetryPolicy
 from llm_rest.transport import exchange
+from tests.hostile.cases_http import full
 from tests.hostile.cases_streams import opened
 from tests.hostile.documents import Documents
 from tests.hostile.server import END, chunks, flood, head, http, say, stall
@@ -27,6 +27,8 @@ from tests.hostile.table import Case, World, bad, good, streamed
 MiB = 1024 * 1024
 CAP = 64
 SMALL = 16
+SERVERS = 60
+"""What the server of these tests has of it, in the same process."""
 BOMB = gzip.compress(bytes(1000 * MiB), 9)
 
 
@@ -171,6 +173,7 @@ R = [
     Case("R05", "200 000 chunks of one byte", crumbs, good(text=None, then=lambda s: s.seconds < 20 and len(s.reply.output_text) == 200_000), cannot=BELOW),
     Case("R06", "a model that never stops", endless_text, bad("response_too_large", attempts=1, then=lambda s: s.error.partial is not None), ask=bounded(unkept, SMALL + 64), modes=("sync",)),
     Case("R07", "200 calls at once, then close", ok, good(200), ask=two_hundred, counted=False),
+    Case("R09", "an answer of 60 MB", lambda d: [say(http(d.good("x" * 60_000_000)))], good(text=None, then=lambda s: len(s.reply.output_text) == 60_000_000), ask=bounded(one, CAP + 64 + SERVERS), modes=("sync",), cannot=BELOW),
     Case("R08", "100 errors one after the other", refusals, good(101), ask=hundred_errors, counted=False),
 ]  # fmt: skip
 
@@ -208,19 +211,8 @@ def ctrl_c(seconds: float) -> Any:
 
 
 async def connecting(world: World) -> Any:
-    """A server that accepts no more connections, and refuses none."""
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        waiting = [socket.socket() for _ in range(4)]
-        for each in waiting:
-            each.setblocking(False)
-            each.connect_ex(full.getsockname())
-        llm = world.client(base_url=f"http://127.0.0.1:{full.getsockname()[1]}")
-        async with given_up(world):
-            await llm.generate("Hi")
-        for each in waiting:
-            each.close()
+    async with full() as url, given_up(world):
+        await world.client(base_url=url).generate("Hi")
     return await world.client().generate("Hi")
 
 

@@ -286,6 +286,26 @@ def nested(d: Documents) -> bytes:
     return b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
 
+def cut_call(d: Documents) -> list[bytes]:
+    """The first half of a call."""
+    match d.wire:
+        case "openai_responses":
+            item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": ""}
+            added = {"type": "response.output_item.added", "output_index": 0, "item": item}
+            grown = {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 0}
+            return [*d.begin()[:2], d.frame(added), d.frame({**grown, "delta": '{"a": '})]
+        case "openai_chat":
+            call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
+            chunk = json.loads(d.begin()[0].removeprefix(b"data: "))
+            chunk["choices"][0]["delta"] = {"role": "assistant", "tool_calls": [call]}
+            return [d.frame(chunk)]
+        case _:
+            block = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+            begun = {"type": "content_block_start", "index": 0, "content_block": block}
+            piece = {"type": "input_json_delta", "partial_json": '{"a": '}
+            return [d.begin()[0], d.frame(begun), d.frame({"type": "content_block_delta", "index": 0, "delta": piece})]
+
+
 def router(d: Documents) -> list[Act]:
     error = {"error": {"code": 429, "message": "Rate limited upstream", "metadata": {"provider_name": "x"}}}
     return [sent(d, whole(*d.begin(), *three(d), d.frame(json.dumps(error).encode())))]
@@ -394,6 +414,15 @@ S = [
     S_("S81", "slow but alive, with a plain number of seconds: it is for each wait", slow, good(), slow=True, options={"timeout": 0.3}),
     S_("S82", "silence after three deltas, with a plain number of seconds", after_three(act=stall, ended=False), interrupted("timeout_error"), slow=True, options={"timeout": 0.3}),
     S_("S83", "keep-alives for ever after three deltas, with a plain number of seconds", pings, interrupted("timeout_error"), slow=True, options={"timeout": 0.4}),
+    S_("S85", "an end mark and nothing else", lambda d: [sent(d, d.done or b"data: [DONE]\n\n")], EMPTY, cannot=SSE_ONLY),
+    S_("S86", "an event name without data, and data without a name", stream(lambda body: b"event: nothing\n\n" + body), good(), cannot=SSE_ONLY),
+    S_("S87", "the first event twice", lambda d: [sent(d, whole(*d.begin()[:1], *d.frames()))], good()),
+    S_("S88", "numbers of events that jump and go back", stream(lambda body: body.replace(b'"sequence_number":5', b'"sequence_number":1')), good()),
+    S_("S89", "a call of a tool is cut by FIN", lambda d: [fin(opened(d) + chunks(*cut_call(d)))], bad(INTERRUPTED, attempts=1, then=lambda s: all(call.status == "incomplete" for call in s.error.partial.function_calls)), cannot={"gemini_generate_content": "its calls come whole", "ollama_chat": "its calls come whole"}),
+    S_("S90", "texts that are empty, and texts that are null", lambda d: [sent(d, whole(*d.begin(), d.delta(""), d.delta("Hello"), d.delta(""), *d.end("Hello")))], good()),
+    S_("S91", "a cut in the middle of a character", lambda d: [fin(opened(d) + chunks(whole(*d.begin(), *three(d))) + chunks(d.delta("ü")[: d.delta("ü").index("ü".encode()) + 1]))], interrupted(INTERRUPTED, "malformed_response")),
+    S_("S92", "the error of a vendor that nobody knows", lambda d: [say(opened(d) + chunks(*d.begin(), *three(d), d.frame(d.failing("failed")).replace(b"server_error", b"gremlins").replace(b"api_error", b"gremlins")) + END)], interrupted(*VENDOR, "invalid_request")),
+    S_("S93", "Gemini and Chat: a finish reason nobody knows", lambda d: [sent(d, whole(*d.frames()).replace(b'"stop"', b'"tired"').replace(b'"STOP"', b'"TIRED"').replace(b'"end_turn"', b'"tired"'))], either(good(text=None, then=lambda s: s.reply.output_text == "Hello"), bad(*VENDOR, attempts=(1, 3)))),
     S_("S84", "no head, with a plain number of seconds", lambda d: [stall()], bad("timeout_error", attempts=(1, 3), retryable=True), slow=True, options={"timeout": 0.3}),
     S_("S80", "content coding of a stream that nobody asked for", lambda d: [sent(d, b"x", "content-encoding: br")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
 ]  # fmt: skip

@@ -89,6 +89,7 @@ def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--alias", metavar="NAME=VENDOR/MODEL", action="append", default=[], help="another name for a model"
     )
+    command.add_argument("--keep", metavar="FILE", help="keep conversations in this SQLite file instead of in memory")
     command.add_argument(
         "--token-env",
         metavar="NAME",

@@ -31,10 +31,9 @@ def run(arguments: Namespace) -> int:
     if arguments.simulate:
         return _serve(arguments, lambda url: _told(url, "simulating every vendor", "any-name", []))
     from ..server.gateway import Gateway  # loads the HTTP client
-    from ..server.history import StoredHistory
 
     config = config_of(arguments)
-    handler = Gateway(config, history=StoredHistory())
+    handler = Gateway(config, history=config.keep.history())
     names = handler.models() or [f"{vendor}/..." for vendor in config.vendors]
     if not names:
         raise ConfigError("the gateway has no models", hint="name a default, models or vendors in the file")
@@ -60,6 +59,7 @@ def config_of(arguments: Namespace) -> Config:
         default=arguments.model[0] if arguments.model else config.default,
         models={**config.models, **named},
         tokens={**config.tokens, **{name: name for name in arguments.token_env}},
+        keep=replace(config.keep, path=arguments.keep) if arguments.keep else config.keep,
     )
 
 

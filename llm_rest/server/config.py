@@ -15,6 +15,8 @@ from msgspec import Struct, field
 from ..errors import ConfigError
 from ..vendors import is_loopback
 from .access import Door, Limits
+from .history import StoredHistory
+from .store import MAX_BYTES, MemoryStore, SQLiteStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,12 +35,23 @@ class Upstream(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     key_env: str | None = None
 
 
+class Keep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where conversations are kept: in memory, or in the SQLite file at `path`, which outlives the process; `bytes` at most."""
+
+    path: str | None = None
+    bytes: int = MAX_BYTES
+
+    def history(self) -> StoredHistory:
+        """The history that is kept there. Raises `ConfigError` where it cannot be."""
+        return StoredHistory(MemoryStore(self.bytes) if self.path is None else SQLiteStore(self.path, self.bytes))
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a gateway serves, to whom.
 
     `models` are models by the names that callers use. A caller may also write `vendor/model`, for the vendors of those models
     and for `vendors`; `"*"` there is every vendor. `default` answers every other name; without it there is no such model.
-    `tokens` gives each caller the environment variable that holds its access token.
+    `tokens` gives each caller the environment variable that holds its access token. `keep` says where conversations are kept.
     """
 
     default: str | Upstream | None = None
@@ -46,6 +59,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     vendors: tuple[str, ...] = ()
     tokens: dict[str, str] = field(default_factory=dict[str, str])
     limits: Limits = Limits()
+    keep: Keep = Keep()
 
 
 def load(path: Path) -> Config:

@@ -66,6 +66,10 @@ class History(Protocol):
         """Delete a kept response; whether there was one."""
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds open."""
+        ...
+
 
 class NoHistory:
     """Remembers nothing: every request says all there is."""
@@ -90,6 +94,9 @@ class NoHistory:
     async def forget(self, response_id: str, context: Context) -> bool:
         """Nothing is there to be forgotten."""
         return False
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class _Way(NamedTuple):
@@ -220,9 +227,10 @@ class Gateway:
         return endpoint.dialect if endpoint.wire == wire else None
 
     async def aclose(self) -> None:
-        """Close the connections to all vendors."""
+        """Close the connections to all vendors, and what is kept."""
         for client in {self._shared, *(way.client for way in self._named.values())}:
             await client.aclose()
+        self._history.close()
 
     def _dress(self, response: Response, request: Request, way: _Way, context: Context) -> None:
         """Tell the answer as one to what the caller asked."""

@@ -30,9 +30,13 @@ class StoredHistory:
     """The history in a store, each scope's for itself. What there is no room for is forgotten, oldest first."""
 
     def __init__(self, store: Store | None = None) -> None:
-        store = store or MemoryStore()
-        self._kept = Kept(store)
-        self._restored = Restored(store)
+        self._store = store or MemoryStore()
+        self._kept = Kept(self._store)
+        self._restored = Restored(self._store)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
 
     def keeps(self, request: Request, context: Context) -> bool:
         """Whether the caller may come back to the response."""

@@ -40,6 +40,10 @@ class Store(Protocol):
         """Forget what is there; whether there was anything."""
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds open."""
+        ...
+
 
 class MemoryStore:
     """A store that ends with the process."""
@@ -75,6 +79,11 @@ class MemoryStore:
             return False
         self._size -= _size(scope, key, value)
         return True
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._kept.clear()
+        self._size = 0
 
 
 _TABLES = """

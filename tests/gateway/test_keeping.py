@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from openai import OpenAI
 
 from llm_rest import wires
 from llm_rest.server.access import Door
 from llm_rest.server.app import running
+from llm_rest.server.config import Keep
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
 from llm_rest.server.simulator import Simulator
@@ -138,3 +141,15 @@ def test_a_simulated_vendor_keeps_nothing() -> None:
     with running(Simulator()) as url:
         assert httpx.get(f"{url}/v1/responses/resp_1").status_code == 404
         assert httpx.post(f"{url}/v1/responses/compact", json={}).status_code == 404
+
+
+def test_what_is_kept_in_a_file_outlives_the_gateway(tmp_path: Path) -> None:
+    with running(Simulator()) as upstream:
+        config = replace(everything(upstream), keep=Keep(path=str(tmp_path / "kept.sqlite")))
+        names: list[str] = []
+        for text in ("say one", "say two"):
+            with running(Gateway(config, history=config.keep.history()), door=Door()) as url:
+                with httpx.Client(base_url=url + "/v1", timeout=30) as client:
+                    before = {"previous_response_id": names[-1]} if names else {}
+                    names.append(created(client, text, **before)["id"])
+    assert len(set(names)) == 2

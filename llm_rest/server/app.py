@@ -16,7 +16,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from anyio import CancelScope, create_task_group, fail_after, move_on_after, sleep
+from anyio import CancelScope, create_task_group, move_on_after, sleep
 from anyio.lowlevel import checkpoint
 
 from ..errors import ConfigError, ErrorFacts
@@ -95,7 +95,9 @@ class _Endpoint:
                 body = await reading.body(_received(receive), headers)
                 async with create_task_group() as tasks:
                     tasks.start_soon(_watch, receive, tasks.cancel_scope)
-                    await sending.answer(await self._exchange(scope["method"], f"{path}?{query}", headers, body, facts))
+                    answer = await self._exchange(scope["method"], f"{path}?{query}", headers, body, facts)
+                    tasks.start_soon(sending.watch, tasks.cancel_scope)
+                    await sending.answer(answer)
                     tasks.cancel_scope.cancel()
         except Refused as refusal:
             facts["wire"] = spoken(path, headers)
@@ -212,6 +214,10 @@ async def _watch(receive: Receive, asked: CancelScope) -> None:
     asked.cancel()
 
 
+TURN = 16
+"""How many pieces of a stream are sent before others get a turn, if nothing had to be waited for."""
+
+
 class _Sending:
     """An answer on its way to the client, piece by piece as the client takes them."""
 
@@ -219,7 +225,17 @@ class _Sending:
         self._send = send
         self._facts = facts
         self._stall = stall
+        self._sent = 0
+        self._since: float | None = None  # when the client was given what it has not taken yet
         self.complete = False
+
+    async def watch(self, asked: CancelScope) -> None:
+        """Cancel what is done for a client that does not read: it is as good as gone, and would hold up the rest for ever."""
+        while True:
+            await sleep(self._stall / 2)
+            if self._since is not None and time.monotonic() - self._since > self._stall:
+                self._facts["error"] = "stalled"
+                asked.cancel()
 
     async def answer(self, answer: Answer | Streamed) -> None:
         """Send all of it; of a stream that fails, what there is."""
@@ -233,13 +249,7 @@ class _Sending:
                     if isinstance(piece, Pause):
                         await sleep(piece.seconds)
                         continue
-                    # Not reading is as good as going away, and would hold up what waits behind it for ever.
-                    with fail_after(self._stall):
-                        await self._send({"type": "http.response.body", "body": piece, "more_body": True})
-                    # Others get their turn, and the news that nobody listens any more gets through.
-                    await checkpoint()
-            except TimeoutError:
-                self._facts["error"] = "stalled"
+                    await self._body(piece, more=True)
             except Exception:
                 self._facts["error"] = "fault"
                 _log.exception("a stream failed", extra={"request_id": self._facts["request_id"]})
@@ -252,11 +262,17 @@ class _Sending:
                 headers.append((b"content-length", b"%d" % len(answer.body)))
             await self._start(answer.status, headers)
             last = answer.body
-        with move_on_after(self._stall) as waiting:
-            await self._send({"type": "http.response.body", "body": last})
-        if waiting.cancelled_caught:
-            self._facts["error"] = "stalled"
+        await self._body(last, more=False)
         self.complete = "error" not in self._facts
+
+    async def _body(self, piece: bytes, *, more: bool) -> None:
+        self._since = time.monotonic()
+        await self._send({"type": "http.response.body", "body": piece, "more_body": more})
+        self._since = None
+        self._sent += 1
+        if self._sent % TURN == 0:
+            # Others get their turn, and the news that nobody listens any more gets through.
+            await checkpoint()
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         await self._send({"type": "http.response.start", "status": status, "headers": headers})

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..losses import Loss
     from ..responses import Request, Response
     from ..unknown import Opt
-    from .handler import Handler, Pause, Told
+    from .handler import Handler, Pause
     from .kept import Kept
     from .routes import Place
 
@@ -264,18 +264,7 @@ async def _streamed(place: Place, context: Context, handler: Handler, request: R
         REQUEST_ID.get(place.wire, "x-request-id"): context.request_id,
         **_losses(context),
     }
-    return Streamed(200, headers, written(_again(first, events), writer, context, facts_of))
-
-
-async def _again(first: Told | None, events: AsyncGenerator[Told]) -> AsyncGenerator[Told]:
-    """The events with the one that was taken out."""
-    try:
-        if first is not None:
-            yield first
-        async for told in events:
-            yield told
-    finally:
-        await events.aclose()
+    return Streamed(200, headers, written(first, events, writer, context, facts_of))
 
 
 def _asked(place: Place, body: bytes) -> Any:

@@ -76,9 +76,13 @@ def _cut(event: Any, size: int) -> list[Any]:
 
 
 async def written(
-    events: AsyncGenerator[Told], writer: StreamWriter, context: Context, facts_of: Callable[[LLMError], ErrorFacts]
+    told: Told | None,
+    events: AsyncGenerator[Told],
+    writer: StreamWriter,
+    context: Context,
+    facts_of: Callable[[LLMError], ErrorFacts],
 ) -> AsyncGenerator[bytes | Pause]:
-    """The bytes of the stream, as they come.
+    """The bytes of the stream, as they come; `told` is what came before the rest of the events.
 
     What the handler raises is told as the wire tells errors in a stream. A stream whose events end without the last one ends
     just as abruptly here. Closing this closes `events`.
@@ -86,22 +90,22 @@ async def written(
     begun, number = Response(id="", status="in_progress", output=[]), 0
     async with aclosing(events):
         try:
-            async for told in events:
+            while told is not None:
                 if isinstance(told, Pause):
                     yield told
-                    continue
-                batch = told if isinstance(told, list) else [told]
-                first, last = batch[0], batch[-1]
-                if isinstance(first, ev.ResponseCreated):
-                    begun = first.response
-                number += len(batch)
-                piece = b"".join([writer.feed(event) for event in batch])
-                if isinstance(last, ev.TERMINAL):
-                    counted(context.facts, last.response.usage)
-                    yield piece + writer.close()
-                    return
-                if piece:
-                    yield piece
+                elif batch := told if isinstance(told, list) else [told]:
+                    first, last = batch[0], batch[-1]
+                    if isinstance(first, ev.ResponseCreated):
+                        begun = first.response
+                    number += len(batch)
+                    piece = b"".join([writer.feed(event) for event in batch])
+                    if isinstance(last, ev.TERMINAL):
+                        counted(context.facts, last.response.usage)
+                        yield piece + writer.close()
+                        return
+                    if piece:
+                        yield piece
+                told = await anext(events, None)
         except Refused as refusal:
             facts = refusal.facts
         except LLMError as error:

@@ -25,3 +25,13 @@ def parse_data_url(url: str) -> Media | None:
 def data_url(media_type: str, data: str) -> str:
     """A data URL from a media type and base64 text."""
     return f"data:{media_type};base64,{data}"
+
+
+def standard(data: str) -> str:
+    """Base64 text in its standard alphabet; some clients write it in the one for URLs."""
+    if "-" not in data and "_" not in data:
+        return data
+    return data.translate(_STANDARD) + "=" * (-len(data) % 4)
+
+
+_STANDARD = str.maketrans("-_", "+/")

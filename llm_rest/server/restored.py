@@ -27,7 +27,7 @@ from ..responses.items import (
     Reasoning,
 )
 from ..responses.parts import OutputText, RefusalPart
-from ..unknown import Decoder, Unknown
+from ..unknown import Decoder, Unknown, given
 from .kept import items_of
 from .reading import text_of
 
@@ -98,7 +98,7 @@ class Restored:
 def _is_for(wire: str, thought: Reasoning) -> bool:
     """Whether a vendor on that wire can read what a thought holds. What has no envelope is of the Responses wire."""
     state = thought.encrypted_content
-    return bool(state) and (sender(state) or ("openai_responses", ""))[0] == wire
+    return given(state) and (sender(state) or ("openai_responses", ""))[0] == wire
 
 
 class _Shown(NamedTuple):

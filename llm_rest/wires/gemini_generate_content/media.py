@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET
 
-from ...responses.media import data_url, parse_data_url
+from ...responses.media import data_url, parse_data_url, standard
 from ...responses.parts import (
     AudioData,
     InputAudio,
@@ -213,9 +213,9 @@ def _decode(part: types.Part) -> ContentPart:
         found: InputImage | InputFile | InputAudio
         if blob.mime_type.startswith("audio/"):
             format = "mp3" if blob.mime_type == MEDIA_TYPES["mp3"] else blob.mime_type.removeprefix("audio/")
-            found = InputAudio(input_audio=AudioData(data=blob.data, format=format))
+            found = InputAudio(input_audio=AudioData(data=standard(blob.data), format=format))
         else:
-            found = _shown(blob.mime_type, data_url(blob.mime_type, blob.data), fields, more)
+            found = _shown(blob.mime_type, data_url(blob.mime_type, standard(blob.data)), fields, more)
         found.leftovers = left({**fields, "inlineData": more} if more else fields)
         return found
     if given(file) and given(file.file_uri) and given(file.mime_type):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 
+from ...responses.closed import strict_if_possible
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions, Request, TextFormat, TextOptions
 from ...unknown import Unknown, given
 from . import types
@@ -199,7 +200,8 @@ def decode_format(config: types.GenerationConfig) -> Opt[TextOptions]:
         named = cast("types.Json", schema).get("title")
         plainly = isinstance(named, str) and named.isidentifier() and named.isascii() and len(named) <= 64
         name = cast("str", named) if plainly else "answer"
-        return TextOptions(format=JsonSchemaFormat(name=name, schema=cast("types.Json", schema), strict=True))
+        schema = cast("types.Json", schema)
+        return TextOptions(format=JsonSchemaFormat(name=name, schema=schema, strict=strict_if_possible(schema)))
     if config.response_mime_type == JSON:
         return TextOptions(format=JsonObjectFormat())
     if config.response_mime_type == "text/plain":

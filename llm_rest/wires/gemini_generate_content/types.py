@@ -477,6 +477,9 @@ class Status(Document):
 class Response(Document):
     """A whole answer, or one chunk of a stream, or an error in the place of either."""
 
+    error: Opt[Status] = (
+        UNSET  # first, because the vendor's Python SDK sees an error in a stream by how its line begins
+    )
     candidates: list[Candidate] | UnsetType = UNSET
     prompt_feedback: Opt[PromptFeedback] = UNSET
     usage_metadata: Opt[UsageMetadata] = UNSET
@@ -484,7 +487,6 @@ class Response(Document):
     response_id: Opt[str] = UNSET
     create_time: Opt[str] = UNSET
     model_status: Opt[Json] = UNSET
-    error: Opt[Status] = UNSET
 
 
 REQUEST: Decoder[Request] = Decoder(Request, repair=spelled(Request))

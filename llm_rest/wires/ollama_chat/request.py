@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from ...dialects import OllamaDialect
 from ...losses import Loss, Losses
+from ...responses.closed import strict_if_possible
 from ...responses.items import AdditionalTools, AnyItem, Message
 from ...responses.leftovers import own, report_foreign
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions, Request, TextFormat, TextOptions
@@ -345,7 +346,9 @@ def _decode_format(asked: Any, request: Request, spelling: Json) -> None:
         case "json":
             request.text = TextOptions(format=JsonObjectFormat())
         case dict():
-            request.text = TextOptions(format=JsonSchemaFormat(name=SCHEMA_NAME, schema=as_object(asked), strict=True))
+            schema = as_object(asked)
+            strict = strict_if_possible(schema)
+            request.text = TextOptions(format=JsonSchemaFormat(name=SCHEMA_NAME, schema=schema, strict=strict))
         case _:
             spelling["format"] = asked
 

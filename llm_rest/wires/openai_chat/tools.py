@@ -10,12 +10,13 @@ guide to structured outputs (read 2026-11-20).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 from msgspec import UNSET
 
 from ...responses import tools as rt
+from ...responses.closed import doubtful, is_closed
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, convert, extras, given
 from . import types
@@ -37,11 +38,7 @@ INPUT: rt.Schema = {
 }
 """The parameters of a function that stands for a custom tool."""
 
-DOUBTFUL = frozenset({"allOf", "not", "if", "then", "else", "oneOf", "patternProperties", "dependentRequired"})
-"""Keywords of a schema with which strict decoding may or may not work."""
-
 _SEARCH = rt.WebSearchTool | rt.WebSearchTool20250826 | rt.WebSearchPreviewTool | rt.WebSearchPreviewTool20250311
-_VALUES = frozenset({"default", "enum", "const", "examples"})
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -157,39 +154,11 @@ def _encode_custom(tool: rt.CustomTool, about: Json, dialect: ChatDialect, path:
 def _strict_unasked(schema: Opt[rt.Schema], path: str, lost: Losses) -> bool:
     """Whether a Responses host would decode strictly although nothing was said: where every object is closed."""
     # Most schemas are open at the top, and then nothing below needs to be looked at.
-    if not schema or schema.get("additionalProperties") is not False:
+    if not schema or schema.get("additionalProperties") is not False or not is_closed(schema):
         return False
-    nodes = _nodes(schema)
-    if not all(map(_closed, nodes)):
-        return False
-    if doubtful := sorted({name for node in nodes for name in DOUBTFUL & node.keys()}):
-        lost.changed(f"{path}.strict", f"strictness was left open, and is off because of {', '.join(doubtful)}")
-    return not doubtful
-
-
-def _nodes(schema: Any) -> list[rt.Schema]:
-    """Every object of the schema, itself included, without the values it lists."""
-    found: list[rt.Schema] = []
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            found.append(cast("rt.Schema", node))
-            waiting += [value for name, value in cast("rt.Schema", node).items() if name not in _VALUES]
-        elif isinstance(node, list):
-            waiting += cast("Any", node)
-    return found
-
-
-def _closed(node: rt.Schema) -> bool:
-    properties = node.get("properties")
-    if node.get("type") != "object" and not isinstance(properties, dict):
-        return True
-    required: Any = node.get("required")
-    names = cast("rt.Schema", properties).keys() if isinstance(properties, dict) else ()
-    return node.get("additionalProperties") is False and (
-        all(name in required for name in names) if isinstance(required, list) else not names
-    )
+    if found := doubtful(schema):
+        lost.changed(f"{path}.strict", f"strictness was left open, and is off because of {', '.join(found)}")
+    return not found
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------

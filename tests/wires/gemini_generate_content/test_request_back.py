@@ -9,6 +9,7 @@ import pytest
 
 from llm_rest.dialects import VERTEX
 from llm_rest.responses import (
+    AdditionalTools,
     AudioData,
     ChooseAllowed,
     ChooseFunction,
@@ -149,6 +150,13 @@ def test_a_content_that_says_nothing_is_gone(contents: Any) -> None:
 def test_media_are_parts_of_their_kind(part: Any, ours: Any) -> None:
     """gemini.request_back.6"""
     assert both({"contents": [theirs(part)]}, THREE).input[0].content == [ours]
+
+
+def test_base64_for_urls_as_googles_own_clients_write_it_is_written_so_that_others_take_it() -> None:
+    """gemini.request_back.6"""
+    part = {"inlineData": {"mimeType": "application/pdf", "data": "_-A"}}
+    (message,) = asked({"contents": [theirs(part)]}).input
+    assert message.content == [InputFile(file_data="data:application/pdf;base64,/+A=")]
 
 
 @pytest.mark.parametrize(
@@ -305,16 +313,25 @@ def test_a_spelling_gives_way_to_what_was_asked_since() -> None:
     ("config", "ours"),
     [
         (
-            {"responseMimeType": "application/json", "responseJsonSchema": {**SCHEMA, "title": "Place"}},
-            JsonSchemaFormat(name="Place", schema={**SCHEMA, "title": "Place"}, strict=True),
+            {
+                "responseMimeType": "application/json",
+                "responseJsonSchema": {**SCHEMA, "additionalProperties": False, "title": "Place"},
+            },
+            JsonSchemaFormat(
+                name="Place", schema={**SCHEMA, "additionalProperties": False, "title": "Place"}, strict=True
+            ),
+        ),
+        (
+            {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA},
+            JsonSchemaFormat(name="answer", schema=SCHEMA),
         ),
         (
             {"responseMimeType": "application/json", "responseSchema": {"type": "STRING", "nullable": True}},
-            JsonSchemaFormat(name="answer", schema={"type": ["string", "null"]}, strict=True),
+            JsonSchemaFormat(name="answer", schema={"type": ["string", "null"]}),
         ),
         (
             {"responseMimeType": "text/x.enum", "responseSchema": {"type": "STRING", "enum": ["a", "b"]}},
-            JsonSchemaFormat(name="answer", schema={"type": "string", "enum": ["a", "b"]}, strict=True),
+            JsonSchemaFormat(name="answer", schema={"type": "string", "enum": ["a", "b"]}),
         ),
         ({"responseMimeType": "application/json"}, JsonObjectFormat()),
         ({"responseMimeType": "text/plain"}, TextFormat()),
@@ -522,3 +539,18 @@ def test_a_prompt_that_nobody_wrote_comes_back_as_nothing() -> None:
     request = asked({"contents": []}, model=THREE)
     assert request.input == []
     assert [loss.path for loss in wire.encode_request(request)[1]] == ["input"]
+
+
+def test_a_spelling_is_for_the_model_it_was_meant_for() -> None:
+    """gemini.request_back.15"""
+    request = configured(BUDGETED, thinkingConfig={"thinkingBudget": 600})
+    request.model = THREE
+    assert back(request)["generationConfig"] == {"thinkingConfig": {"thinkingLevel": "LOW"}}
+
+
+def test_tools_that_are_added_join_those_of_the_document() -> None:
+    """gemini.request_back.15"""
+    request = both({**HI, "tools": [{"functionDeclarations": [{"name": "f", "behavior": "BLOCKING"}]}]})
+    request.input.append(AdditionalTools(role="developer", tools=[FunctionTool(name="g")]))
+    body, _ = wire.encode_request(request)
+    assert plain(body)["tools"] == [{"functionDeclarations": [{"name": "f"}, {"name": "g"}]}]

@@ -156,6 +156,7 @@ def test_a_failure_is_an_error_at_the_end() -> None:
     chunks, _ = stream(answered(said("Yo"), status="failed", error=ResponseError(code="server_error", message="Oops.")))
     assert parts_of(chunks[0]) == [{"text": "Yo"}]
     assert chunks[-1]["error"] == {"code": 500, "message": "Oops.", "status": "INTERNAL"}
+    assert next(iter(chunks[-1])) == "error", "Google's own Python client looks at nothing but the first field"
 
 
 def test_an_error_that_nothing_follows_is_the_end() -> None:

@@ -296,12 +296,16 @@ def test_an_option_means(fields: dict[str, Any], name: str, value: Any) -> None:
     assert getattr(read(HI, **fields)[0], name) == value
 
 
-def test_a_schema_is_a_strict_format() -> None:
+def test_a_schema_is_a_format_that_is_strict_where_openai_takes_it() -> None:
     """ollama.request_back.9"""
-    request, _ = read(HI, format={"type": "object"})
-    assert plain(request.text) == {
-        "format": {"type": "json_schema", "name": "response", "schema": {"type": "object"}, "strict": True}
-    }
+    for schema, strict in (
+        ({"type": "object"}, {}),
+        ({"type": "object", "additionalProperties": False}, {"strict": True}),
+    ):
+        request, _ = read(HI, format=schema)
+        assert plain(request.text) == {
+            "format": {"type": "json_schema", "name": "response", "schema": schema, **strict}
+        }
     assert plain(read(HI, format="json")[0].text) == {"format": {"type": "json_object"}}
 
 

@@ -17,6 +17,7 @@ from llm_rest.responses import (
     Reasoning,
     ReasoningText,
     Request,
+    Response,
     SummaryText,
 )
 from llm_rest.responses.carriers import seal
@@ -249,3 +250,17 @@ def test_two_thoughts_of_one_turn_are_joined_and_told() -> None:
     found, lost = messages(*first.output, *second.output, *outputs, dialect=dialect)
     assert found[0]["reasoning_content"] == "One.\n\nTwo."
     assert lost == ["input[0] (changed)", "input[2] (changed)"]
+
+
+def test_the_state_of_other_vendors_has_details_that_clients_can_put_together() -> None:
+    """chat.response_back.12: clients join the details of a stream by `index`, so no two of ours have the same"""
+    sealed = [seal("anthropic_messages", "anthropic", {"type": name}) for name in "xy"]
+    items = [
+        Reasoning(summary=[SummaryText(text=f"{i}.")], encrypted_content=state) for i, state in enumerate(sealed, 1)
+    ]
+    body, _ = wire.encode_response(Response(id="r", status="completed", output=[*items]))
+    details = plain(body)["choices"][0]["message"]["reasoning_details"]
+    assert [detail["index"] for detail in details] == [0, 1, 2, 3]
+    again = {"model": "m", "messages": [{"role": "assistant", "content": "Hi", "reasoning_details": details}]}
+    request, _ = wire.decode_request(wire.REQUEST.decode(msgspec.json.encode(again)))
+    assert [item.encrypted_content for item in request.input if isinstance(item, Reasoning)] == sealed

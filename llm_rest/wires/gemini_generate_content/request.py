@@ -3,8 +3,8 @@
 Contents are in `turns`, tools in `tools`, options in `options`; here they become one body. Before changing this file, know that
 the model and whether to stream stand in the URL, that what this wire alone knows is kept in leftovers by its names on the wire,
 and that `extra` is merged in last, objects within objects. Options that the document spelled otherwise than we would are noted
-in groups, and spelled so again as long as the fields of ours say the same. Follows the reference of `generateContent` (read
-2026-11-20).
+in groups, and spelled so again as long as the fields of ours say the same to the same model. Follows the reference of
+`generateContent` (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class Group(NamedTuple):
     body: tuple[str, ...] = ()
     config: tuple[str, ...] = ()
 
-    def said(self, request: Request) -> str:
-        """A digest of what a request says."""
+    def said(self, request: Request, dialect: GeminiDialect) -> str:
+        """A digest of what a request says, and to whom."""
         values = {name: value for name in self.ours if (value := getattr(request, name)) is not UNSET}
-        return digest(encode(values).decode())
+        return digest(encode([values, gemini_model(request.model or ""), dialect.lacks]).decode())
 
     def of(self, document: types.Json) -> types.Json:
         """What a document says."""
@@ -126,7 +126,7 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
         turns.system.insert(0, types.Part(text=request.instructions))
     if turns.system:
         body.system_instruction = types.Content(parts=turns.system)
-    told = _as_told(request, kept)
+    told = _as_told(request, kept, dialect)
     _encode_options(request, items, body, told, kept, context)
     if kept:
         body = _put_back(body, kept, told, dialect, lost)
@@ -142,13 +142,13 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     return body, lost
 
 
-def _as_told(request: Request, kept: types.Json) -> dict[str, types.Json]:
+def _as_told(request: Request, kept: types.Json, dialect: GeminiDialect) -> dict[str, types.Json]:
     """Groups of options as the document spelled them, where that still says what the request says."""
     notes = inner(spelling(kept), "options")
     told: dict[str, types.Json] = {}
     for name, group in GROUPS.items() if notes else ():
         note = inner(notes, name)
-        if note and note.get("said") == group.said(request):
+        if note and note.get("said") == group.said(request, dialect):
             told[name] = inner(note, "as")
     return told
 
@@ -316,7 +316,7 @@ def _notes(body: types.Request, request: Request, dialect: GeminiDialect) -> typ
         if encode(found) != encode(group.of(ours)):
             if any(given(tool.mcp_servers) for tool in body.tools or ()):
                 found.pop("tools", None)  # which has secrets
-            notes[name] = {"said": group.said(request), "as": found}
+            notes[name] = {"said": group.said(request, dialect), "as": found}
     return {"options": notes} if notes else {}
 
 

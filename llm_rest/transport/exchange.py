@@ -146,9 +146,7 @@ class Exchanges:
         error: LLMError | None = None
         try:
             connection = await self._take(home, request.url)
-            status, raw = await connection.open(request, deadline)
-            deadline.answered()
-            headers = _named(raw)
+            status, headers = await self._head(connection, request, deadline)
             if status < 400:
                 return Incoming(status, headers, Body(headers, limit), self, home, connection, deadline)
             answer = HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
@@ -163,7 +161,15 @@ class Exchanges:
         if answer is not None:
             return answer
         assert error is not None
+        headers = {}  # a server may have repeated the key in them, and a traceback shows variables
         raise error.with_traceback(None)
+
+    async def _head(
+        self, connection: Connection, request: HttpRequest, deadline: Deadline
+    ) -> tuple[int, dict[str, str]]:
+        status, raw = await connection.open(request, deadline)
+        deadline.answered()
+        return status, _named(raw)
 
     async def _take(self, home: Home, url: str) -> Connection:
         idle = home.idle.get(origin_of(url))

@@ -7,6 +7,7 @@ of `GenerationConfig` and the guide to thinking (read 2026-11-20).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
@@ -29,6 +30,19 @@ INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sou
 TIERS = {"default": "standard", "flex": "flex", "priority": "priority"}
 """Service tiers, ours on the left; without a word the vendor decides, which is our `auto`."""
 TIERS_BACK = {theirs: ours for ours, theirs in TIERS.items()}
+
+REFUSED = {
+    "previous_response_id": "this wire keeps nothing between calls; send the conversation itself",
+    "conversation": "this wire keeps nothing between calls; send the conversation itself",
+    "prompt": "this wire has no stored prompts",
+    "background": "this wire answers while one waits",
+    "moderation": "this wire does not moderate",
+}
+DROPPED = (
+    "max_tool_calls context_management prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user "
+    "store image access_programs"
+).split()
+"""Options without a counterpart; a false or empty one asks for nothing."""
 
 # --- numbers --------------------------------------------------------------------------------------------------------
 
@@ -207,3 +221,38 @@ def decode_format(config: types.GenerationConfig) -> Opt[TextOptions]:
     if config.response_mime_type == "text/plain":
         return TextOptions(format=TextFormat())
     return UNSET
+
+
+# --- everything else ------------------------------------------------------------------------------------------------
+
+
+def encode_rest(request: Request, body: types.Request, context: Context) -> None:
+    """Set labels and the tier, and report what has no counterpart."""
+    lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
+    for name, why in REFUSED.items():
+        if getattr(request, name):
+            lost.refused(name, why)
+    for name in DROPPED:
+        if getattr(request, name):
+            lost.dropped(name, "this wire has no such option")
+    if request.truncation == "auto":
+        lost.refused("truncation", "cutting the conversation to fit, which this wire does not offer")
+    if given(request.stream_options) and request.stream_options.include_obfuscation:
+        lost.dropped("stream_options", "this wire does not obfuscate")
+    if given(request.metadata) and "labels" not in lacks:
+        labels = {name: value for name, value in request.metadata.items() if _is_label(name, value)}
+        for name in request.metadata:
+            if name not in labels:
+                lost.dropped(f"metadata.{name}", "labels are up to 63 lower-case letters, digits, dashes, underscores")
+        if labels or not request.metadata:
+            body.labels = labels
+    elif request.metadata:
+        lost.dropped("metadata", "this host keeps no labels")
+    if given(tier) and tier in TIERS and "serviceTier" not in lacks:
+        body.service_tier = TIERS[tier]
+    elif given(tier) and tier != "auto":
+        lost.dropped("service_tier", f"this host takes no {tier!r} here")
+
+
+def _is_label(name: str, value: str) -> bool:
+    return bool(re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name) and re.fullmatch(r"[a-z0-9_-]{0,63}", value))

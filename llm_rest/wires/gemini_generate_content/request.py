@@ -9,7 +9,6 @@ in groups, and spelled so again as long as the fields of ours say the same to th
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -30,7 +29,6 @@ from . import types
 from .carried import document_fields, encode, inner, merged, own_fields, plain, report_extras, rest, spelling
 from .media import Context
 from .options import (
-    TIERS,
     TIERS_BACK,
     decode_format,
     decode_logprobs,
@@ -39,6 +37,7 @@ from .options import (
     encode_format,
     encode_logprobs,
     encode_numbers,
+    encode_rest,
     encode_thinking,
 )
 from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools, is_strict
@@ -51,19 +50,6 @@ if TYPE_CHECKING:
     from ...losses import Loss
 
 DEFAULT = GeminiDialect()
-
-REFUSED = {
-    "previous_response_id": "this wire keeps nothing between calls; send the conversation itself",
-    "conversation": "this wire keeps nothing between calls; send the conversation itself",
-    "prompt": "this wire has no stored prompts",
-    "background": "this wire answers while one waits",
-    "moderation": "this wire does not moderate",
-}
-DROPPED = (
-    "max_tool_calls context_management prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user "
-    "store image access_programs"
-).split()
-"""Options without a counterpart; a false or empty one asks for nothing."""
 
 _KEPT = ("safety_settings", "cached_content", "store", "continuation_token", "model_armor_config", "model")
 _TAKEN = (
@@ -188,38 +174,7 @@ def _encode_options(
         config.response_modalities = _DRAWS.copy()
     if config != types.GenerationConfig():
         body.generation_config = config
-    _encode_rest(request, body, context)
-
-
-def _encode_rest(request: Request, body: types.Request, context: Context) -> None:
-    lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
-    for name, why in REFUSED.items():
-        if getattr(request, name):
-            lost.refused(name, why)
-    for name in DROPPED:
-        if getattr(request, name):
-            lost.dropped(name, "this wire has no such option")
-    if request.truncation == "auto":
-        lost.refused("truncation", "cutting the conversation to fit, which this wire does not offer")
-    if given(request.stream_options) and request.stream_options.include_obfuscation:
-        lost.dropped("stream_options", "this wire does not obfuscate")
-    if given(request.metadata) and "labels" not in lacks:
-        labels = {name: value for name, value in request.metadata.items() if _is_label(name, value)}
-        for name in request.metadata:
-            if name not in labels:
-                lost.dropped(f"metadata.{name}", "labels are up to 63 lower-case letters, digits, dashes, underscores")
-        if labels or not request.metadata:
-            body.labels = labels
-    elif request.metadata:
-        lost.dropped("metadata", "this host keeps no labels")
-    if given(tier) and tier in TIERS and "serviceTier" not in lacks:
-        body.service_tier = TIERS[tier]
-    elif given(tier) and tier != "auto":
-        lost.dropped("service_tier", f"this host takes no {tier!r} here")
-
-
-def _is_label(name: str, value: str) -> bool:
-    return bool(re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name) and re.fullmatch(r"[a-z0-9_-]{0,63}", value))
+    encode_rest(request, body, context)
 
 
 def _put_back(

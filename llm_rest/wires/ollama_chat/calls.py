@@ -17,8 +17,8 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.repair import derived_call_id
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Opt, given
+from .._left import as_object, leftovers, notes, put_back, rest, sent, spell
 from . import types
-from .left import as_object, leftovers, notes, put_back, rest, sent, spell
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def decode_call(
     if spelling:
         left[SPELLING] = spelling
     if left:
-        item.leftovers = leftovers({CALL: left}, {})
+        item.leftovers = leftovers(WIRE, {CALL: left}, {})
     return item
 
 

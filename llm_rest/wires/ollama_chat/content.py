@@ -27,7 +27,7 @@ from ...responses.parts import (
     SummaryText,
 )
 from ...unknown import Unknown, given
-from .left import report_unknown
+from .._left import report_unknown
 from .types import WIRE
 
 if TYPE_CHECKING:

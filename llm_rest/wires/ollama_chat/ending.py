@@ -19,8 +19,8 @@ from ...responses.items import CustomToolCallOutput, FunctionCall, FunctionCallO
 from ...responses.leftovers import own, report_foreign
 from ...responses.response import Usage
 from ...unknown import Opt, extras, given
+from .._left import absent, as_object, leftovers, notes, sent
 from . import types
-from .left import absent, as_object, leftovers, notes, sent
 from .types import WIRE
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> Opt[Usage]
         lost.changed(f"usage.{name}", "a count the server left out, as older ones do for what they had read before")
     if not given(read) or not given(made):
         spelling = {name: sent(getattr(line, name)) for name in COUNTS if not given(getattr(line, name))}
-        usage.leftovers = leftovers({}, spelling)
+        usage.leftovers = leftovers(WIRE, {}, spelling)
     return usage
 
 

@@ -25,10 +25,10 @@ from ...responses.items import (
 from ...responses.leftovers import own, report_foreign
 from ...responses.repair import derived_call_id
 from ...unknown import Unknown, given
+from .._left import leftovers, report_unknown, rest, sent, spell
 from . import types
 from .calls import qualified
 from .content import decode_content, encode_content
-from .left import leftovers, report_unknown, rest, sent, spell
 from .spoken import Turn, decode_spoken, mark, marked, text_of
 from .types import WIRE, Json
 
@@ -289,7 +289,7 @@ class _Reader:
             spelling[APART] = True
         first = items[0]
         if (left or spelling) and isinstance(first, Message | Reasoning | FunctionCall):
-            first.leftovers = leftovers({**own(first.leftovers, WIRE), **left}, spelling)
+            first.leftovers = leftovers(WIRE, {**own(first.leftovers, WIRE), **left}, spelling)
         calls = [item for item in items if isinstance(item, FunctionCall)]
         self._open += zip(calls, (call.id for call in message.tool_calls or ()), strict=True)
         self.items += items
@@ -312,7 +312,7 @@ class _Reader:
         if call and message.tool_name != call.name:
             spelling["tool_name"] = sent(message.tool_name)
         left = rest(message, "role", "content", "images", "tool_name", "tool_call_id")
-        item.leftovers = leftovers(left, spelling)
+        item.leftovers = leftovers(WIRE, left, spelling)
         return item
 
     def _answered(self, message: types.Message) -> FunctionCall | None:
@@ -332,5 +332,5 @@ class _Reader:
             spelling["images"] = message.images
         if self._leading:
             spelling[APART] = True
-        item.leftovers = leftovers(rest(message, "role", "content", "images"), spelling)
+        item.leftovers = leftovers(WIRE, rest(message, "role", "content", "images"), spelling)
         return item

@@ -22,8 +22,8 @@ from ...responses.leftovers import own, report_foreign
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions, Request, TextFormat, TextOptions
 from ...unknown import Unknown, extras, given, with_extras
 from .. import Route
+from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, rest, sent
 from . import types
-from .left import absent, as_object, leftovers, notes, put_back, report_unknown, rest, sent
 from .messages import decode_messages, encode_messages
 from .tools import choose, decode_tools, encode_tools
 from .types import LOADING, WIRE, Json
@@ -312,7 +312,7 @@ def decode_request(
     for name, value in extras(body).items():
         # An option that stands where the server does not look for it is kept apart from those it reads.
         (left.setdefault("body", {}) if name in types.Options.__struct_fields__ else left)[name] = value
-    request.leftovers = leftovers(left, spelling)
+    request.leftovers = leftovers(WIRE, left, spelling)
     return request, lost
 
 

@@ -20,6 +20,7 @@ from ...responses.leftovers import own, report_foreign
 from ...responses.parts import Logprob, OutputText
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
+from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, sent
 from . import types
 from .calls import names_sent, undo
 from .ending import (
@@ -33,7 +34,6 @@ from .ending import (
     seconds_of,
     stamp_of,
 )
-from .left import absent, as_object, leftovers, notes, put_back, report_unknown, sent
 from .request import OLLAMA
 from .spoken import Turn, decode_spoken, mark, text_of
 from .types import WIRE, Json
@@ -101,7 +101,7 @@ def begun(line: types.Line, origin: str, request: Request | None, now: float) ->
         status="in_progress",
         model=line.model,
         output=[],
-        leftovers=leftovers({}, {"created_at": sent(line.created_at)}),
+        leftovers=leftovers(WIRE, {}, {"created_at": sent(line.created_at)}),
         **echo(request),
     )
 
@@ -165,12 +165,12 @@ def settle(
     left |= {name: value for name, value in zip(LEFT, _left(line), strict=True) if value is not UNSET}
     if logprobs:
         left["logprobs"] = sent(logprobs)
-    message = leftovers(*said)
+    message = leftovers(WIRE, *said)
     if message:
         left["message"] = message[WIRE]
     if type(line) not in (types.Answer, types.Chunk):
         left |= extras(line)
-    response.leftovers = leftovers(left, spelling)
+    response.leftovers = leftovers(WIRE, left, spelling)
 
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------

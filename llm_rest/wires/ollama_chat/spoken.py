@@ -18,10 +18,10 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Mess
 from ...responses.leftovers import own, report_foreign
 from ...responses.parts import OutputText, ReasoningText
 from ...unknown import given
+from .._left import notes, rest, sent, spell
 from . import types
 from .calls import CALL, decode_call, encode_call
 from .content import encode_content
-from .left import notes, rest, sent, spell
 from .types import WIRE, Json
 
 if TYPE_CHECKING:

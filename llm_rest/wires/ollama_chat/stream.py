@@ -20,11 +20,11 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, R
 from ...responses.parts import OutputText, ReasoningText
 from ...responses.response import Response, ResponseError
 from ...unknown import Unknown, extras, given
+from .._left import absent, notes, put_back, rest
 from . import types
 from .calls import decode_call, encode_call, names_sent
 from .ending import origin_of, stamp_of
 from .errors import line_error
-from .left import absent, notes, put_back, rest
 from .response import begun, encode_response, left_of, placed, settle, spoken_text
 from .spoken import beyond, thought
 from .types import Json

@@ -25,9 +25,9 @@ from ...responses.tools import (
     ToolChoice,
 )
 from ...unknown import Opt, Unknown, extras, given
+from .._left import as_object, notes, rest, sent, spell
 from . import types
 from .calls import qualified
-from .left import as_object, notes, rest, sent, spell
 from .schema import Rewritten
 from .types import Json
 

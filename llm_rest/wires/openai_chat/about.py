@@ -17,8 +17,8 @@ from ...responses.items import AnyItem, Message
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
 from ...unknown import Opt, Unknown, convert, given
+from .._left import absent, as_list, as_object, is_object, notes, sent
 from .content import FOREIGN
-from .left import absent, as_list, as_object, is_object, notes, sent
 from .ordinary import CHOICE
 from .types import WIRE, Json
 

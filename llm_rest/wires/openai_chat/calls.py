@@ -18,8 +18,8 @@ from ...responses.leftovers import SPELLING
 from ...responses.repair import derived_call_id, repair_call
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Opt, extras, given
+from .._left import absent, as_plain, notes, put_back, sent
 from . import types
-from .left import absent, as_plain, notes, put_back, sent, unspelled
 from .types import Json
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
             body.arguments = absent(came)
     if given(body) and "flat" in spelling:
         call = types.ToolCall(id=call.id, type=call.type, name=body.name, arguments=body.arguments)
-    return put_back(call, unspelled(left))
+    return put_back(call, left)
 
 
 def _plain_arguments(text: str) -> Any:

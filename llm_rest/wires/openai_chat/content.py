@@ -16,8 +16,8 @@ from msgspec import UNSET
 from ...responses import parts as rp
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...unknown import Model, Unknown, extras, given
+from .._left import known, put_back
 from . import types
-from .left import known, put_back, unspelled
 from .types import WIRE, AnyPart, Json
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Los
                 made.input_audio = data
             case _:
                 pass
-        made = put_back(made, unspelled(left))
+        made = put_back(made, left)
     return made
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from .._errors import error_facts
-from .left import as_object
+from .._left import as_object
 from .types import WIRE, Json
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from ...responses import items as it
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...unknown import Unknown, given
+from .._left import absent, as_object, known, notes, noting
 from . import types
 from .calls import fit_call_id
 from .content import FOREIGN
-from .left import absent, as_object, known, notes, noting, unspelled
 from .others import Output, alternating, decode_output, decode_told, encode_output, encode_told
 from .reasoning import CallState, MessageState, Place, Thought, state_of, text_of, text_places
 from .spoken import Heard, Turn
@@ -111,7 +111,7 @@ class _Writer:
         left = dict(own(item.leftovers, WIRE))
         message = left if isinstance(item, it.Message) else as_object(left.pop("message", None))
         turn.spelling = {**turn.spelling, **notes(message)}
-        turn.left = {**turn.left, **unspelled(message)}
+        turn.left = {**turn.left, **message}
         return left
 
     def message(self, i: int, item: it.Message) -> None:

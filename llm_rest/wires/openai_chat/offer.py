@@ -16,8 +16,8 @@ from msgspec import UNSET, UnsetType
 from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
 from ...unknown import Opt, Unknown, convert, given
+from .._left import ABSENT, absent, as_object, notes
 from . import types
-from .left import ABSENT, absent, as_object, notes
 from .tools import decode_tools, encode_tools, is_search, name_of
 from .types import Json
 

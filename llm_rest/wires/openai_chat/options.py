@@ -15,9 +15,9 @@ from msgspec import UNSET, UnsetType
 
 from ...responses import request as rr
 from ...unknown import Open, Opt, Unknown, extras, given
+from .._left import absent, is_object, put_back, sent
 from . import types
 from .content import FOREIGN
-from .left import absent, is_object, put_back, sent
 from .types import Json
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from ...responses.items import CustomToolCallOutput, FunctionCallOutput, Message
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import ContentPart
 from ...unknown import Opt, Unknown, extras
+from .._left import absent, notes, returned, sent
 from . import types
 from .content import decode_parts, encode_parts
-from .left import absent, notes, returned, sent
 from .types import WIRE, AnyMessage, AnyPart, Json
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def encode_told(item: Message, dialect: ChatDialect, i: int, lost: Losses) -> An
         return Unknown({"role": role, "content": msgspec.to_builtins(content)})
     message = kind(content=content)
     if item.leftovers:
-        message = returned(message, item.leftovers, f"input[{i}]", lost)
+        message = returned(message, item.leftovers, WIRE, f"input[{i}]", lost)
         if message.name is not UNSET and "name" in dialect.lacks:
             lost.dropped(f"input[{i}].leftovers.{WIRE}.name", "the name of a message, which this host does not take")
             message.name = UNSET
@@ -81,7 +81,7 @@ def encode_output(
         lost.changed(f"input[{i}]", 'a failure, told by the words "Error: " before the text')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
     if item.leftovers:
-        message = returned(message, item.leftovers, f"input[{i}]", lost)
+        message = returned(message, item.leftovers, WIRE, f"input[{i}]", lost)
         spelling = notes(own(item.leftovers, WIRE))
         if "legacy" in spelling:
             return types.FunctionMessage(content=message.content, name=message.name)

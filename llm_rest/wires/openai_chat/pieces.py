@@ -13,8 +13,8 @@ import msgspec
 from msgspec import UNSET
 
 from ...unknown import Model, convert, extras, given
+from .._left import as_list, is_object, put_back
 from . import types
-from .left import as_list, is_object, put_back
 from .types import Json
 
 if TYPE_CHECKING:

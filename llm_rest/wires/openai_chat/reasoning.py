@@ -18,7 +18,7 @@ from ...responses.carriers import digest, seal, unseal
 from ...responses.items import Reasoning
 from ...responses.parts import ReasoningText, SummaryText
 from ...unknown import Opt, Unknown, given
-from .left import as_list, as_object
+from .._left import as_list, as_object
 from .types import WIRE, AnyPart, Json, Spoken, Text, Thinking
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.request import CacheOptions, Request
 from ...unknown import extras, given, with_extras
 from .. import Route
+from .._left import Rest, notes, put_back
 from . import options, types
-from .left import Rest, notes, put_back, unspelled
 from .messages import decode_messages, encode_messages
 from .offer import decode_offer, encode_offer
 from .types import WIRE, Json
@@ -104,7 +104,7 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     _encode_rest(request, body, left, dialect, lost)
     body.messages = [*_instructions(request, note, spelling, dialect), *encode_messages(items, dialect, lost)]
     if left:
-        body = put_back(body, {name: value for name, value in unspelled(left).items() if name != "tools"})
+        body = put_back(body, {name: value for name, value in left.items() if name != "tools"})
     _leave_behind(request, body, dialect, lost)
     return _with_extra(request, body, lost), lost
 

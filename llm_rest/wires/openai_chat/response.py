@@ -21,9 +21,9 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, R
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
+from .._left import Rest, absent, as_list, as_object, as_plain, known, notes, noting, put_back, sent
 from . import about, ordinary, reasoning, types
 from .calls import names_sent, undo
-from .left import Rest, absent, as_list, as_object, as_plain, known, notes, noting, put_back, sent, unspelled
 from .ordinary import CHOICE, MESSAGE
 from .request import OPENAI
 from .spoken import Heard, Turn
@@ -222,7 +222,7 @@ def _encode_output(
     message = as_object(left.get(MESSAGE))
     role = absent(notes(message).get("role", "assistant"))
     turn = Turn(types.Answer(role=role, content=None), dialect, lost, answer=True)
-    turn.left, turn.spelling = unspelled(message), notes(message)
+    turn.left, turn.spelling = message, notes(message)
     calls = as_object(left.get(CALLS))
     attached: dict[str, Json] = {}
     if any(
@@ -296,4 +296,4 @@ def _spelled_document(body: types.Completion, left: Json) -> types.Completion:
             setattr(body, name, absent(spelling[name]))
     if "message" in spelling:
         body.choices[0].message = absent(spelling["message"])
-    return put_back(body, {name: value for name, value in unspelled(left).items() if name not in PLACES})
+    return put_back(body, {name: value for name, value in left.items() if name not in PLACES})

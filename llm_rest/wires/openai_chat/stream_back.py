@@ -20,9 +20,9 @@ from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.leftovers import own
 from ...responses.response import Response, ResponseError
 from ...unknown import Opt, extras, given, with_extras
+from .._left import as_object, notes
 from . import types
 from .calls import encode_call
-from .left import as_object, notes
 from .pieces import GROWING
 from .reasoning import TEXT_PLACES
 from .response import encode_response

@@ -19,9 +19,9 @@ from ...responses import tools as rt
 from ...responses.closed import doubtful, is_closed
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, convert, extras, given
+from .._left import absent, as_object, as_plain, notes, put_back, sent
 from . import types
 from .calls import qualified
-from .left import absent, as_object, as_plain, notes, put_back, sent, unspelled
 from .types import Json
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _encode_tool(
         made.type = absent(spelling["type"])
     if "strict" in spelling and given(made.function) and made.function.strict is UNSET:
         made.function.strict = spelling["strict"]
-    return put_back(made, unspelled(kept))
+    return put_back(made, kept)
 
 
 def _encode_custom(tool: rt.CustomTool, about: Json, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:

@@ -15,8 +15,8 @@ from msgspec import UNSET
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
 from ...unknown import given
+from .._left import Rest, absent, notes, put_back, sent
 from . import types
-from .left import Rest, absent, notes, put_back, sent, unspelled
 from .ordinary import OrdinaryUsage
 from .types import WIRE, Json
 
@@ -129,5 +129,5 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
         for name in _COUNTS:
             if name in spelling:
                 setattr(counted, name, absent(spelling[name]))
-        counted = put_back(counted, unspelled(left))
+        counted = put_back(counted, left)
     return counted

@@ -1,7 +1,8 @@
-"""What a document of this wire says and Responses cannot: taken out of it, and put back.
+"""What a document of a wire says and Responses cannot: taken out of it, and put back.
 
-Leftovers are plain JSON. Before changing this file, know that an ordinary document must pay next to nothing here: `Rest`
-reads all fields in question at once and compares them with nothing.
+Leftovers are plain JSON and may have come from anywhere. `spelling` among them notes how a document was written where it says
+nothing by that. Before changing this file, know that an ordinary document must pay next to nothing here: `Rest` reads all
+fields in question at once and compares them with nothing.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from ...errors import DecodeError
-from ...responses.leftovers import SPELLING, own, report_foreign
-from ...unknown import Model, base, extras, with_extras
-from .types import WIRE, Json
+from ..errors import DecodeError
+from ..responses.leftovers import SPELLING, own, report_foreign
+from ..unknown import Model, base, extras, with_extras
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...losses import Losses
-    from ...responses.parts import Leftovers
+    from ..losses import Losses
+    from ..responses.parts import Leftovers
 
+Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
 
 ABSENT: Json = {"absent": True}
@@ -52,7 +53,9 @@ def absent(value: Any) -> Any:
 
 def sent(value: Any) -> Any:
     """A field's value as a leftover."""
-    return ABSENT if value is UNSET else value
+    if value is UNSET:
+        return ABSENT
+    return as_plain(value) if isinstance(value, Struct | list | dict) else value
 
 
 class Rest:
@@ -97,17 +100,12 @@ def noting(left: Json) -> Json:
     return cast("Json", left[SPELLING])
 
 
-def unspelled(left: Json) -> Json:
-    """A leftover without the notes about how the document was written."""
-    return {name: value for name, value in left.items() if name != SPELLING} if SPELLING in left else left
-
-
 def put_back(model: S, fields: Json) -> S:
     """`model` with the fields of a leftover; what it already says itself stays."""
     unknown: Json = {}
-    tag_field = model.__struct_config__.tag_field
+    passed = (SPELLING, model.__struct_config__.tag_field)
     for name, value in fields.items():
-        if name == tag_field:
+        if name in passed:
             continue
         if name not in model.__struct_fields__:
             unknown[name] = value
@@ -124,22 +122,50 @@ def put_back(model: S, fields: Json) -> S:
         return model
 
 
-def returned(model: S, leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> S:
+def leftovers(wire: str, left: Json, spelling: Json) -> Leftovers | UnsetType:
+    """What is left of a document of a wire, as an item or a request keeps it."""
+    if spelling:
+        left = {**left, SPELLING: spelling}
+    return {wire: left} if left else UNSET
+
+
+def rest(model: Model, *taken: str) -> Json:
+    """The fields that are set and not `taken`, those that no struct declares among them; for documents that are rare."""
+    unknown = extras(model)
+    names = model.__struct_fields__[: len(model.__struct_fields__) - len(unknown)]
+    found = {name: getattr(model, name) for name in names if name not in taken}
+    return {name: sent(value) for name, value in found.items() if value is not UNSET} | unknown
+
+
+def spell(model: S, left: Json) -> S:
+    """`model` with everything a leftover holds; what it notes about the spelling wins."""
+    for name, value in notes(left).items():
+        if name in model.__struct_fields__:
+            setattr(model, name, absent(value))
+    return put_back(model, left)
+
+
+def returned(model: S, leftovers: Leftovers | UnsetType, wire: str, path: str, lost: Losses) -> S:
     """`model` as its document had it: with what that said beyond the item, and empty where it was empty in another way.
 
     What other wires left with the item is reported.
     """
-    report_foreign(leftovers, WIRE, path, lost)
-    left = own(leftovers, WIRE)
+    report_foreign(leftovers, wire, path, lost)
+    left = own(leftovers, wire)
     for name, value in notes(left).items():
         if name in model.__struct_fields__ and not getattr(model, name):
             setattr(model, name, absent(value))
-    return put_back(model, unspelled(left))
+    return put_back(model, left)
 
 
 def known(value: S, path: str, lost: Losses) -> S:
     """The item or part without the fields that its struct does not declare, which are reported."""
-    unknown = extras(value)
+    return base(value) if report_unknown(value, path, lost) else value
+
+
+def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
+    """Report the fields of an item or part, or of a whole document, that its struct does not declare; whether there are any."""
+    unknown: Json = extras(value) if hasattr(type(value), "__extras__") else {}
     for name in unknown:
-        lost.dropped(f"{path}.{name}", "a field only a Responses host would know")
-    return base(value) if unknown else value
+        lost.dropped(f"{path}.{name}" if path else name, "a field only a Responses host would know")
+    return bool(unknown)

@@ -65,8 +65,8 @@ ROWS = (
     Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
     Row(("auth", "flights"), ("errors", "vendors", "flights"), ("msgspec", "anyio")),
     Row(("mcp",), ("errors", "responses")),
-    # The sockets under httpx are httpcore's; what the transport replaces there is of its types. trio is named where it runs.
-    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio")),
+    # h11 and certifi come with httpx, whose transports are entered where a tool intercepts them. trio is named where it runs.
+    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio", "certifi")),
     Row(CLIENT, (*PURE, "wires", *TABLES, "auth", "mcp", "transport", *TOOLS, *CLIENT)),
     Row(TOOLS, (*FOUNDATION, "responses", "models", *TOOLS), ("msgspec", "anyio")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),

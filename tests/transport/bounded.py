@@ -55,4 +55,4 @@ async def main(way: str, url: str, *models: str) -> dict[str, object]:
 
 if __name__ == "__main__":
     backend = "trio" if sys.argv[1] == "trio" else "asyncio"
-    print(json.dumps(anyio.run(main, *sys.argv[1:], backend=backend)))
+    print(json.dumps(anyio.run(main, sys.argv[1], sys.argv[2], *sys.argv[3:], backend=backend)))

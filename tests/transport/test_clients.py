@@ -139,3 +139,40 @@ def test_what_intercepts_httpx_intercepts_calls(new_transport: NewTransport, mon
     else:
         for backend in ("asyncio", "trio"):
             assert anyio.run(exchange, new_transport, "https://vendor.example", backend=backend).body == b"mocked"
+
+
+def test_what_only_listens_to_httpx_passes_calls_on_to_connections_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as tracing: it may add a header, and bytes behind an answer or a slow server are still no match."""
+    real, real_async = httpx.HTTPTransport.handle_request, httpx.AsyncHTTPTransport.handle_async_request
+
+    def traced(self: Any, request: httpx.Request) -> httpx.Response:
+        request.headers["x-trace"] = "1"
+        return real(self, request)
+
+    async def traced_async(self: Any, request: httpx.Request) -> httpx.Response:
+        request.headers["x-trace"] = "1"
+        return await real_async(self, request)
+
+    async def main(transport: Any) -> None:
+        assert (await transport.send(post(server.url, b"{}"), SOON)).body == b"first"
+        incoming = await transport.open(post(server.url), SOON)
+        assert await rest(incoming) == b"onetwo"
+        with pytest.raises(TimeoutError_):
+            await transport.send(post(server.url), Timeouts(total=0.1))
+        await transport.close()
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", traced)
+    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", traced_async)
+    for way in ("sync", "asyncio", "trio"):
+        stream = send(STREAM + chunks(b"one", b"two") + END)
+        with loopback(send(http(b"first") + http(b"forged")), stream, send_and_stall(b"")) as server:
+            if way == "sync":
+                drive(main(SyncTransport()))
+            else:
+                anyio.run(main, AsyncTransport(), backend=way)
+        assert len(server.heads) == 3
+        for head in server.heads:
+            assert b"\r\nx-trace: 1" in head.lower()
+            assert head.count(KEY.encode()) == 1
+            assert head.lower().count(b"\r\nhost:") == 1
+            assert head.lower().count(b"\r\ncontent-length:") == 1

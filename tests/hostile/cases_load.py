@@ -193,7 +193,7 @@ async def given_up(world: World, seconds: float = 0.1) -> AsyncIterator[None]:
         with anyio.move_on_after(seconds) as scope:
             yield
         assert scope.cancelled_caught, "it came to its end"
-    assert time.monotonic() - began < seconds + 1, "it did not end at once"
+    assert time.monotonic() - began < seconds + 3, "it did not end at once"
 
 
 @contextlib.contextmanager
@@ -403,7 +403,7 @@ async def cancelled_by_client(world: World) -> Any:
     reply = await llm.generate("Hi")
     thread.join()
     assert (reply.status, reply.interrupted, reply.output_text) == ("cancelled", True, "")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4
     return await llm.generate("Hi")
 
 

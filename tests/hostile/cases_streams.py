@@ -53,6 +53,15 @@ def lines(end: bytes) -> Any:
     return stream(lambda body: body.replace(b"\n", end))
 
 
+def counts_as(spelled: bytes) -> Any:
+    """A good stream whose last counts are spelled in another way."""
+    return stream(lambda body: body.replace(b":11,", b":" + spelled + b",").replace(b":11}", b":" + spelled + b"}"))
+
+
+def eleven(seen: Seen) -> bool:
+    return bool(seen.reply.usage.output_tokens == 11)
+
+
 def by(size: int) -> Any:
     """A good stream in chunks of so many bytes."""
 
@@ -165,7 +174,7 @@ def untyped(d: Documents) -> list[Act]:
 
 
 def slow(d: Documents) -> list[Act]:
-    return [drip(*(chunks(frame) for frame in d.frames("H", "e", "l", "l", "o")), END, pause=0.08, first=opened(d))]
+    return [drip(*(chunks(frame) for frame in d.frames("H", "e", "l", "l", "o")), END, pause=0.2, first=opened(d))]
 
 
 def comment(d: Documents) -> bytes:
@@ -384,7 +393,7 @@ S = [
     S_("S50", "NUL and other control characters inside the text", odd_text("a\0b\x1b[31mc\x7f"), good(text="a\0b\x1b[31mc\x7f!")),
     S_("S51", "429 on opening once, then good", lambda d: once(d, say(http(d.error(429), "429 Too Many Requests"))), good(2)),
     S_("S52", "500 on opening, every time", refused("500 Internal Server Error"), bad("server_error", attempts=3, status=500)),
-    S_("S53", "slow but alive: what counts is the wait, not the sum", slow, good(), slow=True, options={"timeout": Timeouts(silence=0.3, idle=0.3, first_byte=0.3)}),
+    S_("S53", "slow but alive: what counts is the wait, not the sum", slow, good(), slow=True, options={"timeout": Timeouts(silence=1, idle=1, first_byte=1)}),
     S_("S54", "the head at once, and the first event late", lambda d: [drip(*(chunks(f) for f in d.frames()), END, pause=0.02, first=opened(d))], good(), slow=True),
     S_("S55", "the caller forgets the stream", first_endless, good(2), ask=forgotten, best=True, counted=False),
     S_("S56", "the caller leaves the stream by break", first_endless, good(2), ask=left, counted=False),
@@ -411,7 +420,7 @@ S = [
     S_("S77", "204 and an empty body", lambda d: [say(b"HTTP/1.1 204 No Content\r\n\r\n")], EMPTY),
     S_("S78", "only white space and comments", lambda d: [sent(d, comment(d) * 50)], EMPTY),
     S_("S79", "the call is over its time while text keeps coming", lambda d: [drip(chunks(d.delta("x")), pause=0.03, first=opened(d) + chunks(*d.begin()), again=True)], bad("timeout_error", attempts=1, phase="total", then=kept), slow=True, options={"timeout": Timeouts(total=0.4)}),
-    S_("S81", "slow but alive, with a plain number of seconds: it is for each wait", slow, good(), slow=True, options={"timeout": 0.3}),
+    S_("S81", "slow but alive, with a plain number of seconds: it is for each wait", slow, good(), slow=True, options={"timeout": 1}),
     S_("S82", "silence after three deltas, with a plain number of seconds", after_three(act=stall, ended=False), interrupted("timeout_error"), slow=True, options={"timeout": 0.3}),
     S_("S83", "keep-alives for ever after three deltas, with a plain number of seconds", pings, interrupted("timeout_error"), slow=True, options={"timeout": 0.4}),
     S_("S85", "an end mark and nothing else", lambda d: [sent(d, d.done or b"data: [DONE]\n\n")], EMPTY, cannot=SSE_ONLY),
@@ -423,6 +432,9 @@ S = [
     S_("S91", "a cut in the middle of a character", lambda d: [fin(opened(d) + chunks(whole(*d.begin(), *three(d))) + chunks(d.delta("ü")[: d.delta("ü").index("ü".encode()) + 1]))], interrupted(INTERRUPTED, "malformed_response")),
     S_("S92", "the error of a vendor that nobody knows", lambda d: [say(opened(d) + chunks(*d.begin(), *three(d), d.frame(d.failing("failed")).replace(b"server_error", b"gremlins").replace(b"api_error", b"gremlins")) + END)], interrupted(*VENDOR, "invalid_request")),
     S_("S93", "Gemini and Chat: a finish reason nobody knows", lambda d: [sent(d, whole(*d.frames()).replace(b'"stop"', b'"tired"').replace(b'"STOP"', b'"TIRED"').replace(b'"end_turn"', b'"tired"'))], either(good(text=None, then=lambda s: s.reply.output_text == "Hello"), bad(*VENDOR, attempts=(1, 3)))),
+    S_("S94", 'counts such as "11" in a stream', counts_as(b'"11"'), good(then=eleven)),
+    S_("S95", "counts such as 11.0 in a stream", counts_as(b"11.0"), good(then=eleven)),
+    S_("S96", "counts that are null in a stream", counts_as(b"null"), good()),
     S_("S84", "no head, with a plain number of seconds", lambda d: [stall()], bad("timeout_error", attempts=(1, 3), retryable=True), slow=True, options={"timeout": 0.3}),
     S_("S80", "content coding of a stream that nobody asked for", lambda d: [sent(d, b"x", "content-encoding: br")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
 ]  # fmt: skip

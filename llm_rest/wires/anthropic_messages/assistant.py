@@ -7,28 +7,11 @@ follow the items they belong to: a run of vendor's tools, or a message with cita
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import UNSET, Raw
 
+from ... import responses as ours
 from ...responses.carriers import digest, seal, sender, unseal
-from ...responses.items import (
-    AnyItem,
-    Compaction,
-    CustomToolCall,
-    FunctionCall,
-    Message,
-    Reasoning,
-)
-from ...responses.parts import (
-    AnyAnnotation,
-    ContentPart,
-    FileCitation,
-    OutputText,
-    RefusalPart,
-    UrlCitation,
-)
-from ...unknown import Unknown, given
+from ...unknown import Opt, Unknown, given
 from . import types
 from .calls import decode_call, encode_call
 from .carried import (
@@ -56,10 +39,7 @@ from .guests import guest_block, guest_item
 from .names import Named, wire_id
 from .server_tools import VISIBLE, fingerprint, run_items
 
-if TYPE_CHECKING:
-    from ...unknown import Opt
-
-_ITEMS = kinds(AnyItem)
+_ITEMS = kinds(ours.AnyItem)
 SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
 """What ends a run of tools that the vendor runs."""
 Text = types.Text
@@ -75,16 +55,16 @@ class BlockReader:
     the items of tools the vendor ran, `carriers` the items that show nothing.
     """
 
-    parts: list[ContentPart] | None = None
+    parts: list[ours.ContentPart] | None = None
     _first = 0
     _citations: list[list[types.AnyCitation] | None] | None = None
     _run: list[tuple[int, types.AnyBlock]] | None = None
 
     def __init__(self, issuer: str, id: str | None = None, renamed: dict[str, Named] | None = None) -> None:
         self.id = id
-        self.items: list[AnyItem] = []
-        self.hosted: list[AnyItem] = []
-        self.carriers: list[AnyItem] = []
+        self.items: list[ours.AnyItem] = []
+        self.hosted: list[ours.AnyItem] = []
+        self.carriers: list[ours.AnyItem] = []
         self.renamed = renamed or {}
         self._issuer = issuer
         self._status: Opt[str] = UNSET if id is None else "completed"
@@ -98,7 +78,7 @@ class BlockReader:
                 self.parts, self._first = [], i
             # Text without anything on it is nearly all text.
             if block.citations is block.cache_control is UNSET and self._citations is None and type(block) is Text:
-                self.parts.append(OutputText(text=block.text, annotations=[]))
+                self.parts.append(ours.OutputText(text=block.text, annotations=[]))
             else:
                 self._add_text(block, self.parts)
         elif isinstance(block, types.ToolUse):
@@ -107,7 +87,7 @@ class BlockReader:
             self.items.append(guest_item(block) or reasoning_of(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
-            self.items.append(Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
+            self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
         elif self._run is None:
             self._run = [(i, block)]
         else:
@@ -120,7 +100,7 @@ class BlockReader:
         elif self._run is not None and isinstance(block, SAID):
             self._close_run()
 
-    def close(self) -> list[AnyItem]:
+    def close(self) -> list[ours.AnyItem]:
         """The items of the blocks so far."""
         if self.parts is not None:
             self._close_text(self.parts)
@@ -132,7 +112,7 @@ class BlockReader:
         """The id of the item that begins with the block at position `i`."""
         return UNSET if self.id is None else f"{prefix}_{self.id}_{i}"
 
-    def _add_text(self, block: types.Text, parts: list[ContentPart]) -> None:
+    def _add_text(self, block: types.Text, parts: list[ours.ContentPart]) -> None:
         """Text with citations, or with fields that output text has no word for."""
         citations = block.citations or None
         fields = rest(block, ("cache_control",) if citations else ("cache_control", "citations"))
@@ -141,14 +121,14 @@ class BlockReader:
             self._citations.append(citations)
         elif citations is not None:
             self._citations = [*[None for _ in parts], citations]
-        parts.append(OutputText(text=block.text, annotations=annotations, leftovers=left(fields)))
+        parts.append(ours.OutputText(text=block.text, annotations=annotations, leftovers=left(fields)))
 
-    def _close_text(self, parts: list[ContentPart]) -> None:
+    def _close_text(self, parts: list[ours.ContentPart]) -> None:
         id = self.id_of("msg", self._first)
-        self.items.append(Message(id=id, role="assistant", status=self._status, content=parts))
+        self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=parts))
         self.parts = None
         if self._citations is not None:
-            text = "".join(part.text for part in parts if isinstance(part, OutputText))
+            text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
             cited = Cited(digest=digest(text), citations=Raw(encode(self._citations)))
             self._carry(cited, self._first)
             self._citations = None
@@ -166,9 +146,9 @@ class BlockReader:
         self.items.append(item)
 
 
-def annotations_of(citations: list[types.AnyCitation], text: str) -> list[AnyAnnotation]:
+def annotations_of(citations: list[types.AnyCitation], text: str) -> list[ours.AnyAnnotation]:
     """What can be shown of citations: pages by URL, files by id. Each covers its whole text."""
-    found: list[AnyAnnotation] = []
+    found: list[ours.AnyAnnotation] = []
     for citation in citations:
         match citation:
             case types.WebSearchResultLocation():
@@ -176,14 +156,14 @@ def annotations_of(citations: list[types.AnyCitation], text: str) -> list[AnyAnn
             case types.SearchResultLocation() if citation.source.startswith(("http://", "https://")):
                 found.append(_page(citation.source, citation.title, text))
             case types.DocumentCitation(file_id=str(file_id)):
-                found.append(FileCitation(file_id=file_id, filename=citation.document_title, index=len(text)))
+                found.append(ours.FileCitation(file_id=file_id, filename=citation.document_title, index=len(text)))
             case _:
                 pass
     return found
 
 
-def _page(url: str, title: Opt[str], text: str) -> UrlCitation:
-    return UrlCitation(url=url, title=title, start_index=0, end_index=len(text))
+def _page(url: str, title: Opt[str], text: str) -> ours.UrlCitation:
+    return ours.UrlCitation(url=url, title=title, start_index=0, end_index=len(text))
 
 
 # --- items to blocks ------------------------------------------------------------------------------------------------
@@ -203,31 +183,31 @@ class BlockWriter:
         self.lost = context.lost
         self.refusals: list[tuple[str, str]] = []
         self._issuer = context.dialect.issuer
-        self._pending: list[tuple[str, AnyItem]] = []
-        self._said: list[ContentPart] = []
+        self._pending: list[tuple[str, ours.AnyItem]] = []
+        self._said: list[ours.ContentPart] = []
         self._texts: list[types.Text | None] = []
         self._uncited: list[str] = []
 
-    def write(self, item: AnyItem, path: str) -> list[types.AnyBlock]:
+    def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
         """The blocks of one item, which stands at `path`, after those of items that waited for what did not come."""
         self.waits = True
-        if not isinstance(item, Unknown | FunctionCall | CustomToolCall) and item.leftovers is not UNSET:
+        if not isinstance(item, Unknown | ours.FunctionCall | ours.CustomToolCall) and item.leftovers is not UNSET:
             own_fields(item.leftovers, path, self.lost)
-        if isinstance(item, Reasoning):
+        if isinstance(item, ours.Reasoning):
             return self._reasoning(item, path)
         if isinstance(item, VISIBLE):
             self._leave_citations()
             self._pending.append((path, item))
             return []
         before = self.settle()
-        if type(item) not in _ITEMS and not isinstance(item, Unknown | FunctionCall | CustomToolCall):
+        if type(item) not in _ITEMS and not isinstance(item, Unknown | ours.FunctionCall | ours.CustomToolCall):
             report_extras(item, path, self.lost)
         match item:
-            case Message():
+            case ours.Message():
                 return before + self._message(item, path)
-            case FunctionCall() | CustomToolCall():
+            case ours.FunctionCall() | ours.CustomToolCall():
                 return [*before, encode_call(item, wire_id(item.call_id), path, self.context)]
-            case Compaction():
+            case ours.Compaction():
                 return before + self._compaction(item, path)
             case _:
                 return before + self._foreign(item, path)
@@ -257,11 +237,11 @@ class BlockWriter:
         pending, self._pending = self._pending, []
         return [block for path, item in pending for block in self._foreign(item, path)]
 
-    def _foreign(self, item: AnyItem, path: str) -> list[types.AnyBlock]:
+    def _foreign(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
         guest = None if self.context.replay else guest_block(item, path, self.lost)
         if guest is not None:
             return [guest]
-        if isinstance(item, Reasoning):
+        if isinstance(item, ours.Reasoning):
             unopened(item, self._issuer, path, self.lost)
         else:
             self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt on this wire")
@@ -269,7 +249,7 @@ class BlockWriter:
 
     # --- messages
 
-    def _message(self, item: Message, path: str) -> list[types.AnyBlock]:
+    def _message(self, item: ours.Message, path: str) -> list[types.AnyBlock]:
         if given(item.phase):
             self.lost.dropped(f"{path}.phase", "this wire has no phases")
         content = item.content
@@ -281,15 +261,15 @@ class BlockWriter:
         self._texts = texts = [self._part(part, f"{path}.content[{j}]") for j, part in enumerate(content)]
         return [block for block in texts if block is not None]
 
-    def _part(self, part: ContentPart, path: str) -> types.Text | None:
-        if isinstance(part, OutputText):
+    def _part(self, part: ours.ContentPart, path: str) -> types.Text | None:
+        if isinstance(part, ours.OutputText):
             if part.annotations:
                 self._uncited.append(f"{path}.annotations")
             if part.logprobs:
                 self.lost.dropped(f"{path}.logprobs", "this wire has no log probabilities")
-            if type(part) is OutputText and part.leftovers is UNSET:
+            if type(part) is ours.OutputText and part.leftovers is UNSET:
                 return text_block(part.text, path, self.context)
-        elif isinstance(part, RefusalPart):
+        elif isinstance(part, ours.RefusalPart):
             if not self.context.replay:
                 self.refusals.append((path, part.refusal))
                 return None
@@ -302,7 +282,7 @@ class BlockWriter:
 
     # --- carriers
 
-    def _reasoning(self, item: Reasoning, path: str) -> list[types.AnyBlock]:
+    def _reasoning(self, item: ours.Reasoning, path: str) -> list[types.AnyBlock]:
         payload = opened(item, self._issuer)
         if isinstance(payload, Cited):
             self._cite(payload, path)
@@ -333,7 +313,7 @@ class BlockWriter:
 
     def _cite(self, payload: Cited, path: str) -> None:
         citations = returning_citations(payload.citations)
-        said = digest("".join(part.text for part in self._said if isinstance(part, OutputText)))
+        said = digest("".join(part.text for part in self._said if isinstance(part, ours.OutputText)))
         if citations is None or len(citations) != len(self._texts) or said != payload.digest:
             self.lost.dropped(path, "citations of a text that was changed or left out since")
             return
@@ -348,7 +328,7 @@ class BlockWriter:
             citation.file_id = UNSET
         return citation
 
-    def _compaction(self, item: Compaction, path: str) -> list[types.AnyBlock]:
+    def _compaction(self, item: ours.Compaction, path: str) -> list[types.AnyBlock]:
         payload: Sealed | None = unseal(item.encrypted_content, WIRE, self._issuer, Sealed)
         blocks = None if payload is None else returning_blocks(payload.blocks)
         if blocks is not None and all(isinstance(block, types.Compaction) for block in blocks):

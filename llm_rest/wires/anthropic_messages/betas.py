@@ -7,32 +7,20 @@ always: the tables say what in a request asks for which. Follows Anthropic's pag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import quote
 
 from msgspec import UnsetType
 
+from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
-from ...responses.items import (
-    AdditionalTools,
-    Compaction,
-    CompactionTrigger,
-    FunctionCall,
-    FunctionCallOutput,
-    Message,
-)
 from ...responses.leftovers import SPELLING
-from ...responses.tools import FunctionTool, McpTool
 from ...unknown import Unknown
 from .. import Route
 from .carried import DEFAULT, WIRE, own
 from .options import SPEEDS
 from .thinking import samples
 from .tools import servers_alone
-
-if TYPE_CHECKING:
-    from ...responses.items import AnyItem
-    from ...responses.request import Request
 
 NEWEST = "2026-10-21"
 OLDER = "2023-06-01"
@@ -79,7 +67,7 @@ _FREE = frozenset({"input_schema", "input_examples", "schema", "metadata"})
 """Fields that hold the caller's own JSON."""
 
 
-def route(request: Request, *, dialect: MessagesDialect = DEFAULT, stream: bool = False) -> Route:
+def route(request: ours.Request, *, dialect: MessagesDialect = DEFAULT, stream: bool = False) -> Route:
     """Where the request goes, and the headers it asks for itself."""
     path = (dialect.stream_path if stream and dialect.stream_path is not None else dialect.path).replace(
         "{model}", quote(request.model or "", safe="")
@@ -94,17 +82,17 @@ def route(request: Request, *, dialect: MessagesDialect = DEFAULT, stream: bool 
     return Route(path, headers=headers)
 
 
-def _samples_itself(request: Request) -> bool:
+def _samples_itself(request: ours.Request) -> bool:
     """Whether the caller adds sampling options to the body."""
     return any(name in _additions(request) for name in ("temperature", "top_p", "top_k"))
 
 
-def _additions(request: Request) -> dict[str, Any]:
+def _additions(request: ours.Request) -> dict[str, Any]:
     """What the caller adds to the body."""
     return request.extra.get(WIRE, {}) if request.extra else {}
 
 
-def betas(request: Request) -> list[str]:
+def betas(request: ours.Request) -> list[str]:
     """The betas that a request needs on this wire, and those the caller names; sorted."""
     found: set[str] = set()
     kept = own(request.leftovers)
@@ -113,7 +101,7 @@ def betas(request: Request) -> list[str]:
     if request.service_tier in SPEEDS:
         found.add(FAST)
     for tool in request.tools or ():
-        if isinstance(tool, McpTool):
+        if isinstance(tool, ours.McpTool):
             found.add(FIRST_MCP if tool.server_label in servers_alone(kept) else MCP)
         elif isinstance(tool, Unknown):
             _search(dict(tool), found)
@@ -128,23 +116,28 @@ def betas(request: Request) -> list[str]:
     return sorted(found)
 
 
-def _item(item: AnyItem, request: Request, found: set[str]) -> None:
+def _item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> None:
     match item:
-        case Message(content=str(), leftovers=UnsetType()) | FunctionCall() | FunctionCallOutput() | Unknown():
+        case (
+            ours.Message(content=str(), leftovers=UnsetType())
+            | ours.FunctionCall()
+            | ours.FunctionCallOutput()
+            | Unknown()
+        ):
             pass
-        case Message():
+        case ours.Message():
             _search(own(item.leftovers), found)
             for part in item.content if isinstance(item.content, list) else ():
                 if not isinstance(part, Unknown) and part.leftovers:
                     _search(own(part.leftovers), found)
-        case Compaction():
+        case ours.Compaction():
             found.add(COMPACT_EDIT)
-        case CompactionTrigger():
+        case ours.CompactionTrigger():
             found.add(COMPACT)
-        case AdditionalTools():
+        case ours.AdditionalTools():
             found.add(TOOL_CHANGES)
-            offered = {tool.name for tool in request.tools or () if isinstance(tool, FunctionTool)}
-            if any(not isinstance(tool, FunctionTool) or tool.name not in offered for tool in item.tools):
+            offered = {tool.name for tool in request.tools or () if isinstance(tool, ours.FunctionTool)}
+            if any(not isinstance(tool, ours.FunctionTool) or tool.name not in offered for tool in item.tools):
                 found.add(INLINE_TOOLS)
         case _:
             pass

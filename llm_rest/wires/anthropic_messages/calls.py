@@ -7,20 +7,17 @@ taken apart, so that key order and the spelling of numbers survive. Follows Anth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from ...responses.items import ByProgram, CustomToolCall, Direct, FunctionCall
-from ...unknown import Unknown, extras, given
+from ... import responses as ours
+from ...unknown import Opt, Unknown, extras, given
 from . import types
 from .carried import document_fields, encode, left, merged, own, own_fields, plain, report_extras, rest
+from .content import Context
 from .names import MARK, Named, call_id, wire_name
-
-if TYPE_CHECKING:
-    from ...unknown import Opt
-    from .content import Context
 
 TOOLSETS = ("computer", "browser")
 """Groups of tools of the vendor; ours are namespaces."""
@@ -32,9 +29,11 @@ ToolUse = types.ToolUse
 # --- items to blocks ------------------------------------------------------------------------------------------------
 
 
-def encode_call(item: FunctionCall | CustomToolCall, id: str, place: int | str, context: Context) -> types.ToolUse:
+def encode_call(
+    item: ours.FunctionCall | ours.CustomToolCall, id: str, place: int | str, context: Context
+) -> types.ToolUse:
     """The block of a call, under the id it has on this wire; `place` is its position in the input, or its path."""
-    if type(item) is not FunctionCall:
+    if type(item) is not ours.FunctionCall:
         return _rare_call(item, id, place, context)
     arguments = item.arguments
     try:
@@ -47,10 +46,12 @@ def encode_call(item: FunctionCall | CustomToolCall, id: str, place: int | str, 
     return _dressed(block, item, _path(place), context)
 
 
-def _rare_call(item: FunctionCall | CustomToolCall, id: str, place: int | str, context: Context) -> types.ToolUse:
+def _rare_call(
+    item: ours.FunctionCall | ours.CustomToolCall, id: str, place: int | str, context: Context
+) -> types.ToolUse:
     path = _path(place)
     report_extras(item, path, context.lost)
-    if isinstance(item, FunctionCall):
+    if isinstance(item, ours.FunctionCall):
         input = _mended(item.arguments, place, context)
     else:
         input = Raw(encode({"input": item.input}))
@@ -58,7 +59,9 @@ def _rare_call(item: FunctionCall | CustomToolCall, id: str, place: int | str, c
     return _dressed(types.ToolUse(id=id, name=wire_name(item.name), input=input), item, path, context)
 
 
-def _dressed(block: types.ToolUse, item: FunctionCall | CustomToolCall, path: str, context: Context) -> types.ToolUse:
+def _dressed(
+    block: types.ToolUse, item: ours.FunctionCall | ours.CustomToolCall, path: str, context: Context
+) -> types.ToolUse:
     """The block with what only some calls have."""
     lost = context.lost
     if item.namespace in TOOLSETS:
@@ -69,11 +72,11 @@ def _dressed(block: types.ToolUse, item: FunctionCall | CustomToolCall, path: st
     if item.async_:
         lost.dropped(f"{path}.async", "calls are waited for on this wire")
     match item.caller:
-        case Direct():
+        case ours.Direct():
             block.caller = types.Caller(type="direct")
-        case ByProgram(caller_id=caller) if caller.startswith("srvtoolu_"):
+        case ours.ByProgram(caller_id=caller) if caller.startswith("srvtoolu_"):
             block.caller = types.Caller(type=context.model.code_execution, tool_id=caller)
-        case ByProgram() | Unknown():
+        case ours.ByProgram() | Unknown():
             lost.dropped(f"{path}.caller", "a caller this vendor does not know")
         case _:
             pass
@@ -108,10 +111,10 @@ def _path(place: int | str) -> str:
 
 def decode_call(
     block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named]
-) -> FunctionCall | CustomToolCall:
+) -> ours.FunctionCall | ours.CustomToolCall:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
     wire = block.id
-    call = FunctionCall(
+    call = ours.FunctionCall(
         id=id,
         call_id=call_id(wire) if wire.startswith(MARK) else wire,
         name=block.name,
@@ -122,11 +125,11 @@ def decode_call(
     if caller is block.toolset_name is block.cache_control is UNSET and type(block) is ToolUse and not renamed:
         return call
     if given(caller) and caller.type == "direct" and not extras(caller):
-        call.caller = Direct()
+        call.caller = ours.Direct()
     elif caller is not UNSET:
         call.leftovers = left({"caller": plain(caller)})
         if given(caller) and given(caller.tool_id):
-            call.caller = ByProgram(caller_id=caller.tool_id)
+            call.caller = ours.ByProgram(caller_id=caller.tool_id)
     call.namespace = block.toolset_name
     if block.cache_control is not UNSET or type(block) is not types.ToolUse:
         call.leftovers = left({**own(call.leftovers), **rest(block, ("cache_control",))})
@@ -137,7 +140,7 @@ def decode_call(
     call.namespace = named.namespace or call.namespace
     if not named.custom:
         return call
-    return CustomToolCall(
+    return ours.CustomToolCall(
         id=id,
         call_id=call.call_id,
         name=call.name,

@@ -7,25 +7,20 @@ whole blocks come out only if they are of the listed kinds, or of kinds nobody k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ... import responses as ours
 from ...dialects import MessagesDialect
 from ...errors import DecodeError
+from ...losses import Losses
 from ...responses.carriers import digest, seal, sender, unseal
-from ...responses.items import Reasoning
 from ...responses.leftovers import SPELLING, report_foreign
-from ...responses.parts import SummaryText
 from ...unknown import Decoder, Model, Open, Opt, Unknown, base, convert, extras, given
 from . import types
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ...losses import Losses
-    from ...responses.parts import Leftovers
 
 T = TypeVar("T", bound=Struct)
 
@@ -98,13 +93,13 @@ _returning: Decoder[list[ReturningBlock]] = Decoder(list[ReturningBlock])
 _citations: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[types.AnyCitation] | None])
 
 
-def opened(item: Reasoning, issuer: str) -> AnyPayload | None:
+def opened(item: ours.Reasoning, issuer: str) -> AnyPayload | None:
     """What `issuer` sealed in a reasoning item on this wire."""
     text = item.encrypted_content
     return unseal(text, WIRE, issuer, AnyPayload) if given(text) else None
 
 
-def unopened(item: Reasoning, issuer: str, path: str, lost: Losses) -> None:
+def unopened(item: ours.Reasoning, issuer: str, path: str, lost: Losses) -> None:
     """Report a reasoning item that holds nothing this issuer could use."""
     text = item.encrypted_content
     if not given(text):
@@ -136,17 +131,17 @@ def returning_citations(raw: Raw) -> list[list[types.AnyCitation] | None] | None
 # --- thinking -------------------------------------------------------------------------------------------------------
 
 
-def reasoning_of(block: types.Thinking | types.RedactedThinking, issuer: str, id: Opt[str]) -> Reasoning:
+def reasoning_of(block: types.Thinking | types.RedactedThinking, issuer: str, id: Opt[str]) -> ours.Reasoning:
     """A thinking block as a reasoning item: its text as the summary, the rest in an envelope."""
     if isinstance(block, types.RedactedThinking):
         sealed = seal(WIRE, issuer, Redacted(data=block.data, rest=extras(block)))
-        return Reasoning(id=id, summary=[], encrypted_content=sealed)
+        return ours.Reasoning(id=id, summary=[], encrypted_content=sealed)
     text = block.thinking
     sealed = seal(WIRE, issuer, Signed(signature=block.signature, digest=digest(text), rest=extras(block)))
-    return Reasoning(id=id, summary=[SummaryText(text=text)] if text else [], encrypted_content=sealed)
+    return ours.Reasoning(id=id, summary=[ours.SummaryText(text=text)] if text else [], encrypted_content=sealed)
 
 
-def thinking_of(item: Reasoning, payload: Signed | Redacted, path: str, lost: Losses) -> types.AnyBlock | None:
+def thinking_of(item: ours.Reasoning, payload: Signed | Redacted, path: str, lost: Losses) -> types.AnyBlock | None:
     """The block that `reasoning_of` made the item from; nothing where its text was edited, which breaks the signature."""
     if isinstance(payload, Redacted):
         block = types.RedactedThinking(data=payload.data)
@@ -159,9 +154,9 @@ def thinking_of(item: Reasoning, payload: Signed | Redacted, path: str, lost: Lo
     return merged(signed, payload.rest, path, lost) if payload.rest else signed
 
 
-def carrier(payload: Payload, issuer: str, id: Opt[str]) -> Reasoning:
+def carrier(payload: Payload, issuer: str, id: Opt[str]) -> ours.Reasoning:
     """A reasoning item that shows nothing and carries `payload`."""
-    return Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
+    return ours.Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
 
 
 # --- leftovers ------------------------------------------------------------------------------------------------------
@@ -212,7 +207,7 @@ def report_extras(struct: Model, path: str, lost: Losses) -> None:
         lost.dropped(f"{path}{'.' if path else ''}{name}", "a field this wire does not know")
 
 
-def left(fields: dict[str, Any]) -> Leftovers | UnsetType:
+def left(fields: dict[str, Any]) -> ours.Leftovers | UnsetType:
     """`fields` as leftovers of this wire."""
     return {WIRE: fields} if fields else UNSET
 
@@ -246,7 +241,7 @@ class _Own(Struct):
     error: dict[str, Any] | UnsetType = UNSET
 
 
-def own(leftovers: Leftovers | UnsetType) -> dict[str, Any]:
+def own(leftovers: ours.Leftovers | UnsetType) -> dict[str, Any]:
     """What this wire left; nothing where somebody else wrote what it could not have."""
     fields = leftovers.get(WIRE) if leftovers else None
     if not fields:
@@ -259,7 +254,7 @@ def own(leftovers: Leftovers | UnsetType) -> dict[str, Any]:
     return fields
 
 
-def own_fields(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> dict[str, Any]:
+def own_fields(leftovers: ours.Leftovers | UnsetType, path: str, lost: Losses) -> dict[str, Any]:
     """What this wire left, with what others left, and what does not fit, reported."""
     if leftovers is UNSET:
         return {}

@@ -9,37 +9,19 @@ prompt caching guides of Anthropic (read 2026-11-20).
 from __future__ import annotations
 
 import binascii
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from msgspec import UNSET
 
+from ... import responses as ours
 from ...dialects import MessagesDialect, MessagesModel
+from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...responses.media import data_url, parse_data_url
-from ...responses.parts import (
-    CacheBreakpoint,
-    ComputerScreenshot,
-    ContentPart,
-    InputAudio,
-    InputFile,
-    InputImage,
-    InputText,
-    InputVideo,
-    OutputText,
-    PlainText,
-    ReasoningText,
-    RefusalPart,
-    SummaryText,
-)
-from ...unknown import Unknown, extras, given
+from ...unknown import Opt, Unknown, extras, given
 from . import types
 from .carried import decode_block, document_fields, kinds, left, merged, own_fields, plain, report_extras, rest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...losses import Losses
-    from ...unknown import Opt
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
@@ -49,7 +31,7 @@ TTL = {"30m": "1h", "12h": "1h", "5m": "5m", "1h": "1h"}
 """How long a cached stretch lives, ours on the left. The way back prefers the shorter of ours."""
 TTL_BACK = {"1h": "30m"}
 
-_PARTS = kinds(ContentPart)
+_PARTS = kinds(ours.ContentPart)
 _TEXT_SUFFIXES = (".txt", ".md", ".csv", ".html", ".htm", ".xml", ".json", ".py", ".log")
 
 
@@ -76,7 +58,7 @@ class Context:
 # --- cache marks ----------------------------------------------------------------------------------------------------
 
 
-def cache_control(mark: CacheBreakpoint, path: str, lost: Losses) -> types.CacheControl:
+def cache_control(mark: ours.CacheBreakpoint, path: str, lost: Losses) -> types.CacheControl:
     """A cache breakpoint on this wire."""
     if not given(mark.ttl):
         return types.CacheControl()
@@ -86,21 +68,25 @@ def cache_control(mark: CacheBreakpoint, path: str, lost: Losses) -> types.Cache
     return types.CacheControl(ttl=ttl or "1h")
 
 
-def breakpoint_of(mark: types.CacheControl) -> CacheBreakpoint:
+def breakpoint_of(mark: types.CacheControl) -> ours.CacheBreakpoint:
     """The breakpoint that `mark` is in Responses."""
-    return CacheBreakpoint(ttl=TTL_BACK[mark.ttl]) if given(mark.ttl) and mark.ttl in TTL_BACK else CacheBreakpoint()
+    return (
+        ours.CacheBreakpoint(ttl=TTL_BACK[mark.ttl])
+        if given(mark.ttl) and mark.ttl in TTL_BACK
+        else ours.CacheBreakpoint()
+    )
 
 
 # --- parts to blocks ------------------------------------------------------------------------------------------------
 
 
-def blocks_of(parts: Iterable[ContentPart], path: str, context: Context) -> list[types.AnyBlock]:
+def blocks_of(parts: Iterable[ours.ContentPart], path: str, context: Context) -> list[types.AnyBlock]:
     """Content blocks from the parts at `path`."""
     blocks: list[types.AnyBlock] = []
     block: types.AnyBlock | None
     for j, part in enumerate(parts):
         # Plain text without anything on it is nearly everything there is.
-        if type(part) is InputText and part.leftovers is UNSET and part.prompt_cache_breakpoint is UNSET:
+        if type(part) is ours.InputText and part.leftovers is UNSET and part.prompt_cache_breakpoint is UNSET:
             block = text_block(part.text, f"{path}[{j}]", context)
         else:
             block = block_of(part, f"{path}[{j}]", context)
@@ -109,7 +95,7 @@ def blocks_of(parts: Iterable[ContentPart], path: str, context: Context) -> list
     return blocks
 
 
-def block_of(part: ContentPart, path: str, context: Context) -> types.AnyBlock | None:
+def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBlock | None:
     """The block a part is on this wire; nothing, and a loss, where it is none."""
     lost = context.lost
     if isinstance(part, Unknown):
@@ -143,11 +129,11 @@ def _marked(block: types.AnyBlock, path: str, context: Context) -> types.AnyBloc
     return block
 
 
-def _spells(spelled: dict[str, Any], mark: CacheBreakpoint) -> bool:
+def _spells(spelled: dict[str, Any], mark: ours.CacheBreakpoint) -> bool:
     return TTL_BACK.get(spelled.get("ttl", ""), UNSET) == mark.ttl
 
 
-def _whole(part: ContentPart, block: dict[str, Any]) -> types.AnyBlock | None:
+def _whole(part: ours.ContentPart, block: dict[str, Any]) -> types.AnyBlock | None:
     """The block among a part's leftovers, as long as the part still says what the block says."""
     try:
         decoded = decode_block(block)
@@ -156,19 +142,24 @@ def _whole(part: ContentPart, block: dict[str, Any]) -> types.AnyBlock | None:
     return decoded if part_of(decoded) == part else None
 
 
-def _new_block(part: ContentPart, path: str, context: Context) -> types.Text | types.Image | types.Document | None:
+def _new_block(part: ours.ContentPart, path: str, context: Context) -> types.Text | types.Image | types.Document | None:
     match part:
-        case InputText(text=text) | OutputText(text=text) | PlainText(text=text) | RefusalPart(refusal=text):
+        case (
+            ours.InputText(text=text)
+            | ours.OutputText(text=text)
+            | ours.PlainText(text=text)
+            | ours.RefusalPart(refusal=text)
+        ):
             return text_block(text, path, context)
-        case SummaryText(text=text) | ReasoningText(text=text):
+        case ours.SummaryText(text=text) | ours.ReasoningText(text=text):
             return text_block(text, path, context)
-        case InputImage() | ComputerScreenshot():
+        case ours.InputImage() | ours.ComputerScreenshot():
             return _image(part, path, context)
-        case InputFile():
+        case ours.InputFile():
             return _document(part, path, context)
-        case InputAudio():
+        case ours.InputAudio():
             context.lost.refused(path, "audio, which this wire does not take")
-        case InputVideo():
+        case ours.InputVideo():
             context.lost.refused(path, "video, which this wire does not take")
         case Unknown():
             pass
@@ -184,7 +175,7 @@ def text_block(text: str, path: str, context: Context) -> types.Text | None:
     return types.Text(text=text)
 
 
-def _image(part: InputImage | ComputerScreenshot, path: str, context: Context) -> types.Image | None:
+def _image(part: ours.InputImage | ours.ComputerScreenshot, path: str, context: Context) -> types.Image | None:
     if given(part.detail) and part.detail != "auto":
         context.lost.dropped(f"{path}.detail", "this wire has no levels of detail")
     source: types.Base64Source | types.UrlSource | types.FileSource | None
@@ -218,7 +209,7 @@ def _file(file_id: str, path: str, context: Context) -> types.FileSource | None:
     return types.FileSource(file_id=file_id)
 
 
-def _document(part: InputFile, path: str, context: Context) -> types.Document | None:
+def _document(part: ours.InputFile, path: str, context: Context) -> types.Document | None:
     if given(part.detail) and part.detail != "auto":
         context.lost.dropped(f"{path}.detail", "this wire has no levels of detail")
     source: types.Base64Source | types.TextSource | types.UrlSource | types.FileSource | None
@@ -263,25 +254,25 @@ def _guessed(data: str, name: str) -> str:
 # --- blocks to parts ------------------------------------------------------------------------------------------------
 
 
-def parts_of(blocks: Iterable[types.AnyBlock]) -> list[ContentPart]:
+def parts_of(blocks: Iterable[types.AnyBlock]) -> list[ours.ContentPart]:
     """The parts that blocks of a user, a system or a tool are in Responses."""
     return [part_of(block) for block in blocks]
 
 
-def part_of(block: types.AnyBlock) -> ContentPart:
+def part_of(block: types.AnyBlock) -> ours.ContentPart:
     """The part a block is in Responses."""
     match block:
         case types.Text():
-            part = InputText(text=block.text)
+            part = ours.InputText(text=block.text)
             if type(block) is types.Text and block.cache_control is UNSET and block.citations is UNSET:
                 return part
             return _dressed(part, block, rest(block, ("citations",)))
         case types.Image(source=types.Base64Source(media_type=media, data=data)):
-            return _dressed(InputImage(image_url=data_url(media, data)), block, rest(block, ("transformations",)))
+            return _dressed(ours.InputImage(image_url=data_url(media, data)), block, rest(block, ("transformations",)))
         case types.Image(source=types.UrlSource(url=url)):
-            return _dressed(InputImage(image_url=url), block, rest(block, ("transformations",)))
+            return _dressed(ours.InputImage(image_url=url), block, rest(block, ("transformations",)))
         case types.Image(source=types.FileSource(file_id=file_id)):
-            return _dressed(InputImage(file_id=file_id), block, rest(block, ("transformations",)))
+            return _dressed(ours.InputImage(file_id=file_id), block, rest(block, ("transformations",)))
         case types.Document():
             file = _file_part(block)
             return _shown(block) if file is None else _dressed(file, block, rest(block, ("context", "citations")))
@@ -289,24 +280,24 @@ def part_of(block: types.AnyBlock) -> ContentPart:
             return _shown(block)
 
 
-def _file_part(block: types.Document) -> InputFile | None:
+def _file_part(block: types.Document) -> ours.InputFile | None:
     match block.source:
         case types.Base64Source(media_type=media, data=data):
-            return InputFile(file_data=data_url(media, data), filename=block.title)
+            return ours.InputFile(file_data=data_url(media, data), filename=block.title)
         case types.TextSource(media_type="text/plain" as media, data=text):
             data = binascii.b2a_base64(text.encode(), newline=False).decode()
-            return InputFile(file_data=data_url(media, data), filename=block.title)
+            return ours.InputFile(file_data=data_url(media, data), filename=block.title)
         case types.UrlSource(url=url):
-            return InputFile(file_url=url, filename=block.title)
+            return ours.InputFile(file_url=url, filename=block.title)
         case types.FileSource(file_id=file_id):
-            return InputFile(file_id=file_id, filename=block.title)
+            return ours.InputFile(file_id=file_id, filename=block.title)
         case _:
             return None
 
 
 def _dressed(
-    part: InputText | InputImage | InputFile, block: types.MarkableBlock, fields: dict[str, Any]
-) -> ContentPart:
+    part: ours.InputText | ours.InputImage | ours.InputFile, block: types.MarkableBlock, fields: dict[str, Any]
+) -> ours.ContentPart:
     """`part` with the cache mark of `block`, and `fields` among its leftovers."""
     mark = block.cache_control
     if given(mark):
@@ -319,21 +310,21 @@ def _dressed(
     return part
 
 
-def _shown(block: types.AnyBlock) -> ContentPart:
+def _shown(block: types.AnyBlock) -> ours.ContentPart:
     """What can be shown of a block that Responses has no part for; the block itself is among the leftovers."""
     match block:
         case types.SearchResult():
             text = "\n\n".join((f"{block.title}\n{block.source}", *(piece.text for piece in block.content)))
-            part: InputText | InputFile = InputText(text=text)
+            part: ours.InputText | ours.InputFile = ours.InputText(text=text)
         case types.Document(source=types.ContentSource(content=str(text))):
-            part = InputText(text=text)
+            part = ours.InputText(text=text)
         case types.Document(source=types.ContentSource(content=[*pieces])):
-            part = InputText(text="\n\n".join(piece.text for piece in pieces if isinstance(piece, types.Text)))
+            part = ours.InputText(text="\n\n".join(piece.text for piece in pieces if isinstance(piece, types.Text)))
         case types.ToolReference(tool_name=name):
-            part = InputText(text=name)
+            part = ours.InputText(text=name)
         case types.ContainerUpload(file_id=file_id):
-            part = InputFile(file_id=file_id)
+            part = ours.InputFile(file_id=file_id)
         case _:
-            part = InputText(text="")
+            part = ours.InputText(text="")
     part.leftovers = left(plain(block))
     return part

@@ -6,10 +6,12 @@ Before changing this file, know that callers branch on `type`, never on the mess
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from msgspec import UNSET
 
+from ... import responses as ours
 from ...errors import (
     APIError,
     AuthError,
@@ -27,16 +29,10 @@ from ...errors import (
 )
 from ...responses.carriers import digest
 from ...responses.echo import echo
-from ...responses.response import Response, ResponseError
 from ...unknown import given
 from .._errors import error_facts
 from . import types
 from .carried import WIRE, left, own, rest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ...responses.request import Request
 
 STATUS = {
     "invalid_request_error": 400,
@@ -106,7 +102,7 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Error]:
     return status, types.Error(error=error, request_id=facts.request_id or UNSET)
 
 
-def decode_failure(body: types.Error, request: Request | None, now: float) -> Response:
+def decode_failure(body: types.Error, request: ours.Request | None, now: float) -> ours.Response:
     """The failed response that an error body in the place of an answer is."""
     error = body.error
     code = _error_code(error.details) or CODES.get(error.type, error.type)
@@ -114,11 +110,11 @@ def decode_failure(body: types.Error, request: Request | None, now: float) -> Re
     more = rest(error, ("details",))
     if more:
         fields["error"] = more
-    return Response(
+    return ours.Response(
         id=body.request_id if given(body.request_id) else f"error_{digest(error.message)}",
         created_at=now,
         status="failed",
-        error=ResponseError(code=code, type=error.type, message=error.message),
+        error=ours.ResponseError(code=code, type=error.type, message=error.message),
         incomplete_details=None,
         output=[],
         leftovers=left(fields),
@@ -126,9 +122,9 @@ def decode_failure(body: types.Error, request: Request | None, now: float) -> Re
     )
 
 
-def encode_failure(response: Response) -> types.Error:
+def encode_failure(response: ours.Response) -> types.Error:
     """The error body for a failed response."""
-    error = response.error or ResponseError()
+    error = response.error or ours.ResponseError()
     message = error.message if given(error.message) else "the model failed"
     facts = ErrorFacts(
         status=0,

@@ -5,31 +5,27 @@ Follows Anthropic's page on defining tools (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
+from ... import responses as ours
+from ...dialects import MessagesModel
 from ...losses import Losses
-from ...responses.tools import CustomTool, FunctionTool, Grammar, NamespaceTool
-from ...unknown import Unknown, given
+from ...unknown import Opt, Unknown, given
 from . import types
 from .carried import rest
+from .content import Context
 from .names import wire_name
 from .schema import fitted
-
-if TYPE_CHECKING:
-    from ...dialects import MessagesModel
-    from ...responses.tools import Schema
-    from ...unknown import Opt
-    from .content import Context
 
 KEPT = ("cache_control", "input_examples", "eager_input_streaming", "max_uses", "response_inclusion")
 """Fields of tools that Responses has no word for."""
 
 
-def encode_function(tool: FunctionTool, namespace: str, path: str, context: Context) -> types.Tool:
+def encode_function(tool: ours.FunctionTool, namespace: str, path: str, context: Context) -> types.Tool:
     """A function as a tool of this wire."""
-    parameters: Schema = tool.parameters if given(tool.parameters) else {"type": "object", "properties": {}}
+    parameters: ours.Schema = tool.parameters if given(tool.parameters) else {"type": "object", "properties": {}}
     if parameters.get("type") != "object":
         parameters = {"properties": {}, **parameters, "type": "object"}
         context.lost.changed(f"{path}.parameters", "arguments are an object on this wire")
@@ -58,9 +54,9 @@ def encode_function(tool: FunctionTool, namespace: str, path: str, context: Cont
 
 def decode_function(
     tool: types.Tool, name: str, model: MessagesModel
-) -> tuple[FunctionTool, dict[str, Any], dict[str, Any]]:
+) -> tuple[ours.FunctionTool, dict[str, Any], dict[str, Any]]:
     """A tool of this wire as a function, the fields that has no word for, and how it was spelled."""
-    function = FunctionTool(
+    function = ours.FunctionTool(
         name=name,
         description=tool.description,
         parameters=tool.input_schema,
@@ -75,11 +71,11 @@ def decode_function(
     )
 
 
-def encode_custom(tool: CustomTool, namespace: str, path: str, context: Context) -> types.Tool:
+def encode_custom(tool: ours.CustomTool, namespace: str, path: str, context: Context) -> types.Tool:
     """A custom tool as a function that takes one text."""
     text = {"type": "string", "description": "The input, as plain text."}
     context.lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
-    if isinstance(tool.format, Grammar | Unknown):
+    if isinstance(tool.format, ours.Grammar | Unknown):
         context.lost.dropped(f"{path}.format", "this wire enforces no grammar")
     _only_waited_for(tool, path, context)
     return types.Tool(
@@ -96,15 +92,15 @@ def encode_custom(tool: CustomTool, namespace: str, path: str, context: Context)
     )
 
 
-def encode_namespace(tool: NamespaceTool, path: str, context: Context) -> list[types.Tool]:
+def encode_namespace(tool: ours.NamespaceTool, path: str, context: Context) -> list[types.Tool]:
     """The tools of a namespace one by one, each under both names."""
     context.lost.emulated(path, "the tools of a namespace are offered one by one, under its name and theirs")
     found: list[types.Tool] = []
     for j, inner in enumerate(tool.tools):
         match inner:
-            case FunctionTool():
+            case ours.FunctionTool():
                 found.append(encode_function(inner, tool.name, f"{path}.tools[{j}]", context))
-            case CustomTool():
+            case ours.CustomTool():
                 found.append(encode_custom(inner, tool.name, f"{path}.tools[{j}]", context))
             case Unknown():
                 context.lost.refused(
@@ -113,13 +109,13 @@ def encode_namespace(tool: NamespaceTool, path: str, context: Context) -> list[t
     return found
 
 
-def _enforceable(parameters: Schema) -> bool:
+def _enforceable(parameters: ours.Schema) -> bool:
     changes = Losses()
     fitted(parameters, changes, "")
     return not changes
 
 
-def _only_waited_for(tool: FunctionTool | CustomTool, path: str, context: Context) -> None:
+def _only_waited_for(tool: ours.FunctionTool | ours.CustomTool, path: str, context: Context) -> None:
     if tool.async_:
         context.lost.dropped(f"{path}.async", "calls are waited for on this wire")
 

@@ -8,59 +8,41 @@ that these blocks never reach this wire's own vendor: on the way in they are ite
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...errors import DecodeError
+from ...losses import Losses
 from ...responses.carriers import digest, seal, unseal
-from ...responses.items import (
-    AnyItem,
-    CodeInterpreterCall,
-    Compaction,
-    FileSearchCall,
-    ImageGenerationCall,
-    McpApprovalRequest,
-    McpCall,
-    McpListTools,
-    Program,
-    ProgramOutput,
-    Reasoning,
-    ToolSearchCall,
-    ToolSearchOutput,
-    WebSearchCall,
-)
-from ...responses.parts import ReasoningText, SummaryText
 from ...unknown import Decoder
 from . import types
 from .carried import WIRE, encode
-
-if TYPE_CHECKING:
-    from ...losses import Losses
 
 CLIENT = "client"
 """The issuer of these envelopes: whoever answers the client."""
 
 GUESTS = (
-    Reasoning,
-    Compaction,
-    WebSearchCall,
-    FileSearchCall,
-    CodeInterpreterCall,
-    ImageGenerationCall,
-    McpCall,
-    McpListTools,
-    McpApprovalRequest,
-    ToolSearchCall,
-    ToolSearchOutput,
-    Program,
-    ProgramOutput,
+    ours.Reasoning,
+    ours.Compaction,
+    ours.WebSearchCall,
+    ours.FileSearchCall,
+    ours.CodeInterpreterCall,
+    ours.ImageGenerationCall,
+    ours.McpCall,
+    ours.McpListTools,
+    ours.McpApprovalRequest,
+    ours.ToolSearchCall,
+    ours.ToolSearchOutput,
+    ours.Program,
+    ours.ProgramOutput,
 )
 """The items that may travel so: what a vendor keeps for itself, and records of what it ran."""
 
 GAP = "\n\n"
-_item: Decoder[AnyItem] = Decoder(AnyItem)
+_item: Decoder[ours.AnyItem] = Decoder(ours.AnyItem)
 
 
 class Guest(Struct, tag_field="kind", tag="item", omit_defaults=True, kw_only=True):
@@ -72,18 +54,18 @@ class Guest(Struct, tag_field="kind", tag="item", omit_defaults=True, kw_only=Tr
     digest: str = ""
 
 
-def guest_block(item: AnyItem, path: str, lost: Losses) -> types.AnyBlock | None:
+def guest_block(item: ours.AnyItem, path: str, lost: Losses) -> types.AnyBlock | None:
     """The block in which an item of another vendor goes through a client; nothing for items that have no need to return."""
     if not isinstance(item, GUESTS):
         return None
     lost.withheld(path, "goes to the client as thinking, and back to its vendor when the client returns it")
-    if isinstance(item, Reasoning) and (item.summary or item.content):
+    if isinstance(item, ours.Reasoning) and (item.summary or item.content):
         return guest_thought(item, "summary" if item.summary else "content")
     # The status is the answer's, and set again when it is read.
     return types.RedactedThinking(data=seal(WIRE, CLIENT, Guest(item=Raw(encode(replace(item, status=UNSET))))))
 
 
-def guest_thought(item: Reasoning, shown: str) -> types.Thinking:
+def guest_thought(item: ours.Reasoning, shown: str) -> types.Thinking:
     """Reasoning of another vendor as thinking that shows its `summary` or its `content`."""
     texts = [part.text for part in getattr(item, shown) or ()]
     text = GAP.join(texts)
@@ -93,7 +75,7 @@ def guest_thought(item: Reasoning, shown: str) -> types.Thinking:
     return types.Thinking(thinking=text, signature=seal(WIRE, CLIENT, guest))
 
 
-def guest_item(block: types.Thinking | types.RedactedThinking) -> AnyItem | None:
+def guest_item(block: types.Thinking | types.RedactedThinking) -> ours.AnyItem | None:
     """The item that `guest_block` made the block from; `None` for a block of this wire's own vendor."""
     sealed = block.signature if isinstance(block, types.Thinking) else block.data
     guest: Guest | None = unseal(sealed, WIRE, CLIENT, Guest)
@@ -105,12 +87,13 @@ def guest_item(block: types.Thinking | types.RedactedThinking) -> AnyItem | None
         return None
     if not isinstance(item, GUESTS):
         return None
-    if isinstance(item, Reasoning) and isinstance(block, types.Thinking):
+    if isinstance(item, ours.Reasoning) and isinstance(block, types.Thinking):
         text = block.thinking
         if digest(text) != guest.digest:
-            return Reasoning(summary=[SummaryText(text=text)])
+            return ours.Reasoning(summary=[ours.SummaryText(text=text)])
         parts: list[Any] = [
-            SummaryText(text=t) if guest.shown == "summary" else ReasoningText(text=t) for t in _cut(text, guest)
+            ours.SummaryText(text=t) if guest.shown == "summary" else ours.ReasoningText(text=t)
+            for t in _cut(text, guest)
         ]
         setattr(item, "summary" if guest.shown == "summary" else "content", parts)
     return item

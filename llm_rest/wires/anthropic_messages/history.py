@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec import UNSET
 
-from ...responses.items import AdditionalTools, FunctionCallOutput, Message
+from ... import responses as ours
 from ...responses.leftovers import SPELLING
-from ...responses.tools import FunctionTool
 from ...unknown import Unknown, given
 from . import types
 from .assistant import BlockReader
@@ -17,25 +17,20 @@ from .content import part_of, parts_of
 from .results import decode_result
 from .turns import SEPARATE
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...responses.items import AnyItem
-    from ...responses.parts import ContentPart
-    from ...responses.tools import AnyTool
-
 ROLES = {"system": "developer"}
 
 
-def decode_messages(messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[AnyTool]) -> list[AnyItem]:
+def decode_messages(
+    messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[ours.AnyTool]
+) -> list[ours.AnyItem]:
     """The items that `messages` are in Responses."""
-    named = {tool.name: tool for tool in tools if isinstance(tool, FunctionTool)}
-    items: list[AnyItem] = []
+    named = {tool.name: tool for tool in tools if isinstance(tool, ours.FunctionTool)}
+    items: list[ours.AnyItem] = []
     before = ""
     for message in messages:
         content = message.content
         if isinstance(content, str):
-            found: list[AnyItem] = [Message(role=ROLES.get(message.role, message.role), content=content)]
+            found: list[ours.AnyItem] = [ours.Message(role=ROLES.get(message.role, message.role), content=content)]
         elif message.role == "assistant":
             found = _said(content or [], issuer)
         elif message.role == "system":
@@ -54,49 +49,49 @@ def decode_messages(messages: Sequence[types.InputMessage], issuer: str, tools: 
     return items
 
 
-def _would_join(last: AnyItem, first: AnyItem) -> bool:
+def _would_join(last: ours.AnyItem, first: ours.AnyItem) -> bool:
     """Whether the item after the last one would be sent in the same message, within turns of one role."""
-    if isinstance(first, Message) and first.role != "assistant":
-        return isinstance(last, FunctionCallOutput)
+    if isinstance(first, ours.Message) and first.role != "assistant":
+        return isinstance(last, ours.FunctionCallOutput)
     return True
 
 
-def _note(item: AnyItem, fields: dict[str, Any]) -> None:
+def _note(item: ours.AnyItem, fields: dict[str, Any]) -> None:
     if not isinstance(item, Unknown):
         item.leftovers = {WIRE: {**own(item.leftovers), **fields}}
 
 
-def _said(blocks: Sequence[types.AnyBlock], issuer: str) -> list[AnyItem]:
+def _said(blocks: Sequence[types.AnyBlock], issuer: str) -> list[ours.AnyItem]:
     reader = BlockReader(issuer)
     for i, block in enumerate(blocks):
         reader.add(i, block)
     return reader.close()
 
 
-def _heard(blocks: Sequence[types.AnyBlock], role: str) -> list[AnyItem]:
-    items: list[AnyItem] = []
-    parts: list[ContentPart] = []
+def _heard(blocks: Sequence[types.AnyBlock], role: str) -> list[ours.AnyItem]:
+    items: list[ours.AnyItem] = []
+    parts: list[ours.ContentPart] = []
     for block in blocks:
         if not isinstance(block, types.ToolResult):
             parts.append(part_of(block))
             continue
         if parts:
-            items.append(Message(role=role, content=parts))
+            items.append(ours.Message(role=role, content=parts))
             parts = []
         items.append(decode_result(block))
     if parts:
-        items.append(Message(role=role, content=parts))
+        items.append(ours.Message(role=role, content=parts))
     return items
 
 
-def _instructed(blocks: Sequence[types.AnyBlock], named: dict[str, FunctionTool]) -> list[AnyItem]:
+def _instructed(blocks: Sequence[types.AnyBlock], named: dict[str, ours.FunctionTool]) -> list[ours.AnyItem]:
     """A system message: tools that become callable are an item of their own, where the request describes them."""
-    added: list[AnyTool] = []
+    added: list[ours.AnyTool] = []
     for block in blocks:
         if type(block) is types.ToolAddition and block.cache_control is UNSET and given(block.tool.name):
             tool = named.get(block.tool.name)
             if tool is not None and block.tool == types.ChangedTool(type="tool_reference", name=tool.name):
                 added.append(tool)
     if added and len(added) == len(blocks):
-        return [AdditionalTools(role="developer", tools=added)]
-    return [Message(role="developer", content=parts_of(blocks))] if blocks else []
+        return [ours.AdditionalTools(role="developer", tools=added)]
+    return [ours.Message(role="developer", content=parts_of(blocks))] if blocks else []

@@ -7,33 +7,21 @@ Anthropic's pages of each tool and of the MCP connector (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
-from ...responses.tools import (
-    CodeInterpreterTool,
-    McpTool,
-    McpToolFilter,
-    SearchFilters,
-    ToolSearchTool,
-    UserLocation,
-    WebSearchPreviewTool,
-    WebSearchPreviewTool20250311,
-    WebSearchTool,
-    WebSearchTool20250826,
-)
-from ...unknown import extras, given
+from ... import responses as ours
+from ...dialects import MessagesModel
+from ...unknown import Opt, extras, given
 from . import types
 from .carried import merged, rest
+from .content import Context
 from .functions import KEPT, decode_callers, encode_callers, spelled_callers
 
-if TYPE_CHECKING:
-    from ...dialects import MessagesModel
-    from ...unknown import Opt
-    from .content import Context
-
-WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
+WebSearch = (
+    ours.WebSearchTool | ours.WebSearchTool20250826 | ours.WebSearchPreviewTool | ours.WebSearchPreviewTool20250311
+)
 
 TOOL_SEARCH = "tool_search_tool_bm25_20251119"
 AUTO = {"type": "auto"}
@@ -61,17 +49,19 @@ def encode_web_search(tool: WebSearch, path: str, context: Context) -> types.Too
     return encoded
 
 
-def decode_web_search(tool: types.Tool, model: MessagesModel) -> tuple[WebSearchTool, dict[str, Any], dict[str, Any]]:
+def decode_web_search(
+    tool: types.Tool, model: MessagesModel
+) -> tuple[ours.WebSearchTool, dict[str, Any], dict[str, Any]]:
     """A web search in Responses."""
     more = rest(tool, (*KEPT, "strict", "defer_loading", "allowed_callers"))
-    search = WebSearchTool()
+    search = ours.WebSearchTool()
     if given(tool.allowed_domains) or given(tool.blocked_domains):
-        search.filters = SearchFilters(allowed_domains=tool.allowed_domains, blocked_domains=tool.blocked_domains)
+        search.filters = ours.SearchFilters(allowed_domains=tool.allowed_domains, blocked_domains=tool.blocked_domains)
     else:
         more |= rest(tool, ("allowed_domains", "blocked_domains"))
     there = tool.user_location
     if given(there) and not extras(there) and there.type == "approximate":
-        search.user_location = UserLocation(
+        search.user_location = ours.UserLocation(
             type="approximate", city=there.city, region=there.region, country=there.country, timezone=there.timezone
         )
     else:
@@ -82,7 +72,7 @@ def decode_web_search(tool: types.Tool, model: MessagesModel) -> tuple[WebSearch
 # --- code execution -------------------------------------------------------------------------------------------------
 
 
-def encode_code(tool: CodeInterpreterTool, path: str, context: Context) -> types.Tool:
+def encode_code(tool: ours.CodeInterpreterTool, path: str, context: Context) -> types.Tool:
     """Code execution in the newest version the model has; `container_of` has its container."""
     if given(tool.container) and not isinstance(tool.container, str) and tool.container != AUTO:
         context.lost.dropped(f"{path}.container", "a container of this wire takes no settings")
@@ -95,20 +85,20 @@ def encode_code(tool: CodeInterpreterTool, path: str, context: Context) -> types
 
 def decode_code(
     tool: types.Tool, container: Opt[str | types.Container], model: MessagesModel
-) -> tuple[CodeInterpreterTool, dict[str, Any], dict[str, Any]]:
+) -> tuple[ours.CodeInterpreterTool, dict[str, Any], dict[str, Any]]:
     """Code execution in Responses, in the container of the request."""
     spelled = {} if tool.type == model.code_execution else {"type": tool.type}
-    ours = CodeInterpreterTool(
+    interpreter = ours.CodeInterpreterTool(
         container=container if isinstance(container, str) else AUTO.copy(),
         allowed_callers=decode_callers(tool.allowed_callers),
     )
-    return ours, rest(tool, (*KEPT, "strict", "defer_loading")), spelled | spelled_callers(tool, model)
+    return interpreter, rest(tool, (*KEPT, "strict", "defer_loading")), spelled | spelled_callers(tool, model)
 
 
 # --- tool search ----------------------------------------------------------------------------------------------------
 
 
-def encode_tool_search(tool: ToolSearchTool, path: str, context: Context) -> list[types.Tool]:
+def encode_tool_search(tool: ours.ToolSearchTool, path: str, context: Context) -> list[types.Tool]:
     """A search over deferred tools, as the vendor runs it."""
     if tool.execution == "client":
         context.lost.refused(path, "a tool search that the caller runs; offer it as a function")
@@ -118,11 +108,11 @@ def encode_tool_search(tool: ToolSearchTool, path: str, context: Context) -> lis
     return [types.Tool(type=TOOL_SEARCH, name=TOOL_SEARCH.rpartition("_")[0])]
 
 
-def decode_tool_search(tool: types.Tool) -> tuple[ToolSearchTool, dict[str, Any], dict[str, Any]]:
+def decode_tool_search(tool: types.Tool) -> tuple[ours.ToolSearchTool, dict[str, Any], dict[str, Any]]:
     """A tool search in Responses."""
     spelled = {} if tool.type == TOOL_SEARCH else rest(tool, ("type", "name"))
     return (
-        ToolSearchTool(execution="server"),
+        ours.ToolSearchTool(execution="server"),
         rest(tool, (*KEPT, "strict", "defer_loading", "allowed_callers")),
         spelled,
     )
@@ -132,7 +122,7 @@ def decode_tool_search(tool: types.Tool) -> tuple[ToolSearchTool, dict[str, Any]
 
 
 def encode_mcp(
-    tool: McpTool, alone: dict[str, Any], path: str, context: Context
+    tool: ours.McpTool, alone: dict[str, Any], path: str, context: Context
 ) -> tuple[types.McpServer, types.Tool | None] | None:
     """An MCP server and its toolset; without the toolset where this wire had it `alone`, and still means the same."""
     lost = context.lost
@@ -151,7 +141,7 @@ def encode_mcp(
     if given(tool.server_description):
         lost.dropped(f"{path}.server_description", "an MCP server is not described on this wire")
     allowed = tool.allowed_tools
-    if isinstance(allowed, McpToolFilter):
+    if isinstance(allowed, ours.McpToolFilter):
         if allowed.read_only:
             lost.refused(f"{path}.allowed_tools.read_only", "this wire does not know which MCP tools only read")
         allowed = allowed.tool_names
@@ -171,7 +161,7 @@ def encode_mcp(
 
 def decode_mcp(
     tool: types.Tool, server: types.McpServer, model: MessagesModel
-) -> tuple[McpTool, dict[str, Any], dict[str, Any]]:
+) -> tuple[ours.McpTool, dict[str, Any], dict[str, Any]]:
     """An MCP server with its toolset in Responses."""
     mcp = decode_server(server)
     default, configs = tool.default_config, tool.configs
@@ -187,10 +177,10 @@ def decode_mcp(
     return mcp, more, spelled_callers(tool, model)
 
 
-def decode_server(server: types.McpServer) -> McpTool:
+def decode_server(server: types.McpServer) -> ours.McpTool:
     """An MCP server in Responses, with the tools it chooses itself, as the first connector had it."""
     said = server.tool_configuration
-    return McpTool(
+    return ours.McpTool(
         server_label=server.name,
         server_url=server.url,
         authorization=server.authorization_token,

@@ -40,7 +40,7 @@ def lenient_event(document: Any) -> Any:
     event: Plain = {**cast("Plain", document)}
     if event.get("error") and "type" not in event:
         said: Any = event["error"]
-        inside: Plain = said if isinstance(said, dict) else {"message": str(said)}
+        inside = cast("Plain", said) if isinstance(said, dict) else {"message": str(said)}
         event |= {"type": "error", "error": {"type": "api_error", "message": "", **inside}}
     if event.get("message") is not None:
         event["message"] = lenient_message(event["message"])

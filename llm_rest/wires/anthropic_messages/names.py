@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import binascii
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ... import responses as ours
 from ...responses.carriers import digest
-from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ...responses.tools import AnyTool
 
 MARK = "llmr-"
 """Begins an id that stands for one this wire does not take; the rest is its base64url."""
@@ -70,17 +66,17 @@ class Named(NamedTuple):
     custom: bool
 
 
-def renamed(tools: Iterable[AnyTool]) -> dict[str, Named]:
+def renamed(tools: Iterable[ours.AnyTool]) -> dict[str, Named]:
     """The tools whose calls come back under another name, or as functions although they are custom tools."""
     found: dict[str, Named] = {}
     for tool in tools:
-        if isinstance(tool, FunctionTool | CustomTool):
+        if isinstance(tool, ours.FunctionTool | ours.CustomTool):
             wire = wire_name(tool.name)
-            if wire != tool.name or isinstance(tool, CustomTool):
-                found[wire] = Named(tool.name, "", isinstance(tool, CustomTool))
-        elif isinstance(tool, NamespaceTool):
+            if wire != tool.name or isinstance(tool, ours.CustomTool):
+                found[wire] = Named(tool.name, "", isinstance(tool, ours.CustomTool))
+        elif isinstance(tool, ours.NamespaceTool):
             for inner in tool.tools:
-                if isinstance(inner, FunctionTool | CustomTool):
+                if isinstance(inner, ours.FunctionTool | ours.CustomTool):
                     wire = wire_name(inner.name, tool.name)
-                    found[wire] = Named(inner.name, tool.name, isinstance(inner, CustomTool))
+                    found[wire] = Named(inner.name, tool.name, isinstance(inner, ours.CustomTool))
     return found

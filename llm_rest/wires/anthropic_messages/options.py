@@ -7,29 +7,18 @@ outputs, prompt caching and context editing (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
+from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses
-from ...responses.request import (
-    CacheOptions,
-    ContextManagement,
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    Request,
-    TextFormat,
-    TextOptions,
-)
-from ...unknown import Decoder, Unknown, extras, given
+from ...unknown import Decoder, Opt, Unknown, extras, given
 from . import types
 from .carried import encode, plain
 from .content import TTL, TTL_BACK, Context
 from .schema import fitted
-
-if TYPE_CHECKING:
-    from ...unknown import Opt
 
 JSON_INSTRUCTION = "Answer with one JSON object and nothing else."
 
@@ -60,7 +49,7 @@ INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sou
 _format: Decoder[types.OutputFormat] = Decoder(types.OutputFormat)
 
 
-def encode_options(request: Request, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
+def encode_options(request: ours.Request, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
     """Set every option that depends on nothing else."""
     if given(request.stop):
         stops = [request.stop] if isinstance(request.stop, str) else request.stop
@@ -95,7 +84,7 @@ def encode_options(request: Request, body: types.Request, spelled: dict[str, Any
             lost.dropped(name, "this wire has no such option")
 
 
-def decode_options(body: types.Request, request: Request, kept: dict[str, Any], spelled: dict[str, Any]) -> None:
+def decode_options(body: types.Request, request: ours.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> None:
     """Set what the options of `body` are in Responses; what has no word there goes to `kept`."""
     request.stop = body.stop_sequences if given(body.stop_sequences) else UNSET
     if given(body.metadata):
@@ -124,18 +113,18 @@ def decode_options(body: types.Request, request: Request, kept: dict[str, Any], 
 # --- structured output ----------------------------------------------------------------------------------------------
 
 
-def encode_text(text: TextOptions, body: types.Request, spelled: dict[str, Any], context: Context) -> None:
+def encode_text(text: ours.TextOptions, body: types.Request, spelled: dict[str, Any], context: Context) -> None:
     """Set `output_config.format`; without a schema, a JSON object is asked for in words."""
     lost = context.lost
     if given(text.verbosity):
         lost.dropped("text.verbosity", "this wire has no such option")
     match text.format:
-        case JsonSchemaFormat() as asked:
+        case ours.JsonSchemaFormat() as asked:
             format = _encode_format(asked, spelled.get("format"), lost)
             if format is not None:
                 body.output_config = body.output_config or types.OutputConfig()
                 body.output_config.format = format
-        case JsonObjectFormat():
+        case ours.JsonObjectFormat():
             lost.emulated("text.format", "a JSON object is asked for in words")
             if isinstance(body.system, list):
                 body.system.append(types.Text(text=JSON_INSTRUCTION))
@@ -143,11 +132,11 @@ def encode_text(text: TextOptions, body: types.Request, spelled: dict[str, Any],
                 body.system = f"{body.system}\n\n{JSON_INSTRUCTION}" if body.system else JSON_INSTRUCTION
         case Unknown() as asked:
             lost.refused("text.format", f"the format {asked.type!r}, which this wire does not know")
-        case TextFormat() | _:
+        case ours.TextFormat() | _:
             pass
 
 
-def _encode_format(asked: JsonSchemaFormat, spelled: Any, lost: Losses) -> types.OutputFormat | None:
+def _encode_format(asked: ours.JsonSchemaFormat, spelled: Any, lost: Losses) -> types.OutputFormat | None:
     if spelled is not None:
         try:
             format = _format.decode(encode(spelled))
@@ -165,16 +154,16 @@ def _encode_format(asked: JsonSchemaFormat, spelled: Any, lost: Losses) -> types
     return types.OutputFormat(type="json_schema", schema=fitted(asked.schema, lost, "text.format.schema"))
 
 
-def decode_format(format: types.OutputFormat) -> JsonSchemaFormat | None:
+def decode_format(format: types.OutputFormat) -> ours.JsonSchemaFormat | None:
     """The format in Responses, which wants a name; `None` where it has no such format."""
     if format.type != "json_schema" or not given(format.schema) or extras(format):
         return None
     title = format.schema.get("title")
     named = isinstance(title, str) and title.isidentifier() and title.isascii() and len(title) <= 64
-    return JsonSchemaFormat(name=title if named else "answer", schema=format.schema)
+    return ours.JsonSchemaFormat(name=title if named else "answer", schema=format.schema)
 
 
-def decode_text(body: types.Request, request: Request, spelled: dict[str, Any], more: dict[str, Any]) -> None:
+def decode_text(body: types.Request, request: ours.Request, spelled: dict[str, Any], more: dict[str, Any]) -> None:
     """Set the format of the answer, from where it is now or from where it was in older requests."""
     config = body.output_config
     asked = config.format if given(config) else UNSET
@@ -188,7 +177,7 @@ def decode_text(body: types.Request, request: Request, spelled: dict[str, Any], 
     if format is None:
         more["format"] = plain(asked)
         return
-    request.text = TextOptions(format=format)
+    request.text = ours.TextOptions(format=format)
     if _encode_format(format, None, Losses()) != asked:
         spelled["format"] = plain(asked)
 
@@ -196,7 +185,7 @@ def decode_text(body: types.Request, request: Request, spelled: dict[str, Any], 
 # --- caching --------------------------------------------------------------------------------------------------------
 
 
-def _encode_cache(options: CacheOptions, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
+def _encode_cache(options: ours.CacheOptions, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
     if options.mode == "implicit":
         body.cache_control = types.CacheControl()
         if given(options.ttl):
@@ -214,8 +203,8 @@ def _encode_cache(options: CacheOptions, body: types.Request, spelled: dict[str,
         body.diagnostics = types.Diagnostics(previous_message_id=options.comparison_response_id)
 
 
-def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> Opt[CacheOptions]:
-    options = CacheOptions()
+def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> Opt[ours.CacheOptions]:
+    options = ours.CacheOptions()
     mark = body.cache_control
     if given(mark):
         options.mode = "implicit"
@@ -232,7 +221,7 @@ def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, 
             options.comparison_response_id = asked.previous_message_id
         else:
             kept["diagnostics"] = plain(asked)
-    return UNSET if options == CacheOptions() else options
+    return UNSET if options == ours.CacheOptions() else options
 
 
 # --- tiers and context management -----------------------------------------------------------------------------------
@@ -250,7 +239,7 @@ def _encode_tier(tier: str, body: types.Request, lost: Losses) -> None:
         lost.changed("service_tier", f"this wire has no tier {tier!r}; the nearest is asked for")
 
 
-def _encode_context(edits: list[ContextManagement], lost: Losses) -> Opt[types.ContextManagement]:
+def _encode_context(edits: list[ours.ContextManagement], lost: Losses) -> Opt[types.ContextManagement]:
     found: list[types.ContextEdit] = []
     for i, asked in enumerate(edits):
         if asked.type != "compaction":
@@ -266,11 +255,11 @@ def _encode_context(edits: list[ContextManagement], lost: Losses) -> Opt[types.C
     return types.ContextManagement(edits=found) if found else UNSET
 
 
-def _decode_context(management: types.ContextManagement) -> list[ContextManagement] | None:
+def _decode_context(management: types.ContextManagement) -> list[ours.ContextManagement] | None:
     """The edits in Responses; `None` where one of them has no word there."""
-    found: list[ContextManagement] = []
+    found: list[ours.ContextManagement] = []
     for edit in management.edits or ():
-        asked = ContextManagement()
+        asked = ours.ContextManagement()
         if given(edit.trigger):
             asked.compact_threshold = edit.trigger.value
         found.append(asked)

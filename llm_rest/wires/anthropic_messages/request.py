@@ -8,15 +8,14 @@ Anthropic, API version 2026-10-21 (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
+from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
-from ...losses import Losses
-from ...responses.items import AnyItem, CompactionTrigger, Message
+from ...losses import Loss, Losses
 from ...responses.leftovers import SPELLING
-from ...responses.request import Request
 from ...unknown import extras, given, with_extras
 from . import types
 from .betas import betas
@@ -27,9 +26,6 @@ from .options import decode_options, decode_text, encode_options, encode_text
 from .thinking import decode_thinking, encode_sampling, encode_thinking, samples, settle_thinking, spelling_of
 from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools
 from .turns import Turns
-
-if TYPE_CHECKING:
-    from ...losses import Loss
 
 MAX_TOKENS = 32_000
 """The longest answer where a request does not say and the model gives that many; the vendor wants a number."""
@@ -46,14 +42,14 @@ ELSEWHERE = frozenset({"tools", "other_tools", "mcp_servers", "output_config", S
 # --- Responses to this wire -----------------------------------------------------------------------------------------
 
 
-def encode_request(request: Request, *, dialect: MessagesDialect = DEFAULT) -> tuple[types.Request, list[Loss]]:
+def encode_request(request: ours.Request, *, dialect: MessagesDialect = DEFAULT) -> tuple[types.Request, list[Loss]]:
     """The body of `POST /v1/messages` for a request, and what could not be carried."""
     lost = Losses()
     model = messages_model(request.model or "")
     context = Context(lost, dialect, model, replay=True)
     kept = own_fields(request.leftovers, "", lost)
     spelled: dict[str, Any] = kept.get(SPELLING, {})
-    if type(request) is not Request:
+    if type(request) is not ours.Request:
         report_extras(request, "", lost)
     max_tokens = request.max_output_tokens
     if not given(max_tokens):
@@ -80,7 +76,7 @@ def encode_request(request: Request, *, dialect: MessagesDialect = DEFAULT) -> t
 
 
 def _encode_tools(
-    request: Request, body: types.Request, offer: Offer, spelled: dict[str, Any], context: Context
+    request: ours.Request, body: types.Request, offer: Offer, spelled: dict[str, Any], context: Context
 ) -> None:
     if offer.tools or request.tools == []:
         body.tools = offer.tools
@@ -101,7 +97,7 @@ def _encode_tools(
             context.lost.dropped("max_tool_calls", "this wire has no such option")
 
 
-def _without_tools(request: Request, lost: Losses) -> None:
+def _without_tools(request: ours.Request, lost: Losses) -> None:
     if request.tool_choice == "none":
         lost.dropped("tool_choice", "a choice among no tools")
     elif given(request.tool_choice) and request.tool_choice != "auto":
@@ -111,11 +107,11 @@ def _without_tools(request: Request, lost: Losses) -> None:
 
 
 def _encode_input(
-    request: Request, body: types.Request, offer: Offer, context: Context, spelled: dict[str, Any]
+    request: ours.Request, body: types.Request, offer: Offer, context: Context, spelled: dict[str, Any]
 ) -> None:
     source = request.input
     turns = Turns(context, frozenset(tool.name for tool in offer.tools if given(tool.name)))
-    turns.write([Message(role="user", content=source)] if isinstance(source, str) else source or [])
+    turns.write([ours.Message(role="user", content=source)] if isinstance(source, str) else source or [])
     body.messages = turns.messages
     if not turns.messages:
         context.lost.refused("input", "nothing to answer")
@@ -163,7 +159,7 @@ def _overlaid(body: types.Request, fields: dict[str, Any], path: str, lost: Loss
     return with_extras(body, extras(body) | extras(found))
 
 
-def _addressed(request: Request, body: types.Request, dialect: MessagesDialect, lost: Losses) -> types.Request:
+def _addressed(request: ours.Request, body: types.Request, dialect: MessagesDialect, lost: Losses) -> types.Request:
     """The body as its host takes it, with the caller's own additions last."""
     if given(request.extra) and request.extra.get(WIRE):
         more = {name: value for name, value in request.extra[WIRE].items() if name != "betas"}
@@ -184,7 +180,7 @@ def _addressed(request: Request, body: types.Request, dialect: MessagesDialect, 
 
 def decode_request(
     body: types.Request, *, dialect: MessagesDialect = DEFAULT, model: str | None = None
-) -> tuple[Request, list[Loss]]:
+) -> tuple[ours.Request, list[Loss]]:
     """The request that `body` is in Responses. Nothing is lost: what has no word there is in `leftovers`.
 
     `model` is the model of the URL, for hosts that take it from there.
@@ -194,7 +190,7 @@ def decode_request(
     nulls = [field for field in body.__struct_fields__ if getattr(body, field) is None]
     spelled: dict[str, Any] = {"nulls": nulls} if nulls else {}
     kept: dict[str, Any] = rest(body, (field for field in KEPT if field not in nulls))
-    request = Request(model=UNSET if name is None else name, stream=UNSET if body.stream is None else body.stream)
+    request = ours.Request(model=UNSET if name is None else name, stream=UNSET if body.stream is None else body.stream)
     if given(body.tools) or given(body.mcp_servers):
         request.tools = decode_tools(body, facts, kept, spelled)
     if given(body.container) and not (isinstance(body.container, str) and _runs_code(body)):
@@ -233,16 +229,16 @@ def _runs_code(body: types.Request) -> bool:
 
 
 def _decode_input(
-    body: types.Request, request: Request, dialect: MessagesDialect, kept: dict[str, Any]
-) -> list[AnyItem]:
-    items: list[AnyItem] = []
+    body: types.Request, request: ours.Request, dialect: MessagesDialect, kept: dict[str, Any]
+) -> list[ours.AnyItem]:
+    items: list[ours.AnyItem] = []
     if isinstance(body.system, str):
         request.instructions = body.system
     elif body.system:
-        items.append(Message(role="developer", content=parts_of(body.system)))
+        items.append(ours.Message(role="developer", content=parts_of(body.system)))
     items += decode_messages(body.messages, dialect.issuer, request.tools or ())
     if body.compaction == types.CompactionConfig(type="summarize"):
-        items.append(CompactionTrigger())
+        items.append(ours.CompactionTrigger())
     elif given(body.compaction):
         kept["compaction"] = plain(body.compaction)
     return items

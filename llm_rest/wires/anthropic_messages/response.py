@@ -8,19 +8,17 @@ guide to stop reasons of Anthropic (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
-from ...losses import Losses
+from ...losses import Loss, Losses
 from ...responses.echo import echo
-from ...responses.items import CustomToolCall, FunctionCall, Message
 from ...responses.leftovers import SPELLING
-from ...responses.parts import RefusalPart
-from ...responses.response import IncompleteDetails, Response, ResponseStatus
-from ...unknown import Unknown, extras, given
+from ...unknown import Opt, Unknown, extras, given
 from . import types
 from .assistant import BlockReader, BlockWriter
 from .carried import DEFAULT, WIRE, merged, own_fields, report_extras
@@ -30,13 +28,7 @@ from .names import renamed
 from .server_tools import conclude
 from .usage import decode_tier, decode_usage, encode_usage
 
-if TYPE_CHECKING:
-    from ...losses import Loss
-    from ...responses.items import AnyItem
-    from ...responses.request import Request
-    from ...unknown import Opt
-
-STOPS: dict[str, tuple[ResponseStatus, str | None]] = {
+STOPS: dict[str, tuple[ours.ResponseStatus, str | None]] = {
     "end_turn": ("completed", None),
     "stop_sequence": ("completed", None),
     "tool_use": ("completed", None),
@@ -74,10 +66,10 @@ UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnosti
 def decode_response(
     body: types.Message | types.Error,
     *,
-    request: Request | None = None,
+    request: ours.Request | None = None,
     dialect: MessagesDialect = DEFAULT,
     now: float = 0,
-) -> tuple[Response, list[Loss]]:
+) -> tuple[ours.Response, list[Loss]]:
     """The Response that an answer is. `request` undoes what sending it renamed, and is echoed; `now` is when it was made."""
     if isinstance(body, types.Error):
         return decode_failure(body, request, now), []
@@ -90,9 +82,9 @@ def decode_response(
     return response, []
 
 
-def begin(body: types.Message, request: Request | None, now: float) -> Response:
+def begin(body: types.Message, request: ours.Request | None, now: float) -> ours.Response:
     """An answer before anything was said."""
-    return Response(
+    return ours.Response(
         id=body.id,
         created_at=now,
         status="in_progress",
@@ -103,7 +95,7 @@ def begin(body: types.Message, request: Request | None, now: float) -> Response:
     )
 
 
-def end(response: Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
+def end(response: ours.Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
     """Add what `reader` read from so many blocks, how the answer ended, what it cost, and what describes only it."""
     response.status = "completed"
     response.output = reader.items
@@ -142,7 +134,7 @@ def end(response: Response, ending: types.Message, reader: BlockReader, blocks: 
         response.leftovers = {WIRE: fields}
 
 
-def _end_early(response: Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
+def _end_early(response: ours.Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
     stop, output = ending.stop_reason, response.output
     if not given(stop):
         response.status = "in_progress"
@@ -150,21 +142,21 @@ def _end_early(response: Response, ending: types.Message, reader: BlockReader, b
     response.status, reason = STOPS.get(stop, ("incomplete", stop))
     if reason is None:
         return
-    response.incomplete_details = IncompleteDetails(reason=reason)
+    response.incomplete_details = ours.IncompleteDetails(reason=reason)
     if stop == "refusal":
         # A stream has told some of them already, and what was told stays as it was.
         output[:] = [item if isinstance(item, Unknown) else replace(item, status="incomplete") for item in output]
         details = ending.stop_details or {}
         explanation = details.get("explanation")
         if isinstance(explanation, str) and explanation:
-            said = [RefusalPart(refusal=explanation)]
+            said = [ours.RefusalPart(refusal=explanation)]
             id = f"msg_{ending.id}_{blocks}"
-            output.append(Message(id=id, role="assistant", status="incomplete", content=[*said]))
+            output.append(ours.Message(id=id, role="assistant", status="incomplete", content=[*said]))
     elif reason == "max_output_tokens":
         _cut(output, reader)
 
 
-def _cut(output: list[AnyItem], reader: BlockReader) -> None:
+def _cut(output: list[ours.AnyItem], reader: BlockReader) -> None:
     """The last thing the model did was cut short; a carrier behind it is not that thing."""
     for item in reversed(output):
         if not any(item is carrier for carrier in reader.carriers):
@@ -188,7 +180,7 @@ def _transformation(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def encode_response(
-    response: Response, *, request: Request | None = None, dialect: MessagesDialect = DEFAULT
+    response: ours.Response, *, request: ours.Request | None = None, dialect: MessagesDialect = DEFAULT
 ) -> tuple[types.Message | types.Error, list[Loss]]:
     """The answer of this wire for a Response; a failed one is an error body. `request` names the model where it does not."""
     lost = Losses()
@@ -205,18 +197,18 @@ def encode_response(
     return encode_end(response, model, content, writer.refusals, lost), lost
 
 
-def model_of(response: Response, request: Request | None) -> str:
+def model_of(response: ours.Response, request: ours.Request | None) -> str:
     """The model that answered, which an answer of this wire has to name."""
     named = response.model if given(response.model) else request.model if request else ""
     return named if given(named) else ""
 
 
 def encode_end(
-    response: Response, model: str, content: list[types.AnyBlock], refusals: list[tuple[str, str]], lost: Losses
+    response: ours.Response, model: str, content: list[types.AnyBlock], refusals: list[tuple[str, str]], lost: Losses
 ) -> types.Message:
     """The answer around its content: how it ended, with the `refusals` among its items, and what it cost."""
     kept = own_fields(response.leftovers, "", lost)
-    if type(response) is not Response:
+    if type(response) is not ours.Response:
         report_extras(response, "", lost)
     for name in UNTOLD:
         if getattr(response, name):
@@ -246,7 +238,7 @@ def encode_end(
     return merged(body, fields, "leftovers", lost) if fields else body
 
 
-def _encode_stop(response: Response, kept: dict[str, Any], lost: Losses) -> Opt[str]:
+def _encode_stop(response: ours.Response, kept: dict[str, Any], lost: Losses) -> Opt[str]:
     """The stop reason: as it was spelled, where that still means what the response says."""
     spelled: dict[str, Any] = kept.get(SPELLING, {})
     if "stop_reason" in spelled:
@@ -267,11 +259,11 @@ def _encode_stop(response: Response, kept: dict[str, Any], lost: Losses) -> Opt[
     return _stop_reason(response)
 
 
-def _stop_reason(response: Response) -> str | None:
+def _stop_reason(response: ours.Response) -> str | None:
     """The stop reason that a response has if nothing else is known."""
     if response.status == "completed":
         for item in response.output:
-            if isinstance(item, FunctionCall | CustomToolCall):
+            if isinstance(item, ours.FunctionCall | ours.CustomToolCall):
                 return "tool_use"
         return "end_turn"
     if response.status != "incomplete":

@@ -6,23 +6,19 @@ Before changing this file, know that nearly every output is a plain string. Foll
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec import UNSET
 
-from ...responses.items import CustomToolCallOutput, FunctionCallOutput
+from ... import responses as ours
 from ...unknown import given
 from . import types
 from .calls import TOOLSETS
 from .carried import document_fields, left, merged, own_fields, report_extras, rest
-from .content import blocks_of, parts_of
+from .content import Context, blocks_of, parts_of
 from .names import call_id
 
-if TYPE_CHECKING:
-    from ...responses.parts import ContentPart
-    from .content import Context
-
-Output = FunctionCallOutput | CustomToolCallOutput
+Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 ToolResult = types.ToolResult
 
 
@@ -31,14 +27,14 @@ def encode_result(item: Output, call: types.ToolUse, i: int, context: Context) -
     output = item.output
     if isinstance(output, str):
         block = ToolResult(call.id, output or UNSET)
-        if type(item) is FunctionCallOutput and item.leftovers is item.namespace is item.is_error is UNSET:
+        if type(item) is ours.FunctionCallOutput and item.leftovers is item.namespace is item.is_error is UNSET:
             return block if call.toolset_name is UNSET else _complete(block, item, call, i, context)
     else:
         block = ToolResult(call.id, _contents(output, f"input[{i}].output", context))
     return _complete(block, item, call, i, context)
 
 
-def _contents(output: list[ContentPart], path: str, context: Context) -> Any:
+def _contents(output: list[ours.ContentPart], path: str, context: Context) -> Any:
     blocks = blocks_of(output, path, context)
     if len(blocks) < len(output) > 1:
         for j, part in enumerate(output):
@@ -52,7 +48,7 @@ def _complete(block: types.ToolResult, item: Output, call: types.ToolUse, i: int
     path = f"input[{i}]"
     block.is_error = item.is_error
     block.toolset_name = call.toolset_name
-    if isinstance(item, FunctionCallOutput) and item.namespace in TOOLSETS:
+    if isinstance(item, ours.FunctionCallOutput) and item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
     report_extras(item, path, context.lost)
     fields = document_fields(own_fields(item.leftovers, path, context.lost))
@@ -62,19 +58,19 @@ def _complete(block: types.ToolResult, item: Output, call: types.ToolUse, i: int
     return block
 
 
-def decode_result(block: types.ToolResult) -> FunctionCallOutput:
+def decode_result(block: types.ToolResult) -> ours.FunctionCallOutput:
     """The output that a block is in Responses."""
     content = block.content
     fields = rest(block, ("cache_control",))
     if isinstance(content, list):
-        output: str | list[ContentPart] = parts_of(cast("list[types.AnyBlock]", content))
+        output: str | list[ours.ContentPart] = parts_of(cast("list[types.AnyBlock]", content))
     else:
         output = content or ""
         if content is None or content == "":
             fields["content"] = content
     if block.is_error is None:
         fields["is_error"] = None
-    return FunctionCallOutput(
+    return ours.FunctionCallOutput(
         call_id=call_id(block.tool_use_id),
         output=output,
         is_error=UNSET if block.is_error is None else block.is_error,

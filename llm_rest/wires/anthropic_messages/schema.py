@@ -8,13 +8,12 @@ Follows the limits listed in Anthropic's guide to structured outputs (read 2026-
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
-if TYPE_CHECKING:
-    from ...losses import Losses
-    from ...responses.tools import Schema
+from ... import responses as ours
+from ...losses import Losses
 
 FORMATS = frozenset("date-time time date duration email hostname uri ipv4 ipv6 uuid".split())
 KEPT = frozenset({"type", "title", "description", "required", "default"})
@@ -25,7 +24,7 @@ _beyond_regex = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9bB]").search
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def fitted(schema: Schema, lost: Losses, path: str) -> Schema:
+def fitted(schema: ours.Schema, lost: Losses, path: str) -> ours.Schema:
     """`schema`, which stands at `path`, as this wire can enforce it."""
     if _recursive(schema):
         lost.refused(path, "a schema that refers to itself, which this wire cannot enforce")
@@ -40,22 +39,24 @@ class _Fitting:
 
     def any(self, value: Any, path: str, depth: int) -> Any:
         """What stands where a schema may stand: a schema, or true and false."""
-        return self.schema(cast("Schema", value), path, depth + 1) if isinstance(value, dict) else value
+        return self.schema(cast("ours.Schema", value), path, depth + 1) if isinstance(value, dict) else value
 
-    def schema(self, schema: Schema, path: str, depth: int) -> Schema:
+    def schema(self, schema: ours.Schema, path: str, depth: int) -> ours.Schema:
         if depth > MAX_DEPTH:
             self.lost.refused(path, f"a schema nested deeper than {MAX_DEPTH} levels")
             return {}
         if "$ref" in schema:
             return self.reference(schema, path, depth)
-        fit: Schema = {}
+        fit: ours.Schema = {}
         told: list[str] = []
         for name, value in schema.items():
             here = f"{path}.{name}"
             if name in KEPT or _allowed(name, value):
                 fit[name] = value
             elif name in SCHEMAS_BY_NAME and isinstance(value, dict):
-                fit[name] = {key: self.any(one, f"{here}.{key}", depth) for key, one in cast("Schema", value).items()}
+                fit[name] = {
+                    key: self.any(one, f"{here}.{key}", depth) for key, one in cast("ours.Schema", value).items()
+                }
             elif name == "items" and isinstance(value, dict):
                 fit[name] = self.any(value, here, depth)
             elif name in ("anyOf", "oneOf", "allOf") and isinstance(value, list):
@@ -76,18 +77,18 @@ class _Fitting:
             fit["description"] = "\n\n".join(filter(None, (said, f"({', '.join(told)})")))
         return fit
 
-    def choices(self, name: str, choices: list[Any], path: str) -> Schema:
+    def choices(self, name: str, choices: list[Any], path: str) -> ours.Schema:
         if name == "oneOf":
             self.lost.changed(path, "oneOf is sent as anyOf: more than one may fit")
             return {"anyOf": choices}
         if name == "allOf" and any("$ref" in one for one in choices if isinstance(one, dict)):
             if len(choices) == 1:
                 self.lost.changed(path, "allOf of one reference is sent as the reference")
-                return cast("Schema", choices[0])
+                return cast("ours.Schema", choices[0])
             self.lost.refused(path, "allOf with references, which this wire cannot enforce")
         return {name: choices}
 
-    def close(self, schema: Schema, fit: Schema, path: str) -> None:
+    def close(self, schema: ours.Schema, fit: ours.Schema, path: str) -> None:
         """An object takes exactly the properties it lists."""
         kind = schema.get("type")
         listed = isinstance(schema.get("properties"), dict)
@@ -103,21 +104,21 @@ class _Fitting:
         elif more is not False:
             self.lost.changed(path, "an object takes only the properties it lists on this wire")
 
-    def reference(self, schema: Schema, path: str, depth: int) -> Schema:
+    def reference(self, schema: ours.Schema, path: str, depth: int) -> ours.Schema:
         target = schema["$ref"]
         if not isinstance(target, str) or not target.startswith("#"):
             self.lost.refused(f"{path}.$ref", "a reference out of the schema")
-        fit: Schema = {"$ref": target}
+        fit: ours.Schema = {"$ref": target}
         for name, value in schema.items():
             if name in ("$defs", "definitions") and isinstance(value, dict):
-                inner = cast("Schema", value).items()
+                inner = cast("ours.Schema", value).items()
                 fit[name] = {key: self.any(one, f"{path}.{name}.{key}", depth) for key, one in inner}
             elif name != "$ref":
                 self.lost.dropped(f"{path}.{name}", "nothing stands beside a reference on this wire")
         return fit
 
 
-def _open_places(schema: Schema) -> int:
+def _open_places(schema: ours.Schema) -> int:
     """In how many places a schema describes the properties of one object, unless all of them close it already."""
     both = _described([schema, *_arms(schema, "allOf")])
     either = _described([*_arms(schema, "anyOf"), *_arms(schema, "oneOf")])
@@ -126,11 +127,12 @@ def _open_places(schema: Schema) -> int:
 
 
 def _arms(schema: Schema, word: str) -> list[Schema]:
-    found = schema.get(word)
-    return [one for one in cast("list[Any]", found) if isinstance(one, dict)] if isinstance(found, list) else []
+    found: Any = schema.get(word)
+    arms: list[Any] = found if isinstance(found, list) else []
+    return [one for one in arms if isinstance(one, dict)]
 
 
-def _described(schemas: list[Schema]) -> list[Schema]:
+def _described(schemas: list[ours.Schema]) -> list[ours.Schema]:
     return [one for one in schemas if "properties" in one or "$ref" in one]
 
 
@@ -154,12 +156,12 @@ def _primitive(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float)
 
 
-def _recursive(schema: Schema) -> bool:
+def _recursive(schema: ours.Schema) -> bool:
     """Whether following references can lead back to where one started."""
     definitions: dict[str, set[str]] = {}
     for group in ("$defs", "definitions"):
         inner: Any = schema.get(group)
-        for name, one in cast("Schema", inner).items() if isinstance(inner, dict) else ():
+        for name, one in cast("ours.Schema", inner).items() if isinstance(inner, dict) else ():
             definitions[f"#/{group}/{name}"] = set(_references(one))
     definitions["#"] = set(_references({name: v for name, v in schema.items() if name not in ("$defs", "definitions")}))
     settled: set[str] = set()
@@ -177,10 +179,10 @@ def _references(value: Any) -> list[str]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            target = cast("Schema", value).get("$ref")
+            target = cast("ours.Schema", value).get("$ref")
             if isinstance(target, str):
                 found.append(target)
-            waiting += cast("Schema", value).values()
+            waiting += cast("ours.Schema", value).values()
         elif isinstance(value, list):
             waiting += cast("Any", value)
     return found

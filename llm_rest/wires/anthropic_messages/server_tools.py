@@ -8,44 +8,33 @@ the web search, web fetch, code execution, tool search and MCP connector guides 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import UNSET
 
+from ... import responses as ours
 from ...responses.carriers import digest
-from ...responses.items import (
-    CodeInterpreterCall,
-    CodeLogs,
-    Item,
-    McpCall,
-    McpListTools,
-    McpToolInfo,
-    OpenPage,
-    Search,
-    ToolSearchCall,
-    ToolSearchOutput,
-    UrlSource,
-    WebSearchCall,
-)
-from ...responses.tools import FunctionTool
-from ...unknown import Unknown, given
+from ...unknown import Opt, Unknown, given
 from . import types
 
-if TYPE_CHECKING:
-    from ...responses.items import AnyItem
-    from ...unknown import Opt
-
-VISIBLE = (WebSearchCall, CodeInterpreterCall, McpCall, McpListTools, ToolSearchCall, ToolSearchOutput)
+VISIBLE = (
+    ours.WebSearchCall,
+    ours.CodeInterpreterCall,
+    ours.McpCall,
+    ours.McpListTools,
+    ours.ToolSearchCall,
+    ours.ToolSearchOutput,
+)
 """The items that show what a run did."""
 
-PREFIX: dict[type[Item], str] = {
-    WebSearchCall: "ws",
-    CodeInterpreterCall: "ci",
-    McpCall: "mcp",
-    McpListTools: "mcpl",
-    ToolSearchCall: "tsc",
-    ToolSearchOutput: "tso",
+PREFIX: dict[type[ours.Item], str] = {
+    ours.WebSearchCall: "ws",
+    ours.CodeInterpreterCall: "ci",
+    ours.McpCall: "mcp",
+    ours.McpListTools: "mcpl",
+    ours.ToolSearchCall: "tsc",
+    ours.ToolSearchOutput: "tso",
 }
 """How ids of items begin, as Responses hosts expect it."""
 
@@ -58,33 +47,36 @@ Use = types.ServerToolUse | types.McpToolUse
 # --- blocks to items ------------------------------------------------------------------------------------------------
 
 
-def run_items(run: list[tuple[int, types.AnyBlock]], message_id: str | None) -> list[AnyItem]:
+def run_items(run: list[tuple[int, types.AnyBlock]], message_id: str | None) -> list[ours.AnyItem]:
     """The visible items of a run, in the order of its uses."""
     results: Results = {block.tool_use_id: block for _, block in run if isinstance(block, types.ServerToolResult)}
     return [item for i, block in run for item in shown(i, block, results, message_id)]
 
 
-def shown(i: int, block: types.AnyBlock, results: Results, message_id: str | None) -> list[AnyItem]:
+def shown(i: int, block: types.AnyBlock, results: Results, message_id: str | None) -> list[ours.AnyItem]:
     """The visible items of the block at position `i`; a use whose result is not among `results` is in progress."""
     items = _visible(block, results)
     for item in items:
         if message_id is not None:
             item.id = f"{PREFIX[type(item)]}_{message_id}_{i}"
-        if isinstance(item, WebSearchCall | CodeInterpreterCall | McpCall | ToolSearchCall) and not item.status:
+        if (
+            isinstance(item, ours.WebSearchCall | ours.CodeInterpreterCall | ours.McpCall | ours.ToolSearchCall)
+            and not item.status
+        ):
             item.status = "in_progress"
-    return cast("list[AnyItem]", items)
+    return cast("list[ours.AnyItem]", items)
 
 
-def conclude(hosted: list[AnyItem], going_on: bool, container: Opt[str]) -> None:
+def conclude(hosted: list[ours.AnyItem], going_on: bool, container: Opt[str]) -> None:
     """Set what only the end of an answer tells: where its code ran, and whether a use without result still goes on."""
     for item in hosted:
-        if isinstance(item, CodeInterpreterCall):
+        if isinstance(item, ours.CodeInterpreterCall):
             item.container_id = container
         if not isinstance(item, Unknown) and item.status == "in_progress" and not going_on:
             item.status = "incomplete"
 
 
-def _visible(block: types.AnyBlock, results: Results) -> list[Item]:
+def _visible(block: types.AnyBlock, results: Results) -> list[ours.Item]:
     match block:
         case types.ServerToolUse(name="web_search"):
             return [_search(block, results.get(block.id))]
@@ -98,9 +90,10 @@ def _visible(block: types.AnyBlock, results: Results) -> list[Item]:
             return [_mcp_call(block, results.get(block.id))]
         case types.McpToolListing():
             tools = [
-                McpToolInfo(name=t.name, input_schema=t.input_schema, description=t.description) for t in block.tools
+                ours.McpToolInfo(name=t.name, input_schema=t.input_schema, description=t.description)
+                for t in block.tools
             ]
-            return [McpListTools(server_label=block.mcp_server_name, tools=tools)]
+            return [ours.McpListTools(server_label=block.mcp_server_name, tools=tools)]
         case _:
             return []
 
@@ -119,36 +112,36 @@ def _text(arguments: dict[str, Any], name: str) -> Opt[str]:
     return found if isinstance(found, str) else UNSET
 
 
-def _search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> WebSearchCall:
+def _search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> ours.WebSearchCall:
     query = _text(arguments_of(use), "query")
-    action = Search(query=query, queries=[query] if given(query) else UNSET)
-    call = WebSearchCall(action=action)
+    action = ours.Search(query=query, queries=[query] if given(query) else UNSET)
+    call = ours.WebSearchCall(action=action)
     if isinstance(result, types.WebSearchToolResult):
         if isinstance(result.content, list):
-            action.sources = [UrlSource(url=r.url) for r in result.content if isinstance(r, types.WebSearchResult)]
+            action.sources = [ours.UrlSource(url=r.url) for r in result.content if isinstance(r, types.WebSearchResult)]
             call.status = "completed"
         else:
             call.status = "failed"
     return call
 
 
-def _fetch(use: types.ServerToolUse, result: types.ServerToolResult | None) -> WebSearchCall:
-    call = WebSearchCall(action=OpenPage(url=_text(arguments_of(use), "url")))
+def _fetch(use: types.ServerToolUse, result: types.ServerToolResult | None) -> ours.WebSearchCall:
+    call = ours.WebSearchCall(action=ours.OpenPage(url=_text(arguments_of(use), "url")))
     if isinstance(result, types.WebFetchToolResult):
         call.status = "completed" if isinstance(result.content, types.WebFetchResult) else "failed"
     return call
 
 
-def _code(use: types.ServerToolUse, result: types.ServerToolResult | None) -> CodeInterpreterCall:
+def _code(use: types.ServerToolUse, result: types.ServerToolResult | None) -> ours.CodeInterpreterCall:
     arguments = arguments_of(use)
     code = _text(arguments, "code") or _text(arguments, "command")
-    call = CodeInterpreterCall(code=code)
+    call = ours.CodeInterpreterCall(code=code)
     if isinstance(result, types.CodeExecutionToolResult | types.BashCodeExecutionToolResult):
         match result.content:
             case types.CodeResult(stdout=out, stderr=err) | types.BashResult(stdout=out, stderr=err):
-                call.outputs = [CodeLogs(logs=logs) for logs in (out, err) if logs]
+                call.outputs = [ours.CodeLogs(logs=logs) for logs in (out, err) if logs]
             case types.EncryptedCodeResult(stderr=err):
-                call.outputs = [CodeLogs(logs=err)] if err else []
+                call.outputs = [ours.CodeLogs(logs=err)] if err else []
             case _:
                 call.status = "failed"
                 return call
@@ -156,20 +149,22 @@ def _code(use: types.ServerToolUse, result: types.ServerToolResult | None) -> Co
     return call
 
 
-def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> list[Item]:
-    call = ToolSearchCall(arguments=arguments_of(use), execution="server", call_id=use.id)
+def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> list[ours.Item]:
+    call = ours.ToolSearchCall(arguments=arguments_of(use), execution="server", call_id=use.id)
     if not isinstance(result, types.ToolSearchToolResult):
         return [call]
     if not isinstance(result.content, types.ToolsFound):
         call.status = "incomplete"
         return [call]
     call.status = "completed"
-    tools = [FunctionTool(name=found.tool_name) for found in result.content.tool_references]
-    return [call, ToolSearchOutput(tools=[*tools], execution="server", call_id=use.id, status="completed")]
+    tools = [ours.FunctionTool(name=found.tool_name) for found in result.content.tool_references]
+    return [call, ours.ToolSearchOutput(tools=[*tools], execution="server", call_id=use.id, status="completed")]
 
 
-def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> McpCall:
-    call = McpCall(server_label=use.server_name, name=use.name, arguments=bytes(use.input).decode("utf-8", "replace"))
+def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> ours.McpCall:
+    call = ours.McpCall(
+        server_label=use.server_name, name=use.name, arguments=bytes(use.input).decode("utf-8", "replace")
+    )
     if isinstance(result, types.McpToolResult):
         content = result.content
         if isinstance(content, list):
@@ -187,30 +182,30 @@ def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> M
 # --- items to blocks ------------------------------------------------------------------------------------------------
 
 
-def fingerprint(items: list[AnyItem]) -> str:
+def fingerprint(items: list[ours.AnyItem]) -> str:
     """A digest of what the visible items of a run say; ids and statuses do not count."""
     return digest("\x1e".join(_says(item) for item in items))
 
 
-def _says(item: AnyItem) -> str:
+def _says(item: ours.AnyItem) -> str:
     match item:
-        case WebSearchCall(action=Search(query=query, sources=sources)):
-            urls = [source.url for source in sources or () if isinstance(source, UrlSource)]
+        case ours.WebSearchCall(action=ours.Search(query=query, sources=sources)):
+            urls = [source.url for source in sources or () if isinstance(source, ours.UrlSource)]
             said: list[Any] = ["search", query or "", *urls]
-        case WebSearchCall(action=OpenPage(url=url)):
+        case ours.WebSearchCall(action=ours.OpenPage(url=url)):
             said = ["open", url or ""]
-        case CodeInterpreterCall():
-            logs = [output.logs for output in item.outputs or () if isinstance(output, CodeLogs)]
+        case ours.CodeInterpreterCall():
+            logs = [output.logs for output in item.outputs or () if isinstance(output, ours.CodeLogs)]
             said = ["code", item.code or "", *logs]
-        case McpCall():
+        case ours.McpCall():
             error: Any = item.error or None
             said = ["mcp", item.server_label, item.name, item.arguments, item.output or "", error]
-        case McpListTools():
+        case ours.McpListTools():
             said = ["tools", item.server_label, *(tool.name for tool in item.tools)]
-        case ToolSearchCall():
+        case ours.ToolSearchCall():
             said = ["tool search", item.arguments]
-        case ToolSearchOutput():
-            said = ["found", *(tool.name for tool in item.tools if isinstance(tool, FunctionTool))]
+        case ours.ToolSearchOutput():
+            said = ["found", *(tool.name for tool in item.tools if isinstance(tool, ours.FunctionTool))]
         case Unknown():
             said = ["unknown", dict(item)]
         case _:

@@ -8,8 +8,9 @@ stream without `message_stop` broke off. What single blocks do is in `stream_blo
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ... import responses as ours
 from ...dialects import MessagesDialect
 from ...losses import Losses
 from ...responses import events as ev
@@ -24,10 +25,6 @@ from .response import begin, end
 from .stream_blocks import OpenBlock, kind, overwrite
 from .usage import decode_usage
 
-if TYPE_CHECKING:
-    from ...responses.request import Request
-    from ...responses.response import Response
-
 Delta = types.ContentBlockDelta
 OfBlock = types.ContentBlockStart | types.ContentBlockDelta | types.ContentBlockStop
 
@@ -35,7 +32,7 @@ OfBlock = types.ContentBlockStart | types.ContentBlockDelta | types.ContentBlock
 class StreamDecoder:
     """`feed` takes an event of the vendor and gives the events it makes; after the terminal one there are none."""
 
-    def __init__(self, request: Request | None, dialect: MessagesDialect, now: float) -> None:
+    def __init__(self, request: ours.Request | None, dialect: MessagesDialect, now: float) -> None:
         self.losses = Losses()
         self._request = request
         self._now = now
@@ -155,7 +152,7 @@ class StreamDecoder:
             self._to.error(ev.StreamError(code=error.code, type=error.type, message=error.message))
         self._finish(failed)
 
-    def _finish(self, response: Response) -> None:
+    def _finish(self, response: ours.Response) -> None:
         self._to.finish(response)
         self._over = True
         self._index = None

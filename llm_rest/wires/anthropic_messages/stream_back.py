@@ -9,19 +9,17 @@ more citations come; and items that come side by side wait for those before them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
 from ...errors import DecodeError
 from ...losses import Losses
 from ...responses import events as ev
-from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.parts import OutputText
-from ...responses.response import Response, ResponseError
 from ...unknown import Decoder, Unknown
 from . import types
 from .assistant import BlockWriter
@@ -36,12 +34,7 @@ from .server_tools import VISIBLE
 from .stream_sender import NOTHING, BlockSender, message_delta
 from .usage import encode_usage
 
-if TYPE_CHECKING:
-    from ...responses.items import AnyItem
-    from ...responses.parts import ContentPart
-    from ...responses.request import Request
-
-Call = FunctionCall | CustomToolCall
+Call = ours.FunctionCall | ours.CustomToolCall
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)
 _raw = msgspec.json.Decoder(Raw)
 
@@ -49,7 +42,7 @@ _raw = msgspec.json.Decoder(Raw)
 class StreamEncoder:
     """`feed` takes an event and gives the events of this wire that it makes; `close` ends a stream that has no end."""
 
-    def __init__(self, request: Request | None, dialect: MessagesDialect) -> None:
+    def __init__(self, request: ours.Request | None, dialect: MessagesDialect) -> None:
         self.losses = Losses()
         self._request = request
         self._context = Context(self.losses, dialect, messages_model(""), replay=False)
@@ -60,7 +53,7 @@ class StreamEncoder:
         self._over = False
         # The item whose turn it is: its place, and itself as it was announced.
         self._at = 0
-        self._item: AnyItem | None = None
+        self._item: ours.AnyItem | None = None
         self._later: dict[int, list[Any]] = {}
         # The texts of the last message as they were sent, and as they turned out to be.
         self._texts: list[types.Text] = []
@@ -79,8 +72,8 @@ class StreamEncoder:
     def close(self) -> list[types.AnyEvent]:
         """What ends the stream of an answer that broke off: an error."""
         if not self._over and (self._message is not None or self._error is not None):
-            broke_off = self._error or ResponseError(message="the answer broke off", code="server_error")
-            self._fail(Response(id="", status="failed", error=broke_off, output=[]))
+            broke_off = self._error or ours.ResponseError(message="the answer broke off", code="server_error")
+            self._fail(ours.Response(id="", status="failed", error=broke_off, output=[]))
         return self._take()
 
     def _take(self) -> list[types.AnyEvent]:
@@ -106,7 +99,7 @@ class StreamEncoder:
 
     # -- the message
 
-    def _begin(self, response: Response) -> types.Message:
+    def _begin(self, response: ours.Response) -> types.Message:
         if self._message is None:
             self._to.model = model_of(response, self._request)
             self._context.model = messages_model(self._to.model)
@@ -117,7 +110,7 @@ class StreamEncoder:
             self._to.out.append(types.MessageStart(message=self._message))
         return self._message
 
-    def _end(self, response: Response) -> None:
+    def _end(self, response: ours.Response) -> None:
         begun = self._begin(response)
         while self._at < len(response.output):
             self._done(response.output[self._at])
@@ -138,7 +131,7 @@ class StreamEncoder:
         self._to.out += [message_delta(begun, body), types.MessageStop()]
         self._over = True
 
-    def _fail(self, response: Response) -> None:
+    def _fail(self, response: ours.Response) -> None:
         if not response.error and self._error is not None:
             response = replace(response, error=self._error)
         own_fields(response.leftovers, "", self.losses)
@@ -155,13 +148,13 @@ class StreamEncoder:
         return f"output[{self._at}]"
 
     def _of_item(self, event: Any, index: int) -> None:
-        self._begin(Response(id="", status="in_progress", output=[]))
+        self._begin(ours.Response(id="", status="in_progress", output=[]))
         if index == self._at:
             self._play(event)
             self._catch_up()
         elif index > self._at:
             self._later.setdefault(index, []).append(event)
-            if isinstance(event, ev.OutputItemDone) and isinstance(event.item, Reasoning):
+            if isinstance(event, ev.OutputItemDone) and isinstance(event.item, ours.Reasoning):
                 self._overtake(event.item, index)
                 self._catch_up()
 
@@ -170,7 +163,7 @@ class StreamEncoder:
             for event in self._later.pop(self._at):
                 self._play(event)
 
-    def _overtake(self, item: Reasoning, index: int) -> None:
+    def _overtake(self, item: ours.Reasoning, index: int) -> None:
         """A run whose blocks are there needs no end of the items that show it, which may take as long as the answer."""
         payload = opened(item, self._context.dialect.issuer)
         blocks = returning_blocks(payload.blocks) if isinstance(payload, Sealed) else None
@@ -194,7 +187,7 @@ class StreamEncoder:
                 self._open_part(part, event.content_index)
             case ev.OutputTextDelta(delta=delta):
                 if self._to.part != event.content_index:
-                    self._open_part(OutputText(text=""), event.content_index)
+                    self._open_part(ours.OutputText(text=""), event.content_index)
                 self._to.text(delta)
             case ev.ContentPartDone(part=part):
                 self._end_part(part, event.content_index)
@@ -213,9 +206,9 @@ class StreamEncoder:
             case _:
                 pass  # the end of the item says the same
 
-    def _announce(self, item: AnyItem | None) -> None:
+    def _announce(self, item: ours.AnyItem | None) -> None:
         self._item = item
-        if item is None or isinstance(item, Reasoning):
+        if item is None or isinstance(item, ours.Reasoning):
             return  # which may belong to what stands before it
         self._to.stop()
         self._texts = []
@@ -226,15 +219,15 @@ class StreamEncoder:
         if isinstance(item, Call):
             self._call(item)
 
-    def _done(self, item: AnyItem | None) -> None:
+    def _done(self, item: ours.AnyItem | None) -> None:
         match item:
             case None:
                 pass
-            case Message():
+            case ours.Message():
                 self._end_message(item)
-            case FunctionCall() | CustomToolCall():
+            case ours.FunctionCall() | ours.CustomToolCall():
                 self._end_call(item)
-            case Reasoning():
+            case ours.Reasoning():
                 self._end_reasoning(item)
             case _:
                 self._send_all(item)
@@ -245,7 +238,7 @@ class StreamEncoder:
         self._item = None
         self._to.part = -1
 
-    def _send_all(self, item: AnyItem) -> None:
+    def _send_all(self, item: ours.AnyItem) -> None:
         for block in self._writer.write(item, self._path):
             self._to.whole(block)
 
@@ -255,10 +248,10 @@ class StreamEncoder:
 
     # -- messages
 
-    def _open_part(self, part: ContentPart | None, index: int) -> None:
+    def _open_part(self, part: ours.ContentPart | None, index: int) -> None:
         if self._item is None:
-            self._announce(Message(role="assistant", content=[]))
-        if part is None or not isinstance(self._item, Message) or not isinstance(getattr(part, "text", None), str):
+            self._announce(ours.Message(role="assistant", content=[]))
+        if part is None or not isinstance(self._item, ours.Message) or not isinstance(getattr(part, "text", None), str):
             return
         block = block_of(part, self._path, self._scratch())
         if isinstance(block, types.Text):
@@ -267,7 +260,7 @@ class StreamEncoder:
             self._to.start(block)
             self._to.part = index
 
-    def _end_part(self, part: ContentPart | None, index: int) -> None:
+    def _end_part(self, part: ours.ContentPart | None, index: int) -> None:
         text = getattr(part, "text", None)
         if isinstance(text, str):
             if self._to.part != index:
@@ -286,8 +279,8 @@ class StreamEncoder:
         text.citations = [*(text.citations or ()), citation]
         self._to.delta(types.CitationsDelta(citation=citation))
 
-    def _end_message(self, item: Message) -> None:
-        parts = [OutputText(text=item.content)] if isinstance(item.content, str) else item.content
+    def _end_message(self, item: ours.Message) -> None:
+        parts = [ours.OutputText(text=item.content)] if isinstance(item.content, str) else item.content
         if self._item is None:
             self._announce(item)
         for index in range(max(self._to.part, 0), len(parts)):
@@ -309,7 +302,7 @@ class StreamEncoder:
         if text:
             self._to.think(text, shown, part)
 
-    def _end_reasoning(self, item: Reasoning) -> None:
+    def _end_reasoning(self, item: ours.Reasoning) -> None:
         if isinstance(self._to.block, types.Thinking):
             self._sign(item, self._to.block)
         elif isinstance(opened(item, self._context.dialect.issuer), Cited):
@@ -318,7 +311,7 @@ class StreamEncoder:
         else:
             self._send_all(item)
 
-    def _sign(self, item: Reasoning, sent: types.Thinking) -> None:
+    def _sign(self, item: ours.Reasoning, sent: types.Thinking) -> None:
         """End a thought with its vendor's signature; one of another vendor, or that does not hold, goes as a guest."""
         text = GAP.join(part.text for part in getattr(item, self._to.shown) or ())
         blocks = self._writer.write(item, self._path)
@@ -342,7 +335,7 @@ class StreamEncoder:
     # -- calls
 
     def _call(self, item: Call) -> None:
-        empty = replace(item, arguments="{}") if isinstance(item, FunctionCall) else replace(item, input="")
+        empty = replace(item, arguments="{}") if isinstance(item, ours.FunctionCall) else replace(item, input="")
         self._to.call(encode_call(empty, wire_id(item.call_id), self._path, self._scratch()))
 
     def _end_call(self, item: Call) -> None:
@@ -350,7 +343,7 @@ class StreamEncoder:
             self._announce(item)
         sent: Any = self._to.block
         meant: Call = item
-        if isinstance(item, CustomToolCall):
+        if isinstance(item, ours.CustomToolCall):
             if item.input[self._to.sent :] or not self._to.sent:
                 self._to.input(item.input[self._to.sent :])
             self._to.delta(types.InputJsonDelta(partial_json='"}'))
@@ -361,7 +354,7 @@ class StreamEncoder:
                 if not _is_json(item.arguments):
                     self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed as it came")
         block: Any = self._writer.write(meant, self._path)[-1]
-        if isinstance(item, FunctionCall) and block.input != NOTHING:
+        if isinstance(item, ours.FunctionCall) and block.input != NOTHING:
             self._to.delta(types.InputJsonDelta(partial_json=bytes(block.input).decode()))
         self._compare(sent, replace(block, input=NOTHING))
         self._to.stop()

@@ -9,26 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Raw
 
+from ... import responses as ours
+from ...losses import Losses
 from ...responses import events as ev
-from ...responses.emit import OpenItem
-from ...responses.items import Compaction, CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.parts import OutputText, SummaryText
+from ...responses.emit import Emitter, OpenItem
 from ...unknown import Model, Unknown, base
 from . import types
 from .assistant import SAID, BlockReader
 from .calls import decode_call
 from .carried import CITATION, encode, kinds, left, plain, rest
 from .stream_items import OpenItems
-
-if TYPE_CHECKING:
-    from ...losses import Losses
-    from ...responses.emit import Emitter
-    from ...responses.items import AnyItem
 
 Takes = dict[type, Callable[[Any, Any], None]]
 """What the pieces of a block do, by their kinds."""
@@ -69,16 +64,16 @@ class OpenBlock:
             case types.Text():
                 self._open_text(block)
             case types.Thinking():
-                self._item = self.items.announce(Reasoning(id=id_of("rs", i), status="in_progress", summary=[]))
+                self._item = self.items.announce(ours.Reasoning(id=id_of("rs", i), status="in_progress", summary=[]))
                 self._on_thinking(types.ThinkingDelta(thinking=block.thinking))
             case types.ToolUse():
                 self._input, block.input = block.input, Raw()
                 call = decode_call(block, id_of("fc", i), "in_progress", self.reader.renamed)
                 self._item = self.items.announce(call)
-                if not isinstance(call, FunctionCall):
+                if not isinstance(call, ours.FunctionCall):
                     self.takes = self._KEPT
             case types.Compaction():
-                self._item = self.items.announce(Compaction(id=id_of("cmp", i), encrypted_content=""))
+                self._item = self.items.announce(ours.Compaction(id=id_of("cmp", i), encrypted_content=""))
                 self._item.step(ev.CompactionCompacting)
             case types.ServerToolUse() | types.McpToolUse():
                 self._input, block.input = block.input, Raw()
@@ -127,9 +122,9 @@ class OpenBlock:
     def _open_text(self, block: types.Text) -> None:
         if self.reader.parts is None:
             id = self.reader.id_of("msg", self.place)
-            self._item = self.items.announce(Message(id=id, role="assistant", status="in_progress", content=[]))
+            self._item = self.items.announce(ours.Message(id=id, role="assistant", status="in_progress", content=[]))
         fields = rest(block, ("cache_control", "citations"))
-        self._item.part(OutputText(text="", annotations=[], leftovers=left(fields)))
+        self._item.part(ours.OutputText(text="", annotations=[], leftovers=left(fields)))
         if block.citations:
             block.citations = list(block.citations)
         self._on_text(types.TextDelta(text=block.text))
@@ -142,7 +137,7 @@ class OpenBlock:
                     self._item.annotation(annotation)
                 self._item.end_part(part)
             case types.Thinking() if text:
-                self._item.end_summary(SummaryText(text=text))
+                self._item.end_summary(ours.SummaryText(text=text))
             case types.ToolUse():
                 self._end_call(self.reader.items[-1], text)
             case types.ServerToolUse() | types.McpToolUse():
@@ -152,12 +147,12 @@ class OpenBlock:
             case _:
                 pass
 
-    def _end_call(self, call: AnyItem, text: str) -> None:
-        if isinstance(call, FunctionCall):
+    def _end_call(self, call: ours.AnyItem, text: str) -> None:
+        if isinstance(call, ours.FunctionCall):
             if not text:
                 self._item.arguments(call.arguments)
             self._item.end_arguments(call.arguments)
-        elif isinstance(call, CustomToolCall):
+        elif isinstance(call, ours.CustomToolCall):
             self._item.input(call.input)
             self._item.end_input(call.input)
 

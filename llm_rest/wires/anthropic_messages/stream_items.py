@@ -7,25 +7,22 @@ goes on) keeps an item open until then. Follows Anthropic's guide to streaming (
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ... import responses as ours
 from ...responses import events as ev
-from ...responses.emit import tell
-from ...responses.items import CodeInterpreterCall, McpCall, ToolSearchCall, WebSearchCall
+from ...responses.emit import Emitter, OpenItem, Step, tell
 from ...unknown import Unknown, given
 from . import types
-from .server_tools import shown
-
-if TYPE_CHECKING:
-    from ...responses.emit import Emitter, OpenItem, Step
-    from ...responses.items import AnyItem
-    from .assistant import BlockReader
-    from .server_tools import Use
+from .assistant import BlockReader
+from .server_tools import Use, shown
 
 STEPS: dict[type, tuple[Step, Step | None, Step]] = {
-    WebSearchCall: (ev.WebSearchInProgress, ev.WebSearchSearching, ev.WebSearchCompleted),
-    CodeInterpreterCall: (ev.CodeInterpreterInProgress, ev.CodeInterpreterInterpreting, ev.CodeInterpreterCompleted),
-    McpCall: (ev.McpCallInProgress, None, ev.McpCallCompleted),
+    ours.WebSearchCall: (ev.WebSearchInProgress, ev.WebSearchSearching, ev.WebSearchCompleted),
+    ours.CodeInterpreterCall: (
+        ev.CodeInterpreterInProgress,
+        ev.CodeInterpreterInterpreting,
+        ev.CodeInterpreterCompleted,
+    ),
+    ours.McpCall: (ev.McpCallInProgress, None, ev.McpCallCompleted),
 }
 """What is said when a tool is chosen, when it runs, and when its result is there."""
 
@@ -42,10 +39,10 @@ class OpenItems:
         self._told = 0  # of the reader's items
         self._open: dict[int, OpenItem] = {}
         self._uses: dict[str, tuple[int, Use, OpenItem]] = {}  # tools that wait for their results, by their ids
-        self._ready: list[tuple[OpenItem, AnyItem]] = []  # what their results made of them
+        self._ready: list[tuple[OpenItem, ours.AnyItem]] = []  # what their results made of them
         self._stalled = False
 
-    def announce(self, item: AnyItem) -> OpenItem:
+    def announce(self, item: ours.AnyItem) -> OpenItem:
         """Begin an item; those before it are over."""
         self.settle()
         opened = self._open[self._announced] = self._to.add(item)
@@ -93,7 +90,7 @@ class OpenItems:
             self._uses[block.id] = (i, block, opened)
             opened.step(STEPS[type(item)][0])
         # What a search over tools finds is an item between this one and the next, so that one has to wait.
-        self._stalled = isinstance(item, ToolSearchCall)
+        self._stalled = isinstance(item, ours.ToolSearchCall)
         return opened
 
     def runs(self, block: Use, text: str) -> None:
@@ -102,11 +99,11 @@ class OpenItems:
             return
         i, _, opened = self._uses[block.id]
         (item,) = shown(i, block, {}, self._reader.id)
-        if isinstance(item, McpCall):
+        if isinstance(item, ours.McpCall):
             if not text:
                 opened.mcp_arguments(item.arguments)
             opened.end_mcp_arguments(item.arguments)
-        elif isinstance(item, CodeInterpreterCall):
+        elif isinstance(item, ours.CodeInterpreterCall):
             opened.code(item.code or "")
             opened.end_code(item.code or "")
         if step := STEPS[type(item)][1]:
@@ -118,11 +115,13 @@ class OpenItems:
             return
         i, use, opened = self._uses.pop(block.tool_use_id)
         (item,) = shown(i, use, {block.tool_use_id: block}, self._reader.id)
-        failed = isinstance(item, McpCall) and given(item.error)
+        failed = isinstance(item, ours.McpCall) and given(item.error)
         opened.step(ev.McpCallFailed if failed else STEPS[type(item)][2])
         if not _open_until_the_end(item):
             self._ready.append((opened, item))
 
 
-def _open_until_the_end(item: AnyItem) -> bool:
-    return isinstance(item, CodeInterpreterCall) or (not isinstance(item, Unknown) and item.status == "in_progress")
+def _open_until_the_end(item: ours.AnyItem) -> bool:
+    return isinstance(item, ours.CodeInterpreterCall) or (
+        not isinstance(item, Unknown) and item.status == "in_progress"
+    )

@@ -8,21 +8,18 @@ thinking and to effort (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
+from ... import responses as ours
+from ...dialects import MessagesModel
 from ...errors import DecodeError
 from ...losses import Losses
-from ...responses.request import ReasoningOptions, Request
-from ...unknown import Decoder, given
+from ...unknown import Decoder, Opt, given
 from . import types
 from .carried import DEFAULT, encode, plain
 from .content import Context
-
-if TYPE_CHECKING:
-    from ...dialects import MessagesModel
-    from ...unknown import Opt
 
 LEAST_BUDGET = 1024
 BUDGETS = {"minimal": 0.0, "low": 0.0, "medium": 0.4, "high": 0.7, "xhigh": 0.9, "max": 0.95}
@@ -44,7 +41,9 @@ _config: Decoder[types.ThinkingConfig] = Decoder(types.ThinkingConfig)
 # --- thinking and effort --------------------------------------------------------------------------------------------
 
 
-def encode_thinking(reasoning: ReasoningOptions, max_tokens: int, spelled: dict[str, Any], context: Context) -> Asked:
+def encode_thinking(
+    reasoning: ours.ReasoningOptions, max_tokens: int, spelled: dict[str, Any], context: Context
+) -> Asked:
     """What a request asks of reasoning; as this wire spelled it, where that still says the same."""
     said: dict[str, Any] | None = spelled.get("reasoning")
     if said is not None:
@@ -118,7 +117,7 @@ def _nearest(effort: str, model: MessagesModel) -> str:
 
 def decode_thinking(
     thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel
-) -> Opt[ReasoningOptions]:
+) -> Opt[ours.ReasoningOptions]:
     """What `thinking` and `effort` ask of reasoning; nothing where neither is there."""
     found: Opt[str] = effort if given(effort) else UNSET
     summary: Opt[str] = UNSET
@@ -132,7 +131,7 @@ def decode_thinking(
             found = model.default_effort
         if thinking.display == "summarized":
             summary = "auto"
-    return ReasoningOptions(effort=found, summary=summary) if given(found) else UNSET
+    return ours.ReasoningOptions(effort=found, summary=summary) if given(found) else UNSET
 
 
 def spelling_of(thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel) -> Any:
@@ -148,12 +147,12 @@ def spelling_of(thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_token
 # --- sampling -------------------------------------------------------------------------------------------------------
 
 
-def samples(request: Request) -> bool:
+def samples(request: ours.Request) -> bool:
     """Whether a request sets an option that only the older version of the API takes."""
     return given(request.temperature) or given(request.top_p) or given(request.top_k)
 
 
-def encode_sampling(request: Request, body: types.Request, context: Context) -> None:
+def encode_sampling(request: ours.Request, body: types.Request, context: Context) -> None:
     """Set the sampling options that the model takes."""
     lost, taken = context.lost, context.model.sampling
     thinks = body.thinking.type != "disabled" if given(body.thinking) else context.model.thinks == "yes"

@@ -9,33 +9,19 @@ Anthropic's pages on tool use (read 2026-11-20).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec import UNSET
 
+from ... import responses as ours
+from ...dialects import MessagesModel
 from ...errors import DecodeError
 from ...responses.leftovers import SPELLING
-from ...responses.request import Request
-from ...responses.tools import (
-    AnyTool,
-    ChooseAllowed,
-    ChooseCustom,
-    ChooseFunction,
-    ChooseMcp,
-    CodeInterpreterTool,
-    CustomTool,
-    FunctionTool,
-    McpTool,
-    NamespaceTool,
-    ToolSearchTool,
-    WebSearchPreviewTool,
-    WebSearchPreviewTool20250311,
-    WebSearchTool,
-    WebSearchTool20250826,
-)
-from ...unknown import Decoder, Unknown, extras, given
+from ...unknown import Decoder, Opt, Unknown, extras, given
 from . import types
 from .carried import encode, kind_of, kinds, merged, plain, report_extras
+from .content import Context
 from .functions import decode_callers, decode_function, encode_custom, encode_function, encode_namespace
 from .hosted import (
     decode_code,
@@ -50,13 +36,6 @@ from .hosted import (
 )
 from .names import wire_name
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...dialects import MessagesModel
-    from ...unknown import Opt
-    from .content import Context
-
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 """Tool choices, ours on the left."""
 CHOICES_BACK = {theirs: ours for ours, theirs in CHOICES.items()}
@@ -65,7 +44,7 @@ HOSTED = {"code_interpreter": "code_execution", "web_search": "web_search", "web
 """Tools of the vendor by the type a choice names them with, ours on the left. The way back prefers what hosts list."""
 HOSTED_BACK = {"code_execution": "code_interpreter", "web_search": "web_search_preview"}
 
-_TOOLS = kinds(AnyTool)
+_TOOLS = kinds(ours.AnyTool)
 _wire_type = re.compile(r"custom|mcp_toolset|tool_search_tool_\w+|\w+_20\d{6}").fullmatch
 _tool: Decoder[types.Tool] = Decoder(types.Tool)
 
@@ -85,7 +64,7 @@ class Offer:
 # --- Responses to this wire -----------------------------------------------------------------------------------------
 
 
-def encode_tools(tools: Sequence[AnyTool], kept: dict[str, Any], context: Context) -> Offer:
+def encode_tools(tools: Sequence[ours.AnyTool], kept: dict[str, Any], context: Context) -> Offer:
     """The tools of a request; `kept` is what this wire left on it."""
     offer = Offer(servers_alone(kept))
     fields: dict[str, dict[str, Any]] = kept.get("tools", {})
@@ -109,26 +88,31 @@ def encode_tools(tools: Sequence[AnyTool], kept: dict[str, Any], context: Contex
     return offer
 
 
-def _encode(tool: AnyTool, path: str, offer: Offer, context: Context) -> list[types.Tool]:
+def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> list[types.Tool]:
     lost = context.lost
     if type(tool) not in _TOOLS and not isinstance(tool, Unknown):
         report_extras(tool, path, lost)
     match tool:
-        case FunctionTool():
+        case ours.FunctionTool():
             return [encode_function(tool, "", path, context)]
-        case CustomTool():
+        case ours.CustomTool():
             return [encode_custom(tool, "", path, context)]
-        case NamespaceTool():
+        case ours.NamespaceTool():
             return encode_namespace(tool, path, context)
-        case WebSearchTool() | WebSearchTool20250826() | WebSearchPreviewTool() | WebSearchPreviewTool20250311():
+        case (
+            ours.WebSearchTool()
+            | ours.WebSearchTool20250826()
+            | ours.WebSearchPreviewTool()
+            | ours.WebSearchPreviewTool20250311()
+        ):
             return [encode_web_search(tool, path, context)]
-        case CodeInterpreterTool():
+        case ours.CodeInterpreterTool():
             if isinstance(tool.container, str):
                 offer.container = tool.container
             return [encode_code(tool, path, context)]
-        case ToolSearchTool():
+        case ours.ToolSearchTool():
             return encode_tool_search(tool, path, context)
-        case McpTool():
+        case ours.McpTool():
             found = encode_mcp(tool, offer.alone, path, context)
             if found is not None:
                 server, toolset = found
@@ -145,7 +129,7 @@ def _encode(tool: AnyTool, path: str, offer: Offer, context: Context) -> list[ty
     return []
 
 
-def tool_addition(tool: AnyTool, path: str, offered: frozenset[str], context: Context) -> list[types.AnyBlock]:
+def tool_addition(tool: ours.AnyTool, path: str, offered: frozenset[str], context: Context) -> list[types.AnyBlock]:
     """Blocks that make a tool callable from here on: by name where the request offers it already, else with all of it."""
     found: list[types.AnyBlock] = []
     for encoded in _encode(tool, path, Offer({}), context):
@@ -183,9 +167,9 @@ def _complete(tool: types.Tool, kept: dict[str, Any], path: str, context: Contex
 
 def decode_tools(
     body: types.Request, model: MessagesModel, kept: dict[str, Any], spelled: dict[str, Any]
-) -> list[AnyTool]:
+) -> list[ours.AnyTool]:
     """The tools of a request in Responses; what they have no word for goes to `kept`, how they were written to `spelled`."""
-    found: list[AnyTool] = []
+    found: list[ours.AnyTool] = []
     fields: dict[str, dict[str, Any]] = {}
     others: list[list[Any]] = []
     servers = {server.name: server for server in body.mcp_servers or ()}
@@ -195,8 +179,8 @@ def decode_tools(
         if decoded is None:
             others.append([i, plain(tool)])
             continue
-        ours, more, said = decoded
-        found.append(ours)
+        found_tool, more, said = decoded
+        found.append(found_tool)
         if said:
             more[SPELLING] = said
         if more:
@@ -217,7 +201,7 @@ def servers_alone(kept: dict[str, Any]) -> dict[str, Any]:
 
 def _decode(
     tool: types.Tool, servers: dict[str, types.McpServer], container: Opt[str | types.Container], model: MessagesModel
-) -> tuple[AnyTool, dict[str, Any], dict[str, Any]] | None:
+) -> tuple[ours.AnyTool, dict[str, Any], dict[str, Any]] | None:
     """The tool in Responses; `None` where Responses has no such tool."""
     kind, name = tool.type or "custom", tool.name
     if kind == "custom" and given(name):
@@ -235,7 +219,7 @@ def _decode(
 # --- the choice among them ------------------------------------------------------------------------------------------
 
 
-def encode_choice(request: Request, spelled: dict[str, Any], context: Context) -> Opt[types.ToolChoice]:
+def encode_choice(request: ours.Request, spelled: dict[str, Any], context: Context) -> Opt[types.ToolChoice]:
     """The tool choice of a request that offers tools; absent where the vendor's own habit is meant."""
     lost = context.lost
     choice = request.tool_choice
@@ -243,16 +227,16 @@ def encode_choice(request: Request, spelled: dict[str, Any], context: Context) -
     match choice:
         case str() if choice in CHOICES:
             encoded.type = CHOICES[choice]
-        case ChooseFunction(name=name) | ChooseCustom(name=name):
+        case ours.ChooseFunction(name=name) | ours.ChooseCustom(name=name):
             encoded = types.ToolChoice(type="tool", name=wire_name(name))
-            if isinstance(choice, ChooseCustom):
+            if isinstance(choice, ours.ChooseCustom):
                 lost.emulated("tool_choice", "a custom tool is chosen as the function it is offered as")
-        case ChooseAllowed():
+        case ours.ChooseAllowed():
             encoded.type = CHOICES.get(choice.mode or "auto", "auto")
             lost.changed("tool_choice", "this wire cannot narrow the tools down; all of them may be called")
         case Unknown() if choice.type in HOSTED:
             encoded = types.ToolChoice(type="tool", name=HOSTED[choice.type])
-        case ChooseMcp() | Unknown() | str():
+        case ours.ChooseMcp() | Unknown() | str():
             lost.changed("tool_choice", "a choice this wire does not have; the model chooses")
         case _:
             if request.parallel_tool_calls is not False:
@@ -270,7 +254,9 @@ def encode_choice(request: Request, spelled: dict[str, Any], context: Context) -
     return encoded
 
 
-def decode_choice(choice: types.ToolChoice, request: Request, kept: dict[str, Any], spelled: dict[str, Any]) -> None:
+def decode_choice(
+    choice: types.ToolChoice, request: ours.Request, kept: dict[str, Any], spelled: dict[str, Any]
+) -> None:
     """Set what a tool choice says on `request`."""
     if extras(choice):
         kept["tool_choice"] = plain(choice)
@@ -278,9 +264,9 @@ def decode_choice(choice: types.ToolChoice, request: Request, kept: dict[str, An
         request.tool_choice = CHOICES_BACK[choice.type]
     elif choice.type == "tool" and given(choice.name):
         hosted = HOSTED_BACK.get(choice.name)
-        is_function = any(isinstance(t, FunctionTool) and t.name == choice.name for t in request.tools or ())
+        is_function = any(isinstance(t, ours.FunctionTool) and t.name == choice.name for t in request.tools or ())
         if hosted is None or is_function:
-            request.tool_choice = ChooseFunction(name=choice.name)
+            request.tool_choice = ours.ChooseFunction(name=choice.name)
         else:
             request.tool_choice = Unknown(type=hosted)
     else:

@@ -8,20 +8,12 @@ Messages reference on roles and tool results, and the guide to system messages i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 from msgspec import UNSET, Raw
 
-from ...responses.items import (
-    AdditionalTools,
-    CompactionTrigger,
-    CustomToolCall,
-    CustomToolCallOutput,
-    FunctionCall,
-    FunctionCallOutput,
-    ItemReference,
-    Message,
-)
+from ... import responses as ours
 from ...responses.leftovers import SPELLING
 from ...unknown import Unknown
 from . import types
@@ -29,16 +21,10 @@ from .assistant import BlockWriter
 from .calls import encode_call
 from .carried import merged, own_fields, report_extras
 from .carried import own as own_of
-from .content import blocks_of, text_block
+from .content import Context, blocks_of, text_block
 from .names import wire_id
 from .results import Output, encode_result
 from .tools import tool_addition
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...responses.items import AnyItem
-    from .content import Context
 
 InputMessage = types.InputMessage
 Content = str | list[types.AnyBlock]
@@ -59,7 +45,7 @@ class Turns:
         self.compacts = False
         self._writer = BlockWriter(context)
         self._offered = offered
-        self._items: Sequence[AnyItem] = ()
+        self._items: Sequence[ours.AnyItem] = ()
         self._role = ""  # of the open message, which is the last
         self._results = 0  # how many results the open message begins with
         self._joins = False  # whether what a user says next belongs to the open message
@@ -70,17 +56,17 @@ class Turns:
         self._taken: set[int] = set()  # results that moved up
         self._held: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
 
-    def write(self, items: Sequence[AnyItem]) -> None:
+    def write(self, items: Sequence[ours.AnyItem]) -> None:
         """Take the whole input."""
         self._items = items
         for i, item in enumerate(items):
             # The kinds that nearly every conversation is made of, as long as nothing hangs on them.
-            if type(item) is Message and item.leftovers is UNSET:
+            if type(item) is ours.Message and item.leftovers is UNSET:
                 if not self._plain(item):
                     self._message(item, i)
-            elif type(item) is FunctionCall and item.leftovers is UNSET:
+            elif type(item) is ours.FunctionCall and item.leftovers is UNSET:
                 self._call(item, i)
-            elif type(item) is FunctionCallOutput and item.leftovers is UNSET:
+            elif type(item) is ours.FunctionCallOutput and item.leftovers is UNSET:
                 self._answer(item, i)
             else:
                 self._rarer(item, i)
@@ -90,18 +76,18 @@ class Turns:
         for message, path in self._held:
             self._as_user_text(message, path)
 
-    def _rarer(self, item: AnyItem, i: int) -> None:
+    def _rarer(self, item: ours.AnyItem, i: int) -> None:
         path = f"input[{i}]"
         own = {} if isinstance(item, Unknown) else own_of(item.leftovers)
         self._closed |= bool(own.get(SPELLING, {}).get(SEPARATE))
         match item:
-            case Message():
+            case ours.Message():
                 self._message(item, i)
-            case FunctionCall() | CustomToolCall():
+            case ours.FunctionCall() | ours.CustomToolCall():
                 self._call(item, i)
-            case FunctionCallOutput() | CustomToolCallOutput():
+            case ours.FunctionCallOutput() | ours.CustomToolCallOutput():
                 self._answer(item, i)
-            case AdditionalTools():
+            case ours.AdditionalTools():
                 self._leave_answer(i)
                 blocks = [
                     block
@@ -109,9 +95,9 @@ class Turns:
                     for block in tool_addition(tool, f"{path}.tools[{j}]", self._offered, self.context)
                 ]
                 self._instruct(blocks, path)
-            case CompactionTrigger():
+            case ours.CompactionTrigger():
                 self.compacts = True
-            case ItemReference():
+            case ours.ItemReference():
                 self.lost.refused(path, "an item by its id; this wire keeps nothing between calls")
             case _:
                 blocks = self._writer.write(item, path)
@@ -128,7 +114,7 @@ class Turns:
         elif self.messages:
             self.messages[-1] = merged(self.messages[-1], fields, path, self.lost)
 
-    def _plain(self, item: Message) -> bool:
+    def _plain(self, item: ours.Message) -> bool:
         """Take a message of nothing but text that is a message here too, as nearly all are."""
         role, text = item.role, item.content
         if type(text) is not str or not text or text.isspace() or item.phase is not UNSET:
@@ -146,7 +132,7 @@ class Turns:
         self._joins = self._closed = False
         return True
 
-    def _message(self, item: Message, i: int) -> None:
+    def _message(self, item: ours.Message, i: int) -> None:
         role = item.role
         if role == "assistant":
             blocks = self._writer.write(item, f"input[{i}]")
@@ -158,7 +144,7 @@ class Turns:
                 self._skip_answer()
             return
         self._leave_answer(i)
-        if type(item) is not Message:
+        if type(item) is not ours.Message:
             report_extras(item, f"input[{i}]", self.lost)
         if item.leftovers is not UNSET:
             own_fields(item.leftovers, f"input[{i}]", self.lost)
@@ -174,7 +160,7 @@ class Turns:
             self.lost.changed(f"input[{i}].role", f"{role!r} is sent as a user")
         self._ask(content)
 
-    def _content(self, item: Message, path: str) -> Content:
+    def _content(self, item: ours.Message, path: str) -> Content:
         content = item.content
         if not isinstance(content, str):
             return blocks_of(content, path, self.context)
@@ -242,7 +228,7 @@ class Turns:
         content[:last] = kept
         self._fell_back = False
 
-    def _call(self, item: FunctionCall | CustomToolCall, i: int) -> None:
+    def _call(self, item: ours.FunctionCall | ours.CustomToolCall, i: int) -> None:
         if item.status == "incomplete" and self._answer_of(item.call_id, i) is None:
             self.lost.dropped(f"input[{i}]", "a call that was cut short and never answered")
             return

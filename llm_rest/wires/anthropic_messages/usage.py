@@ -6,19 +6,16 @@ Follows the Messages reference of Anthropic (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
+from ... import responses as ours
+from ...losses import Losses
 from ...responses.leftovers import SPELLING
-from ...responses.response import InputTokensDetails, OutputTokensDetails, Response, Usage
-from ...unknown import extras, given
+from ...unknown import Opt, extras, given
 from . import types
 from .carried import WIRE, merged, own_fields, rest
-
-if TYPE_CHECKING:
-    from ...losses import Losses
-    from ...unknown import Opt
 
 TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
 """The tier an answer was given in, theirs on the left; the way back prefers the first."""
@@ -31,14 +28,14 @@ def decode_tier(used: types.Usage) -> Opt[str]:
     return TIERS.get(tier, tier) if given(tier) else UNSET
 
 
-def decode_usage(used: types.Usage) -> Usage:
+def decode_usage(used: types.Usage) -> ours.Usage:
     """Token counts as Responses counts them: input with what the cache gave and took."""
     input, output = used.input_tokens, used.output_tokens
-    usage = Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
+    usage = ours.Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
     fields: dict[str, Any] = {}
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     if read is not UNSET or written is not UNSET:
-        usage.input_tokens_details = InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
+        usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
         usage.input_tokens += (read or 0) + (written or 0)
         usage.total_tokens = usage.input_tokens + output
         if not given(read) or not given(written):
@@ -47,7 +44,7 @@ def decode_usage(used: types.Usage) -> Usage:
     if thought is not UNSET:
         thinking = thought.get("thinking_tokens") if thought else None
         if thinking is not None:
-            usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=thinking)
+            usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thinking)
         if thought is None or thinking is None or len(thought) > 1:
             fields["output_tokens_details"] = thought
     if used.cache_creation is not UNSET:
@@ -69,7 +66,7 @@ def decode_usage(used: types.Usage) -> Usage:
     return usage
 
 
-def encode_usage(response: Response, lost: Losses) -> types.Usage:
+def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
     """Token counts of this wire: input without what the cache gave and took."""
     used = response.usage
     if not given(used):
@@ -97,7 +94,7 @@ def encode_usage(response: Response, lost: Losses) -> types.Usage:
     return merged(body, fields, "usage.leftovers", lost) if fields else body
 
 
-def _encode_tier(response: Response, body: types.Usage, lost: Losses) -> None:
+def _encode_tier(response: ours.Response, body: types.Usage, lost: Losses) -> None:
     tier = response.service_tier
     if given(tier):
         if tier in TIERS_BACK:

@@ -7,25 +7,21 @@ and so does a second call of the same id. Follows Ollama's page on tool calling 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from ...responses.items import CustomToolCall, Direct, FunctionCall
+from ...responses.items import CustomToolCall, FunctionCall
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.repair import derived_call_id
-from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
-from ...unknown import Opt, given
 from .._left import as_object, leftovers, notes, put_back, rest, sent, spell
+from .._renamed import Call, qualified, report_unsaid
 from . import types
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from ...losses import Losses
-    from ...responses.request import Request
-
-Call = FunctionCall | CustomToolCall
 
 CALL = "call"
 """Under this name a call's leftovers hold what the document said of the call; beside it stands what it said of the message."""
@@ -34,34 +30,6 @@ NOTHING = Raw(b"{}")
 
 _objects = msgspec.json.Decoder(dict[str, Raw])
 _strings = msgspec.json.Decoder(str)
-_input = msgspec.json.Decoder(dict[str, str])
-
-
-class Named(NamedTuple):
-    """Which tool of the request a name on the wire stands for."""
-
-    name: str
-    namespace: Opt[str]
-    custom: bool
-
-
-def qualified(name: str, namespace: Opt[str]) -> str:
-    """The name of a tool on a wire without namespaces."""
-    return f"{namespace}__{name}" if given(namespace) else name
-
-
-def names_sent(request: Request | None) -> dict[str, Named]:
-    """What the names in the calls of an answer stand for, where the tools were sent under another name or as another kind."""
-    found: dict[str, Named] = {}
-    for tool in (request.tools if request is not None else None) or ():
-        if isinstance(tool, NamespaceTool):
-            for inner in tool.tools:
-                if isinstance(inner, FunctionTool | CustomTool):
-                    meant = Named(inner.name, tool.name, isinstance(inner, CustomTool))
-                    found[qualified(inner.name, tool.name)] = meant
-        elif isinstance(tool, CustomTool):
-            found[tool.name] = Named(tool.name, UNSET, True)
-    return found
 
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
@@ -78,12 +46,7 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     made = types.ToolCall(id=item.call_id, function=function)
     if not item.leftovers and not item.namespace and not item.caller and not item.async_:
         return made
-    if given(item.namespace):
-        lost.emulated(f"{path}.namespace", f"a namespace, sent as the beginning of the name {item.namespace}__*")
-    if given(item.caller) and not isinstance(item.caller, Direct):
-        lost.dropped(f"{path}.caller", "which program made the call")
-    if item.async_:
-        lost.dropped(f"{path}.async", "that the call runs in the background")
+    report_unsaid(item, path, lost)
     report_foreign(item.leftovers, WIRE, path, lost)
     return _spelled(made, as_object(own(item.leftovers, WIRE).get(CALL)))
 
@@ -157,27 +120,3 @@ def _decode_arguments(raw: Raw | msgspec.UnsetType, path: str, lost: Losses) -> 
         return _strings.decode(text) or "{}", {"text": True}
     except msgspec.MsgspecError:
         return text, {}
-
-
-def undo(item: FunctionCall, meant: dict[str, Named], path: str, lost: Losses) -> Call:
-    """The call under the name, and of the kind, that its tool has in the request."""
-    tool = meant.get(item.name)
-    if tool is None:
-        return item
-    item.name, item.namespace = tool.name, tool.namespace
-    if not tool.custom:
-        return item
-    try:
-        text = _input.decode(item.arguments)["input"]
-    except (msgspec.MsgspecError, KeyError):
-        lost.changed(path, "arguments without the text that was asked for, taken as the text")
-        text = item.arguments
-    return CustomToolCall(
-        id=item.id,
-        status=item.status,
-        call_id=item.call_id,
-        name=item.name,
-        namespace=item.namespace,
-        input=text,
-        leftovers=item.leftovers,
-    )

@@ -26,8 +26,8 @@ from ...responses.leftovers import own, report_foreign
 from ...responses.repair import derived_call_id
 from ...unknown import Unknown, given
 from .._left import leftovers, report_unknown, rest, sent, spell
+from .._renamed import qualified
 from . import types
-from .calls import qualified
 from .content import decode_content, encode_content
 from .spoken import Turn, decode_spoken, mark, marked, text_of
 from .types import WIRE, Json

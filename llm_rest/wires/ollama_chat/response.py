@@ -21,8 +21,8 @@ from ...responses.parts import Logprob, OutputText
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
 from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, sent
+from .._renamed import Sent, names_sent, undo
 from . import types
-from .calls import names_sent, undo
 from .ending import (
     ENDINGS,
     check_window,
@@ -40,7 +40,6 @@ from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from ...responses.request import Request
-    from .calls import Named
 
 PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
 
@@ -81,7 +80,7 @@ def decode_response(
     items, left, spelling = decode_spoken(said, dialect.issuer, origin, set(), "message", lost)
     logprobs = list(body.logprobs or ())
     response = begun(body, origin, request, now)
-    meant = names_sent(request)
+    meant = names_sent(request, custom_tools=False)
     for item in items:
         if isinstance(item, Message) and isinstance(item.content, str):
             item.content = [spoken_text(item.content, logprobs if not said.thinking else [])]
@@ -111,7 +110,7 @@ def left_of(response: Response) -> Json:
     return own(response.leftovers, WIRE)
 
 
-def placed(item: AnyItem, origin: str, position: int, meant: dict[str, Named], lost: Losses) -> AnyItem:
+def placed(item: AnyItem, origin: str, position: int, meant: dict[str, Sent], lost: Losses) -> AnyItem:
     """The item as the one at this position of the answer, under the name that the request knows."""
     if isinstance(item, FunctionCall) and meant:
         item = undo(item, meant, f"output[{position}]", lost)

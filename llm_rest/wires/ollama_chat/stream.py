@@ -21,8 +21,9 @@ from ...responses.parts import OutputText, ReasoningText
 from ...responses.response import Response, ResponseError
 from ...unknown import Unknown, extras, given
 from .._left import absent, notes, put_back, rest
+from .._renamed import names_sent
 from . import types
-from .calls import decode_call, encode_call, names_sent
+from .calls import decode_call, encode_call
 from .ending import origin_of, stamp_of
 from .errors import line_error
 from .response import begun, encode_response, left_of, placed, settle, spoken_text
@@ -45,7 +46,7 @@ class StreamDecoder:
         self._dialect = dialect
         self._now = now
         self._to = Emitter()
-        self._meant = names_sent(request)
+        self._meant = names_sent(request, custom_tools=False)
         self._over = False
         self._response = Response(id="", status="in_progress", output=[])
         self._origin = ""

@@ -2,7 +2,7 @@
 
 The wire knows functions and no choice: what must or must not be called is brought about by offering fewer tools, and by a
 sentence to the model. Before changing this file, know that everything emulated here has to be undone for the calls that come
-back (`calls.names_sent`). Follows Ollama's page on tool calling (read 2026-11-20).
+back (`_renamed.names_sent`). Follows Ollama's page on tool calling (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ...responses.tools import (
 )
 from ...unknown import Opt, Unknown, extras, given
 from .._left import as_object, notes, rest, sent, spell
+from .._renamed import qualified
 from . import types
-from .calls import qualified
 from .schema import Rewritten
 from .types import Json
 

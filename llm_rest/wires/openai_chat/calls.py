@@ -7,59 +7,30 @@ whatever is done to one is done to the other. Follows the Chat Completions refer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from ...responses.carriers import digest
-from ...responses.items import CustomToolCall, Direct, FunctionCall
+from ...responses.items import FunctionCall
 from ...responses.leftovers import SPELLING
 from ...responses.repair import derived_call_id, repair_call
-from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
-from ...unknown import Opt, extras, given
+from ...unknown import extras, given
 from .._left import absent, as_plain, notes, put_back, sent
+from .._renamed import Call, qualified, report_unsaid
 from . import types
 from .types import Json
 
 if TYPE_CHECKING:
     from ...dialects import ChatDialect
     from ...losses import Losses
-    from ...responses.request import Request
-
-Call = FunctionCall | CustomToolCall
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 EMPTY = ("", "null")
 """What hosts write for no arguments, beside leaving them out."""
 
 _PLAIN = msgspec.json.Decoder(dict[str, Raw] | list[Raw])
-_TEXT_OF_INPUT = msgspec.json.Decoder(dict[str, str])
-
-
-class Sent(NamedTuple):
-    """Which tool a name on the wire stands for."""
-
-    name: str
-    namespace: Opt[str] = UNSET
-    custom: bool = False
-
-
-def qualified(name: str, namespace: Opt[str]) -> str:
-    """The name of a tool on a wire without namespaces."""
-    return f"{namespace}__{name}" if given(namespace) else name
-
-
-def names_sent(request: Request | None, dialect: ChatDialect) -> dict[str, Sent]:
-    """What the names in the calls of an answer stand for, where they were sent under another name or as another kind."""
-    sent: dict[str, Sent] = {}
-    for tool in (request.tools if request is not None else None) or ():
-        space = tool.name if isinstance(tool, NamespaceTool) else UNSET
-        for inner in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
-            custom = isinstance(inner, CustomTool) and not dialect.custom_tools
-            if isinstance(inner, FunctionTool | CustomTool) and (custom or given(space)):
-                sent[qualified(inner.name, space)] = Sent(inner.name, space, custom)
-    return sent
 
 
 def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
@@ -83,7 +54,10 @@ def encode_call(item: Call, dialect: ChatDialect, i: int, lost: Losses, *, answe
     call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
     name = qualified(item.name, item.namespace) if item.namespace else item.name
     if call_id != item.call_id or item.namespace or item.caller or item.async_:
-        _report(item, call_id, f"output[{i}]" if answer else f"input[{i}]", lost)
+        path = f"output[{i}]" if answer else f"input[{i}]"
+        if call_id != item.call_id:
+            lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
+        report_unsaid(item, path, lost)
     if isinstance(item, FunctionCall):
         body = types.FunctionBody(name=name, arguments=item.arguments)
         return types.ToolCall(id=call_id, type="function", function=body)
@@ -94,17 +68,6 @@ def encode_call(item: Call, dialect: ChatDialect, i: int, lost: Losses, *, answe
     )
     text = msgspec.json.encode({"input": item.input}).decode()
     return types.ToolCall(id=call_id, type="function", function=types.FunctionBody(name=name, arguments=text))
-
-
-def _report(item: Call, call_id: str, path: str, lost: Losses) -> None:
-    if call_id != item.call_id:
-        lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
-    if given(item.namespace):
-        lost.emulated(f"{path}.namespace", f"a namespace, sent as the beginning of the name {item.namespace}__*")
-    if given(item.caller) and not isinstance(item.caller, Direct):
-        lost.dropped(f"{path}.caller", "which program made the call")
-    if item.async_:
-        lost.dropped(f"{path}.async", "that the call runs in the background")
 
 
 def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
@@ -203,19 +166,3 @@ def _plain(call: types.ToolCall) -> Json:
     if given(call.custom) and call.type != "function":
         plain["custom"] = {"name": call.custom.name, "input": call.custom.input}
     return plain
-
-
-def undo(item: Call, sent: dict[str, Sent], path: str, lost: Losses) -> Call:
-    """The call under the name, and of the kind, that its tool has in the request."""
-    meant = sent.get(item.name)
-    if meant is None:
-        return item
-    if not meant.custom or not isinstance(item, FunctionCall):
-        item.name, item.namespace = meant.name, meant.namespace
-        return item
-    try:
-        text = _TEXT_OF_INPUT.decode(item.arguments)["input"]
-    except (msgspec.MsgspecError, KeyError):
-        lost.changed(path, "arguments without the text that was asked for, taken as the text")
-        text = item.arguments
-    return CustomToolCall(call_id=item.call_id, name=meant.name, namespace=meant.namespace, input=text)

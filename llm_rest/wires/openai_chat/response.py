@@ -22,8 +22,8 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
 from .._left import Rest, absent, as_list, as_object, as_plain, known, notes, noting, put_back, sent
+from .._renamed import names_sent, undo
 from . import about, ordinary, reasoning, types
-from .calls import names_sent, undo
 from .ordinary import CHOICE, MESSAGE
 from .request import OPENAI
 from .spoken import Heard, Turn
@@ -78,7 +78,7 @@ def decode_response(
         origin = origin or f"resp_{digest(msgspec.json.encode(body).decode())}"
         found = _read(body, choice, origin, dialect, lost)
     output, left = found
-    if request is not None and (meant := names_sent(request, dialect)):
+    if request is not None and (meant := names_sent(request, custom_tools=dialect.custom_tools)):
         complete = False
         for i, item in enumerate(output):
             if isinstance(item, FunctionCall | CustomToolCall):

@@ -19,9 +19,10 @@ from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given
 from .._left import Rest, absent, as_plain, notes, noting, put_back, sent
+from .._renamed import Call
 from . import reasoning, types
 from .about import encode_annotations
-from .calls import Call, decode_call, encode_call, spell_call
+from .calls import decode_call, encode_call, spell_call
 from .content import decode_parts, encode_part
 from .reasoning import CallState, MessageState, Place, Thought, carrier, text_of
 from .types import WIRE, Json, Spoken, Text, Thinking

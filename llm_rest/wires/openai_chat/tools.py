@@ -3,7 +3,7 @@
 Nested here, flat in Responses. Without `strict` a Responses host tries strict decoding and falls back where the schema does
 not allow it; here it means loose: so a missing `strict` is decided by the schema on the way out and becomes false on the
 way in. Before changing this file, know that tools of the vendor have no place on this wire, and that everything emulated
-here has to be undone for the calls that come back (`calls.names_sent`). Follows the Chat Completions reference and OpenAI's
+here has to be undone for the calls that come back (`_renamed.names_sent`). Follows the Chat Completions reference and OpenAI's
 guide to structured outputs (read 2026-11-20).
 """
 
@@ -20,8 +20,8 @@ from ...responses.closed import doubtful, is_closed
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, convert, extras, given
 from .._left import absent, as_object, as_plain, notes, put_back, sent
+from .._renamed import qualified
 from . import types
-from .calls import qualified
 from .types import Json
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,12 +11,15 @@ from contextlib import contextmanager
 import httpx
 import msgspec
 
-from llm_rest import Client
+from llm_rest import AsyncClient, Client
 from llm_rest.wires import load
 
 from . import documents
 from .floors import ChatAnswer
 from .measure import Case
+
+IN_A_ROW = 10
+"""Calls of one run of the loop, so that starting it does not count."""
 
 _decoder = msgspec.json.Decoder(ChatAnswer)
 
@@ -38,7 +42,12 @@ def cases() -> Iterator[list[Case]]:
         server() as url,
         httpx.Client() as plain,
         Client("compatible/some-model", base_url=f"{url}/v1", api_key="sk-bench") as llm,
+        asyncio.Runner() as runner,
     ):
+        later, llm_later = (
+            httpx.AsyncClient(),
+            AsyncClient("compatible/some-model", base_url=f"{url}/v1", api_key="sk-bench"),
+        )
         headers = {"authorization": "Bearer sk-bench"}
         question = "Why is the sea salt?"
         short = {"model": "some-model", "messages": [{"role": "user", "content": question}]}
@@ -49,6 +58,17 @@ def cases() -> Iterator[list[Case]]:
         def floor(body: object) -> ChatAnswer:
             return _decoder.decode(plain.post(f"{url}/v1/chat/completions", json=body, headers=headers).content)
 
+        async def floors() -> ChatAnswer:
+            for _ in range(IN_A_ROW):
+                answer = await later.post(f"{url}/v1/chat/completions", json=short, headers=headers)
+                found = _decoder.decode(answer.content)
+            return found
+
+        async def ours() -> str:
+            for _ in range(IN_A_ROW):
+                found = await llm_later.generate(question)
+            return found.output_text
+
         yield [
             Case(
                 "One call, sync, 1 kB answer",
@@ -57,9 +77,18 @@ def cases() -> Iterator[list[Case]]:
                 target=0.6,
             ),
             Case(
+                "One call, async, 1 kB answer",
+                lambda: runner.run(floors()),
+                lambda: runner.run(ours()),
+                target=0.65,
+                per=IN_A_ROW,
+            ),
+            Case(
                 "The same with a request of 200 items, 500 kB",
                 lambda: floor(long),
                 lambda: llm.generate(request, model="compatible/some-model").output_text,
                 target=0.85,
             ),
         ]
+        runner.run(later.aclose())
+        runner.run(llm_later.aclose())

@@ -79,7 +79,7 @@ async def test_an_early_refusal_is_heard_although_the_request_cannot_be_sent(new
     assert (answer.status, answer.body) == (413, b"too large")
 
 
-@ours("a client of httpx loses the answer with the connection (RELIABILITY 3, row 19)")
+@ours("a client of httpx loses the answer with the connection")
 async def test_an_early_refusal_is_heard_although_the_connection_breaks(new_transport: NewTransport) -> None:
     """Case T25: the same, with what is still being sent met by a reset."""
 

@@ -59,15 +59,13 @@ def cases() -> Iterator[list[Case]]:
             return _decoder.decode(plain.post(f"{url}/v1/chat/completions", json=body, headers=headers).content)
 
         async def floors() -> ChatAnswer:
-            for _ in range(IN_A_ROW):
-                answer = await later.post(f"{url}/v1/chat/completions", json=short, headers=headers)
-                found = _decoder.decode(answer.content)
-            return found
+            asked = [
+                await later.post(f"{url}/v1/chat/completions", json=short, headers=headers) for _ in range(IN_A_ROW)
+            ]
+            return [_decoder.decode(answer.content) for answer in asked][-1]
 
         async def ours() -> str:
-            for _ in range(IN_A_ROW):
-                found = await llm_later.generate(question)
-            return found.output_text
+            return [(await llm_later.generate(question)).output_text for _ in range(IN_A_ROW)][-1]
 
         yield [
             Case(

@@ -9,7 +9,7 @@ Vertex's guide to streaming function call arguments (read 2026-11-20).
 from __future__ import annotations
 
 import re
-from operator import add
+from operator import add, attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import UNSET, Raw
@@ -28,9 +28,9 @@ S = TypeVar("S", bound="Model")
 
 FIRST = ("response_id", "create_time")
 LAST = ("model_version", "prompt_feedback", "model_status", "error")
-LAST_OF_CANDIDATE = (
-    "finish_reason finish_message index safety_ratings avg_logprobs token_count continuation_token".split()
-)
+LAST_OF_CANDIDATE = "finish_reason finish_message safety_ratings avg_logprobs token_count continuation_token".split()
+_more = attrgetter(*(name for name in types.Candidate.__struct_fields__ if name not in ("content", "index")))
+_NO_MORE = _more(types.Candidate())
 
 
 class Pieces:
@@ -43,7 +43,10 @@ class Pieces:
     def document(self, chunk: types.Response) -> None:
         """What a chunk says of the answer."""
         body, counted = self.body, chunk.usage_metadata
-        _take(body, chunk, [*LAST, *(name for name in FIRST if getattr(body, name) is UNSET)])
+        _take(body, chunk, LAST)
+        for name in FIRST:
+            if getattr(body, name) is UNSET:
+                setattr(body, name, getattr(chunk, name))
         if given(counted):
             # A chunk without any count says something else, such as the kind of traffic.
             counts = counted.total_token_count is not UNSET or counted.prompt_token_count is not UNSET
@@ -54,6 +57,10 @@ class Pieces:
     def ending(self, candidate: types.Candidate) -> None:
         """What a chunk says of the candidate."""
         whole = self.candidate
+        if candidate.index is not UNSET:
+            whole.index = candidate.index
+        if _more(candidate) == _NO_MORE and type(candidate) is types.Candidate:
+            return
         _take(whole, candidate, LAST_OF_CANDIDATE)
         if given(candidate.grounding_metadata):
             whole.grounding_metadata = _over(whole.grounding_metadata, candidate.grounding_metadata)

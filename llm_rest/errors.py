@@ -458,7 +458,7 @@ _BAD_STATE = (
 )
 _BAD_KEY = r"(?i)(incorrect|invalid|bad) api key|api key (not valid|is invalid)"
 _NO_CREDIT = (
-    r"(?i)credit balance is too low|insufficient (balance|credits?|quota|funds)|(out of|any|all available) credits"
+    r"(?i)credit balance is too low|insufficient[ _](balance|credits?|quota|funds)|(out of|any|all available) credits"
 )
 _FILTERED = r"(?i)responsible ?ai|content (management policy|policy|filter)|flagged"
 

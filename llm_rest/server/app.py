@@ -337,6 +337,8 @@ def _server(
         log_config=None,
         log_level="warning",
         access_log=False,
+        proxy_headers=False,
+        server_header=False,
         ws="websockets-sansio",
         ws_max_size=(door or Door()).limits.body,
         timeout_graceful_shutdown=round(grace),

@@ -211,7 +211,7 @@ class Turn(Generic[S]):
                 last.text = f"{last.text}\n\n{text}"
                 self._joined("text", self._at, i)
             elif text:
-                self._add(Text(text=text))
+                reasoning.add_part(self.said, Text(text=text))
         elif self.has_text:
             said.content = f"{said.content}\n\n{text}"
             self._joined("text", self._at, i)
@@ -244,7 +244,7 @@ class Turn(Generic[S]):
                     report_foreign(part.leftovers, WIRE, place, self._lost)
                     texts.append(text)
                 case RefusalPart(refusal=refusal) if listed and "refusal" not in self.spelling:
-                    self._add(types.Refusal(refusal=refusal))
+                    reasoning.add_part(self.said, types.Refusal(refusal=refusal))
                 case RefusalPart(refusal=refusal) if self._dialect.refusals or self._answer:
                     if self.said.refusal:
                         self._lost.changed(f"{path}.content", "several refusals, joined to one")
@@ -255,7 +255,7 @@ class Turn(Generic[S]):
                 case _:
                     made = encode_part(part, self._dialect, place, self._lost)
                     if isinstance(made, Unknown) or (made is not None and isinstance(part, OutputText)):
-                        self._add(made)
+                        reasoning.add_part(self.said, made)
                     elif isinstance(made, Text):
                         texts.append(made.text)
                     elif made is not None:
@@ -274,12 +274,6 @@ class Turn(Generic[S]):
         made = encode_annotations(part.annotations or (), offset, place, self._lost)
         if made:
             self.said.annotations = [*(self.said.annotations or ()), *made]
-
-    def _add(self, part: types.AnyPart) -> None:
-        said = self.said
-        if not isinstance(said.content, list):
-            said.content = [Text(text=said.content)] if said.content else []
-        said.content.append(part)
 
     def call(self, item: Call, left: Json, attached: dict[str, Json], i: int) -> None:
         """Add a call, written as `left` says its document had it, with what its host `attached` to it."""

@@ -85,7 +85,7 @@ class StreamDecoder:
                 continue  # further choices have no place in one response
             if given(choice.delta):
                 self._delta(choice.delta)
-            if choice.finish_reason or choice.logprobs is not None or given(choice.usage):
+            if choice.finish_reason or choice.logprobs or given(choice.usage) or hasattr(type(choice), "__extras__"):
                 self._pieces.ending(choice)
         return self._to.take()
 

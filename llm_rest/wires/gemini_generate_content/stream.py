@@ -130,12 +130,14 @@ class StreamDecoder:
 
     def _add(self, part: types.Part) -> None:
         text = part.text
+        if given(part.function_call):
+            self._end_text()
+            self._add_call(part, part.function_call)
+            return
+        self._end_call()  # which nothing but its own pieces may follow
         if text is UNSET or text is None:
             self._end_text()
-            if given(part.function_call):
-                self._add_call(part, part.function_call)
-            else:
-                self._put(part)
+            self._put(part)
             return
         signed = part.thought_signature is not UNSET
         if not text and not signed:

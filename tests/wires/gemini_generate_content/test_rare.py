@@ -296,6 +296,13 @@ def test_a_call_that_was_never_ended_ends_with_the_next() -> None:
     assert [item.name for item in found] == ["f", "g"]
 
 
+def test_a_call_that_was_never_ended_stands_before_what_follows() -> None:
+    """gemini.stream.6"""
+    begun = chunk({"functionCall": {"name": "f", "willContinue": True}})
+    found = assembled(begun, chunk({"text": "Yo"}), END).output
+    assert [item.__struct_config__.tag for item in found] == ["function_call", "message"]
+
+
 def test_what_nobody_knows_of_a_stream_is_kept() -> None:
     """gemini.stream.12"""
     response = assembled({**chunk({"text": "Yo"}), "mood": "glad"}, END)

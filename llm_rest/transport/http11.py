@@ -1,17 +1,19 @@
 """HTTP/1.1 on one connection, without I/O: bytes to send for a request, and an answer from bytes that came.
 
-The parser is h11 (0.16, read 2026-11-20). Before changing this file, know what it refuses to do: a connection is used again
-only when both sides are done and nothing follows the answer, because what follows would be taken for the next answer.
+Answers are parsed by h11 (0.16, read 2026-11-20); requests are written here, whose headers were checked before. Before changing
+this file, know what it refuses to do: a connection is used again only when both sides are done and nothing follows the
+answer, because what follows would be taken for the next answer.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import h11
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
 LARGEST_HEAD = 102_400
 """How large the head of an answer, or a line of chunked framing, may be."""
@@ -24,6 +26,15 @@ _LONGEST_SIZE = 8
 
 _TOGETHER = 65_536
 """A body up to this size leaves together with its head."""
+
+
+_END = h11.EndOfMessage()
+
+
+@lru_cache(maxsize=8)
+def _known(method: str) -> h11.Request:
+    """What the parser is told of a request: how an answer is framed depends on the method alone."""
+    return h11.Request(method=method, target="/", headers=[("Host", "x")])
 
 
 class Http11:
@@ -45,15 +56,17 @@ class Http11:
         self._problem: h11.RemoteProtocolError | None = None
 
     def ask(
-        self, method: str, target: str, headers: Iterable[tuple[bytes, bytes]], body: bytes
+        self, method: str, target: str, headers: Collection[tuple[bytes, bytes]], body: bytes
     ) -> tuple[memoryview, ...]:
         """A request as the pieces to send, as views, whose reprs do not show the secrets in them."""
-        parser = self._parser
-        head = parser.send(h11.Request(method=method, target=target, headers=list(headers))) or b""
-        sent = parser.send(h11.Data(data=body)) or b"" if body else b""
-        end = parser.send(h11.EndOfMessage()) or b""
-        whole = (head + sent + end,) if len(sent) <= _TOGETHER else (head, sent)
-        return tuple(map(memoryview, whole))
+        lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode("ascii"), target.encode("ascii"), lines)
+        ends = len(headers) + 2
+        if head.count(b"\r") != ends or head.count(b"\n") != ends or b"\0" in head:
+            raise h11.LocalProtocolError("a header holds what would end it")
+        self._parser.send(_known(method))
+        self._parser.send(_END)
+        return (memoryview(head + body),) if len(body) <= _TOGETHER else (memoryview(head), memoryview(body))
 
     def head(self) -> tuple[int, list[tuple[bytes, bytes]]] | None:
         """Status and headers of the answer; `None` while more bytes are needed."""

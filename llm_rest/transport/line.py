@@ -32,7 +32,9 @@ KEEP_ALIVE = 60.0
 _REFUSED_BY_PROXY = 407
 
 
-def raw_headers(request: HttpRequest, authority: str, more: Iterable[tuple[bytes, bytes]] = ()) -> RawHeaders:
+def raw_headers(
+    request: HttpRequest, authority: str, more: Iterable[tuple[bytes, bytes]] = ()
+) -> list[tuple[bytes, bytes]]:
     """The headers as they are sent: those of the request and those that HTTP itself asks for."""
     headers = [(b"Host", authority.encode("ascii"))]
     headers += [(name.encode("ascii"), plain(value).encode("latin-1")) for name, value in request.headers.items()]

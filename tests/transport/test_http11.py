@@ -1,4 +1,4 @@
-"""Chunks are read by us as the parser would read them."""
+"""Chunks are read by us as the parser would read them, and requests are written as a server reads them."""
 
 from __future__ import annotations
 
@@ -114,3 +114,33 @@ def test_what_follows_a_stream_is_not_the_next_answer() -> None:
     assert machine.head() is not None
     assert [machine.piece(), machine.piece()] == [b"one", b""]
     assert not machine.again()
+
+
+# --- requests -------------------------------------------------------------------------------------------------------------
+
+TOKEN = st.text("abcXYZ-_", min_size=1, max_size=9).map(str.encode)
+VALUE = st.text('azAZ09 :;,="/\xe9', max_size=20).map(lambda text: text.strip().encode("latin-1"))
+
+
+@given(headers=st.lists(st.tuples(TOKEN, VALUE), max_size=6), body=st.binary(max_size=60))
+def test_a_server_reads_the_request_that_was_meant(headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    meant = [(b"Host", b"a.example"), *headers, (b"Content-Length", b"%d" % len(body))]
+    server = h11.Connection(h11.SERVER)
+    server.receive_data(b"".join(Http11().ask("POST", "/v1/x?y=z", meant, body)))
+    request = server.next_event()
+    assert isinstance(request, h11.Request)
+    assert (request.method, request.target) == (b"POST", b"/v1/x?y=z")
+    assert request.headers.raw_items() == meant
+    came = b""
+    while isinstance(event := server.next_event(), h11.Data):
+        came += event.data
+    assert (came, type(event)) == (body, h11.EndOfMessage)
+
+
+@pytest.mark.parametrize("value", [b"a\r\nx: y", b"a\nx: y", b"a\rx: y", b"a\r\n\r\nGET / HTTP/1.1", b"a\0"])
+def test_what_would_end_a_header_is_refused(value: bytes) -> None:
+    for headers in ([(b"host", value)], [(value, b"x")], [(b"a", b"b"), (b"c", value)]):
+        with pytest.raises(h11.LocalProtocolError):
+            Http11().ask("POST", "/", headers, b"")
+    with pytest.raises(h11.LocalProtocolError):
+        Http11().ask("POST", value.decode(), [(b"host", b"x")], b"")

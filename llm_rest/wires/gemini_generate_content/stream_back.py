@@ -49,7 +49,8 @@ class _LateWriter(Writer):
         if not streamed:
             return self.parts
         if isinstance(item, Message):
-            left = {id(part) for part, text, _ in self.said if any(item.content[j] is text for j in streamed)}
+            told = [part for j, part in enumerate(item.content) if j in streamed]
+            left = {id(part) for part, text, _ in self.said if any(one is text for one in told)}
             return [part for part in self.parts if id(part) not in left]
         texts = [part for part in self.parts if part.text]
         return [part for part in self.parts if part not in texts[: len(streamed)]]

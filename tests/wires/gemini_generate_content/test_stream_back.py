@@ -210,6 +210,12 @@ def test_what_the_deltas_did_not_tell_leaves_with_the_item() -> None:
     assert parts_of(found[0]) == [{"text": "Yo"}]
 
 
+def test_an_item_may_end_with_fewer_texts_than_were_told() -> None:
+    """gemini.stream_back.12"""
+    found, _ = sent(BEGUN, delta("a"), delta("b", 0, 7), done(said("a")), over(said("a")))
+    assert [part for each in found[:-1] for part in parts_of(each)] == [{"text": "a"}, {"text": "b"}]
+
+
 def test_nothing_follows_the_end() -> None:
     """gemini.stream_back.13"""
     machine = wire.encode_stream()

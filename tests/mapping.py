@@ -1,4 +1,5 @@
-"""The rows of the mapping tables in `docs/wires`, and the page that lists what is lost: `python -m tests.mapping` writes it.
+"""The rows of the mapping tables in `docs/wires`, and the page that lists what is lost: `python -m tests.mapping` writes it
+and names the rows that do not say what to do.
 
 A row begins with its id (`chat.request.17`) and says in words what becomes of a field. Where one of the five kinds of losses
 stands in it as code (`dropped`), its last cell has to say what a user can do.
@@ -97,5 +98,11 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def silent() -> list[str]:
+    """The rows that tell of a loss and not what a user can do."""
+    return [row.id for listed in documented().values() for row in listed if row.losses and not row.remedy]
+
+
 if __name__ == "__main__":
     INDEX.write_text(page())
+    print(*(f"{row} does not say what a user can do" for row in silent()), sep="\n")

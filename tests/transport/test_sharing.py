@@ -133,7 +133,7 @@ def test_a_sync_call_cannot_wait_for_an_event_loop() -> None:
 
 
 def test_a_client_of_a_module_is_used_by_one_loop_after_the_other() -> None:
-    """Case M07, BUGS 71. What the first loop left open is closed without a warning."""
+    """Case M07. What the first loop left open is closed without a warning."""
     before = open_sockets()
     with loopback(send(http(GOOD))) as server:
         llm = AsyncClient("openai/gpt-4o", api_key="sk-0123456789", base_url=f"{server.url}/v1")

@@ -1,9 +1,9 @@
 """An answer of this wire as a Response, and back.
 
-Blocks and items are in `assistant`, what it cost in `usage`; here is what stands around them: how the answer ended, and what
-describes this one answer only and stays in leftovers. Before changing this file, know that streams end here too: everything
-behind the blocks is settled from the message around them and what their reader noted. Follows the Messages reference and the
-guide to stop reasons of Anthropic (read 2026-11-20).
+Blocks and items are in `assistant`; here is what stands around them: how the answer ended, what it cost, and what describes
+this one answer only and stays in leftovers. Before changing this file, know that streams end here too, and that this wire
+counts input without what the cache gave and took, Responses with it. Follows the Messages reference and the guide to stop
+reasons of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from ...dialects import MessagesDialect, messages_model
 from ...losses import Loss, Losses
 from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
-from ...unknown import Opt, Unknown, extras, given
+from ...unknown import Opt, Unknown, given
 from . import types
 from .assistant import BlockReader, BlockWriter
-from .carried import DEFAULT, WIRE, merged, own_fields, report_extras
+from .carried import DEFAULT, left, merged, own_fields, report_extras, rest
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .names import renamed
 from .server_tools import conclude
-from .usage import decode_tier, decode_usage, encode_usage
 
-STOPS: dict[str, tuple[ours.ResponseStatus, str | None]] = {
+STOPS: dict[str, tuple[str, str | None]] = {
     "end_turn": ("completed", None),
     "stop_sequence": ("completed", None),
     "tool_use": ("completed", None),
@@ -55,7 +54,14 @@ TRANSFORMATIONS = {
     "end_user_binding_mismatch": "end_user_mismatch",
 }
 """Why thinking that was sent along did not count, theirs on the left."""
+TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
+"""The tier an answer was given in, theirs on the left; the way back prefers the first."""
+TIERS_BACK = {"default": "standard", "priority": "priority"}
 
+ABOUT = ("stop_details", "container", "context_management", "diagnostics", "input_transformations")
+"""Fields that describe one answer, and wait in leftovers; likewise those of its token counts."""
+ABOUT_USAGE = ("cache_creation", "server_tool_use", "inference_geo", "speed", "iterations")
+CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
 """Fields of a Response that this wire has no word for."""
 
@@ -76,104 +82,86 @@ def decode_response(
     reader = BlockReader(dialect.issuer, body.id, renamed(request.tools) if request and request.tools else None)
     for i, block in enumerate(body.content):
         reader.add(i, block)
-    reader.close()
-    response = begin(body, request, now)
-    end(response, body, reader, len(body.content))
-    return response, []
+    return answered(body, reader, len(body.content), request, now), []
 
 
-def begin(body: types.Message, request: ours.Request | None, now: float) -> ours.Response:
-    """An answer before anything was said."""
-    return ours.Response(
-        id=body.id,
+def answered(
+    message: types.Message, reader: BlockReader, blocks: int, request: ours.Request | None, now: float
+) -> ours.Response:
+    """The Response for `message`, whose so many blocks `reader` has read."""
+    output, used, stop = reader.close(), message.usage, message.stop_reason
+    response = ours.Response(
+        id=message.id,
         created_at=now,
-        status="in_progress",
-        model=body.model,
-        output=[],
-        service_tier=decode_tier(body.usage),
-        **(echo(request) if request else {}),
+        status="completed",
+        model=message.model,
+        output=output,
+        usage=decode_usage(used),
     )
-
-
-def end(response: ours.Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
-    """Add what `reader` read from so many blocks, how the answer ended, what it cost, and what describes only it."""
-    response.status = "completed"
-    response.output = reader.items
-    response.usage = decode_usage(ending.usage)
-    stop = ending.stop_reason
+    if given(used.service_tier):
+        response.service_tier = TIERS.get(used.service_tier, used.service_tier)
+    if request is not None:
+        for name, value in echo(request).items():
+            setattr(response, name, value)
     if reader.hosted:
-        container = ending.container.get("id") if ending.container else None
-        going_on = stop in ("pause_turn", "tool_use")
-        conclude(reader.hosted, going_on, container if isinstance(container, str) else UNSET)
+        container = message.container.get("id") if message.container else None
+        conclude(reader.hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
     if stop != "end_turn" and stop != "tool_use":
-        _end_early(response, ending, reader, blocks)
-    spelled: dict[str, Any] = {}
-    if stop != _stop_reason(response):
-        spelled["stop_reason"] = "absent" if stop is UNSET else stop
-    if ending.stop_sequence is UNSET:
-        spelled["stop_sequence"] = "absent"
-    fields: dict[str, Any] = {SPELLING: spelled} if spelled else {}
-    if ending.stop_sequence:
-        fields["stop_sequence"] = ending.stop_sequence
-    if ending.stop_details is not UNSET:
-        fields["stop_details"] = ending.stop_details
-    if ending.container is not UNSET:
-        fields["container"] = ending.container
-    if ending.context_management is not UNSET:
-        fields["context_management"] = ending.context_management
-    if ending.diagnostics is not UNSET:
-        fields["diagnostics"] = ending.diagnostics
-    if ending.input_transformations is not UNSET:
-        fields["input_transformations"] = ending.input_transformations
-        response.input_transformations = [_transformation(said) for said in ending.input_transformations or ()]
-    if type(ending) is not types.Message:
-        fields |= extras(ending)
-    if ending.role != "assistant":
-        fields["role"] = ending.role
-    if fields:
-        response.leftovers = {WIRE: fields}
+        _end_early(response, message, reader, blocks)
+    said_all = message.stop_details is message.container is message.context_management is message.diagnostics is UNSET
+    said_all = said_all and message.input_transformations is UNSET and message.stop_sequence is None
+    if (
+        not said_all
+        or stop != _stop_reason(response)
+        or type(message) is not types.Message
+        or message.role != "assistant"
+    ):
+        _leave(response, message)
+    return response
 
 
-def _end_early(response: ours.Response, ending: types.Message, reader: BlockReader, blocks: int) -> None:
-    stop, output = ending.stop_reason, response.output
-    if not given(stop):
-        response.status = "in_progress"
-        return
-    response.status, reason = STOPS.get(stop, ("incomplete", stop))
-    if reason is None:
-        return
-    response.incomplete_details = ours.IncompleteDetails(reason=reason)
+def _end_early(response: ours.Response, message: types.Message, reader: BlockReader, blocks: int) -> None:
+    stop, output = message.stop_reason, response.output
+    response.status, reason = STOPS.get(stop, ("incomplete", stop)) if given(stop) else ("in_progress", None)
+    if reason is not None:
+        response.incomplete_details = ours.IncompleteDetails(reason=reason)
     if stop == "refusal":
         # A stream has told some of them already, and what was told stays as it was.
         output[:] = [item if isinstance(item, Unknown) else replace(item, status="incomplete") for item in output]
-        details = ending.stop_details or {}
-        explanation = details.get("explanation")
+        explanation = (message.stop_details or {}).get("explanation")
         if isinstance(explanation, str) and explanation:
-            said = [ours.RefusalPart(refusal=explanation)]
-            id = f"msg_{ending.id}_{blocks}"
-            output.append(ours.Message(id=id, role="assistant", status="incomplete", content=[*said]))
+            said = ours.RefusalPart(refusal=explanation)
+            id = f"msg_{message.id}_{blocks}"
+            output.append(ours.Message(id=id, role="assistant", status="incomplete", content=[said]))
     elif reason == "max_output_tokens":
-        _cut(output, reader)
+        # The last thing the model did was cut short; a carrier behind it is not that thing.
+        last = next((item for item in reversed(output) if all(item is not one for one in reader.carriers)), None)
+        if last is not None and not isinstance(last, Unknown):
+            last.status = "incomplete"
 
 
-def _cut(output: list[ours.AnyItem], reader: BlockReader) -> None:
-    """The last thing the model did was cut short; a carrier behind it is not that thing."""
-    for item in reversed(output):
-        if not any(item is carrier for carrier in reader.carriers):
-            if not isinstance(item, Unknown):
-                item.status = "incomplete"
-            return
+def _leave(response: ours.Response, message: types.Message) -> None:
+    """Leave what describes this answer only."""
+    stop, spelled = message.stop_reason, dict[str, Any]()
+    if stop != _stop_reason(response):
+        spelled["stop_reason"] = "absent" if stop is UNSET else stop
+    if message.stop_sequence is UNSET:
+        spelled["stop_sequence"] = "absent"
+    fields: dict[str, Any] = {SPELLING: spelled} if spelled else {}
+    if message.stop_sequence:
+        fields["stop_sequence"] = message.stop_sequence
+    fields |= rest(message, ABOUT)
+    if message.role != "assistant":
+        fields["role"] = message.role
+    response.leftovers = left(fields)
+    if message.input_transformations is not UNSET:
+        response.input_transformations = [_transformation(said) for said in message.input_transformations or ()]
 
 
 def _transformation(said: dict[str, Any]) -> dict[str, Any]:
-    reason = said.get("reason", "")
     action = "removed" if said.get("type") == "thinking_dropped" else "kept"
-    return {
-        "type": "reasoning",
-        "action": action,
-        "reason": TRANSFORMATIONS.get(reason, reason),
-        "path": said.get("path", ""),
-    }
+    reason = TRANSFORMATIONS.get(said.get("reason", ""), said.get("reason", ""))
+    return {"type": "reasoning", "action": action, "reason": reason, "path": said.get("path", "")}
 
 
 # --- Responses to this wire -----------------------------------------------------------------------------------------
@@ -199,8 +187,7 @@ def encode_response(
 
 def model_of(response: ours.Response, request: ours.Request | None) -> str:
     """The model that answered, which an answer of this wire has to name."""
-    named = response.model if given(response.model) else request.model if request else ""
-    return named if given(named) else ""
+    return response.model or (request.model if request else "") or ""
 
 
 def encode_end(
@@ -213,49 +200,43 @@ def encode_end(
     for name in UNTOLD:
         if getattr(response, name):
             lost.dropped(name, "this wire has no such field of an answer")
-    body = types.Message(
-        id=response.id,
-        model=model,
-        content=content,
-        stop_reason=_encode_stop(response, kept, lost),
-        stop_sequence=None,
-        usage=encode_usage(response, lost),
-    )
+    stop, usage = _encode_stop(response, kept, lost), encode_usage(response, lost)
+    if refusals and stop != "refusal":
+        stop = "refusal"
+        ended = "status" if response.status == "completed" else "incomplete_details.reason"
+        lost.changed(ended, "an answer that refuses ends with that on this wire")
+    fields = {name: value for name, value in kept.items() if name != SPELLING}
     if refusals:
-        if body.stop_reason != "refusal":
-            body.stop_reason = "refusal"
-            ended = "status" if response.status == "completed" else "incomplete_details.reason"
-            lost.changed(ended, "an answer that refuses ends with that on this wire")
         said = "\n".join(text for _, text in refusals)
         for path, _ in refusals if len(refusals) > 1 else ():
             lost.changed(path, "an answer refuses once on this wire; its refusals become one")
-        details: dict[str, Any] = kept.get("stop_details") or {}
+        details: dict[str, Any] = fields.get("stop_details") or {}
         if details.get("explanation") != said:
-            kept = {**kept, "stop_details": {"type": "refusal", "category": None, "explanation": said}}
-    fields = {name: value for name, value in kept.items() if name != SPELLING}
-    if "stop_sequence" in kept.get(SPELLING, {}):
-        body.stop_sequence = UNSET
+            fields["stop_details"] = {"type": "refusal", "category": None, "explanation": said}
+    sequence = UNSET if "stop_sequence" in kept.get(SPELLING, {}) else None
+    body = types.Message(
+        id=response.id, model=model, content=content, stop_reason=stop, stop_sequence=sequence, usage=usage
+    )
     return merged(body, fields, "leftovers", lost) if fields else body
 
 
 def _encode_stop(response: ours.Response, kept: dict[str, Any], lost: Losses) -> Opt[str]:
     """The stop reason: as it was spelled, where that still means what the response says."""
     spelled: dict[str, Any] = kept.get(SPELLING, {})
+    status, details = response.status, response.incomplete_details
+    reason = (details.reason or None) if details else None
     if "stop_reason" in spelled:
         said: str | None = spelled["stop_reason"]
-        if said == "absent" and response.status == "in_progress":
+        if said == "absent" and status == "in_progress":
             return UNSET
-        status, reason = STOPS.get(said, ("incomplete", said)) if given(said) else ("in_progress", None)
-        details = response.incomplete_details
-        if status == response.status and reason == (details.reason if details else None):
+        if (status, reason) == (("in_progress", None) if said is None else STOPS.get(said, ("incomplete", said))):
             return said
-    details = response.incomplete_details
-    if details and details.reason in INEXACT:
-        lost.changed("incomplete_details.reason", f"this wire has no reason {details.reason!r}; the nearest is given")
-    elif response.status == "incomplete" and not (details and details.reason):
+    if reason in INEXACT:
+        lost.changed("incomplete_details.reason", f"this wire has no reason {reason!r}; the nearest is given")
+    elif status == "incomplete" and not reason:
         lost.changed("status", "an incomplete answer has a reason on this wire; it is said to be too long")
-    elif response.status not in ("completed", "incomplete", "in_progress"):
-        lost.changed("status", f"this wire has no answer that is {response.status}")
+    elif status not in ("completed", "incomplete", "in_progress"):
+        lost.changed("status", f"this wire has no answer that is {status}")
     return _stop_reason(response)
 
 
@@ -268,6 +249,68 @@ def _stop_reason(response: ours.Response) -> str | None:
         return "end_turn"
     if response.status != "incomplete":
         return None
-    details = response.incomplete_details
-    reason = details.reason if details else UNSET
+    reason = response.incomplete_details.reason if response.incomplete_details else None
     return REASONS.get(reason, reason) if given(reason) else "max_tokens"
+
+
+# --- what it cost ---------------------------------------------------------------------------------------------------
+
+
+def decode_usage(used: types.Usage) -> ours.Usage:
+    """Token counts as Responses counts them: input with what the cache gave and took."""
+    input, output, thought = used.input_tokens, used.output_tokens, used.output_tokens_details
+    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
+    if read is not UNSET or written is not UNSET:
+        input += (read or 0) + (written or 0)
+    usage = ours.Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
+    if read is written is thought is used.service_tier is UNSET and type(used) is types.Usage and not _described(used):
+        return usage
+    fields = rest(used, ABOUT_USAGE)
+    if read is not UNSET or written is not UNSET:
+        usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
+        if not given(read) or not given(written):
+            fields[SPELLING] = rest(used, CACHED)
+    if thought is not UNSET:
+        thinking = thought.get("thinking_tokens") if thought else None
+        if thinking is not None:
+            usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thinking)
+        if thought is None or thinking is None or len(thought) > 1:
+            fields["output_tokens_details"] = thought
+    if used.service_tier is not UNSET and used.service_tier not in TIERS_BACK.values():
+        fields["service_tier"] = used.service_tier
+    usage.leftovers = left(fields)
+    return usage
+
+
+def _described(used: types.Usage) -> bool:
+    return not (
+        used.cache_creation is used.server_tool_use is used.inference_geo is used.speed is used.iterations is UNSET
+    )
+
+
+def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
+    """Token counts of this wire: input without what the cache gave and took."""
+    used, body = response.usage, types.Usage(input_tokens=0, output_tokens=0)
+    kept: dict[str, Any] = own_fields(used.leftovers, "usage", lost) if given(used) else {}
+    tier = response.service_tier
+    if given(tier) and tier != kept.get("service_tier", UNSET):
+        if tier in TIERS_BACK:
+            body.service_tier = TIERS_BACK[tier]
+        else:
+            lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+    if not given(used):
+        return body
+    input, body.output_tokens = int(used.input_tokens), int(used.output_tokens)
+    cached = used.input_tokens_details
+    if given(cached):
+        body.cache_read_input_tokens = int(cached.cached_tokens or 0)
+        body.cache_creation_input_tokens = int(cached.cache_write_tokens or 0)
+        input -= body.cache_read_input_tokens + body.cache_creation_input_tokens
+    body.input_tokens = max(input, 0)
+    if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
+        body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
+    fields = {name: value for name, value in kept.items() if name != SPELLING}
+    for name in CACHED if SPELLING in kept else ():
+        if not getattr(body, name):
+            setattr(body, name, kept[SPELLING].get(name, UNSET))
+    return merged(body, fields, "usage.leftovers", lost) if fields else body

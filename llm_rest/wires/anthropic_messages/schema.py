@@ -126,10 +126,9 @@ def _open_places(schema: ours.Schema) -> int:
     return 0 if closed else len(both) + bool(either)
 
 
-def _arms(schema: Schema, word: str) -> list[Schema]:
+def _arms(schema: ours.Schema, word: str) -> list[ours.Schema]:
     found: Any = schema.get(word)
-    arms: list[Any] = found if isinstance(found, list) else []
-    return [one for one in arms if isinstance(one, dict)]
+    return [one for one in cast("Any", found) if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _described(schemas: list[ours.Schema]) -> list[ours.Schema]:

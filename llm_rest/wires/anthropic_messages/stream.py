@@ -10,6 +10,9 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from ... import responses as ours
 from ...dialects import MessagesDialect
 from ...losses import Losses
@@ -21,9 +24,8 @@ from .assistant import BlockReader
 from .carried import kind_of, merged, plain
 from .errors import decode_failure
 from .names import renamed
-from .response import begin, end
+from .response import answered, decode_usage
 from .stream_blocks import OpenBlock, kind, overwrite
-from .usage import decode_usage
 
 Delta = types.ContentBlockDelta
 OfBlock = types.ContentBlockStart | types.ContentBlockDelta | types.ContentBlockStop
@@ -108,7 +110,7 @@ class StreamDecoder:
         if self._message is not None and (self._message.id or self._open.place or self._open.block is not None):
             return self._message
         if self._message is None:
-            self._to.start(begin(message, self._request, self._now))
+            self._to.start(begun(message, self._request, self._now))
         content, message = message.content, copy(message)
         message.content, message.usage = [], copy(message.usage)
         self._message = message
@@ -134,10 +136,8 @@ class StreamDecoder:
             self._open.close()
             self._catch_up()
         reader = self._open.reader
-        reader.close()
         message.model = self._open.model or message.model
-        response = begin(message, self._request, self._now)
-        end(response, message, reader, self._open.place)
+        response = answered(message, reader, self._open.place, self._request, self._now)
         self._open.items.settle(last=True)
         self._finish(response)
 
@@ -190,3 +190,9 @@ class StreamDecoder:
             if isinstance(delta, Model):
                 self._note(delta)
             take(self._open, delta)
+
+
+def begun(message: types.Message, request: ours.Request | None, now: float) -> ours.Response:
+    """An answer before anything was said."""
+    response = answered(message, BlockReader("", message.id), 0, request, now)
+    return replace(response, status="in_progress", leftovers=UNSET, input_transformations=UNSET)

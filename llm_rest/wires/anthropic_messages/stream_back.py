@@ -29,10 +29,9 @@ from .content import Context, block_of
 from .errors import encode_failure
 from .guests import GAP, guest_thought
 from .names import wire_id
-from .response import encode_end, model_of
+from .response import encode_end, encode_usage, model_of
 from .server_tools import VISIBLE
 from .stream_sender import NOTHING, BlockSender, message_delta
-from .usage import encode_usage
 
 Call = ours.FunctionCall | ours.CustomToolCall
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)

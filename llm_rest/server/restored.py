@@ -49,7 +49,7 @@ class Restored:
 
     async def remember(self, request: Request, response: Response, scope: str) -> None:
         """Keep the output, if there is more in it than every client returns. The request is as its caller wrote it."""
-        if not _states(response.output):
+        if not any(_states(response.output)):
             return
         value = msgspec.json.encode(response.output)
         place = "state:" + digest(value.decode())
@@ -72,7 +72,7 @@ class Restored:
         for said, turn in _turns(request.input):
             found = await self._found(turn, before, scope) if said else None
             before = _chained(before, turn)
-            if found is None or _states(found) <= _states(turn):
+            if found is None or _states(found) == _states(turn):
                 items += [_renamed(item, named) for item in turn] if named else turn
                 continue
             named |= zip(_shown(turn).ids, _shown(found).ids, strict=True)
@@ -179,15 +179,17 @@ def _plain(call: FunctionCall | CustomToolCall) -> str:
         return call.arguments
 
 
-def _states(items: list[AnyItem]) -> set[object]:
-    """What these items hold that a client without a place for it would lose."""
-    found: set[object] = set()
+def _states(items: list[AnyItem]) -> list[object]:
+    """What these items hold that a client without a place for it would lose; `None` for what it stands between."""
+    found: list[object] = []
     for item in items:
         if isinstance(item, Reasoning | Compaction):
-            found.add(item.encrypted_content)
-        elif not isinstance(item, Message | FunctionCall | CustomToolCall | Unknown):
-            found.add(item.id)
-    return found - {None, UNSET}
+            found.append(item.encrypted_content or UNSET)
+        elif isinstance(item, Message | FunctionCall | CustomToolCall):
+            found.append(None)
+        elif not isinstance(item, Unknown):
+            found.append(item.id)
+    return [state for state in found if state is not UNSET]
 
 
 def _turns(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:

@@ -8,11 +8,14 @@ what came is put into the history unchanged, and results are added in the SDK's 
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import threading
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
+from anyio import CancelScope, to_thread
 from msgspec import Struct, field
 from pydantic import BaseModel
 
@@ -126,7 +129,7 @@ class Client(Protocol):
 
 
 class Unsayable(Exception):
-    """The SDK has no words for that."""
+    """There are no words for that: the SDK has none, or the answer comes without the vendor's."""
 
 
 async def got(value: Any) -> Any:
@@ -155,11 +158,24 @@ async def inside(manager: Any) -> AsyncGenerator[Any]:
             yield found
 
 
+async def happened(event: threading.Event) -> bool:
+    """Whether it happens in time. An event loop, where there is one, goes on meanwhile."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return event.wait(10)
+    return await to_thread.run_sync(event.wait, 10)
+
+
 async def left(stream: Any) -> None:
-    """Take one entry of a stream that is a generator of either kind, and close it."""
+    """Take one entry of a stream that is a generator of either kind, and go: close it, or cancel whoever waits for more.
+
+    Closing is not enough for async generators: `google-genai` then leaves the connection to the garbage collector.
+    """
     if hasattr(stream, "__aiter__"):
-        await anext(aiter(stream))
-        await stream.aclose()
+        with CancelScope() as scope:
+            async for _ in stream:
+                scope.cancel()
     else:
-        next(iter(stream))
+        next(stream)
         stream.close()

@@ -11,18 +11,20 @@ from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results,
 
 ENDS = {"end_turn": "stop", "tool_use": "tools", "max_tokens": "length", "refusal": "refusal"}
 
+ERRORS: dict[int, type[Exception]] = {
+    0: anthropic.APIStatusError,
+    400: anthropic.BadRequestError,
+    401: anthropic.AuthenticationError,
+    429: anthropic.RateLimitError,
+    529: anthropic.OverloadedError,
+}
+
 
 class Messages:
     """`client.messages`."""
 
     wire = "anthropic_messages"
-    errors: dict[int, type[Exception]] = {
-        0: anthropic.APIStatusError,
-        400: anthropic.BadRequestError,
-        401: anthropic.AuthenticationError,
-        429: anthropic.RateLimitError,
-        529: anthropic.OverloadedError,
-    }
+    errors = ERRORS
 
     def __init__(self, url: str, token: str, *, waits: bool) -> None:
         kind: Any = anthropic.AsyncAnthropic if waits else anthropic.Anthropic
@@ -90,8 +92,9 @@ def _options(*, tools: bool = False, thinking: bool = False, most: int | None = 
 
 
 def _answered(message: Any, pieces: int) -> Answer:
+    why = message.stop_details.explanation if message.stop_reason == "refusal" and message.stop_details else ""
     return Answer(
-        text="".join(block.text for block in message.content if block.type == "text"),
+        text="".join(block.text for block in message.content if block.type == "text") or why,
         ended=ENDS.get(message.stop_reason, message.stop_reason),
         tokens=(message.usage.input_tokens, message.usage.output_tokens),
         calls=[Call(block.input, block.id, block.name) for block in message.content if block.type == "tool_use"],

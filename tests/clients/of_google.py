@@ -11,18 +11,20 @@ from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results,
 
 ENDS = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "refusal"}
 
+ERRORS: dict[int, type[Exception]] = {
+    0: errors.ServerError,
+    400: errors.ClientError,
+    401: errors.ClientError,
+    429: errors.ClientError,
+    529: errors.ServerError,
+}
+
 
 class Gemini:
     """`client.models`, and `client.aio.models`."""
 
     wire = "gemini_generate_content"
-    errors: dict[int, type[Exception]] = {
-        0: errors.ServerError,
-        400: errors.ClientError,
-        401: errors.ClientError,
-        429: errors.ClientError,
-        529: errors.ServerError,
-    }
+    errors = ERRORS
 
     def __init__(self, url: str, token: str, *, waits: bool) -> None:
         self._client = genai.Client(api_key=token, http_options=types.HttpOptions(base_url=url))
@@ -101,7 +103,7 @@ def _answered(chunks: list[types.GenerateContentResponse]) -> Answer:
     usage = last.usage_metadata
     ended = ENDS.get(word, word)
     return Answer(
-        text="".join(texts),
+        text="".join(texts) or last.candidates[0].finish_message or "",
         ended="tools" if calls and ended == "stop" else ended,
         tokens=(usage.prompt_token_count, (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)),
         calls=[Call(call.args, call.id, call.name or "") for call in calls],

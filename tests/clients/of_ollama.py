@@ -8,6 +8,7 @@ import ollama
 
 from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results, Said, Unsayable, each, got, left
 
+ERRORS: dict[int, type[Exception]] = dict.fromkeys((0, 400, 401, 429, 529), ollama.ResponseError)
 ENDS = {"stop": "stop", "length": "length"}
 
 
@@ -15,7 +16,7 @@ class Ollama:
     """`client.chat`."""
 
     wire = "ollama_chat"
-    errors: dict[int, type[Exception]] = dict.fromkeys((0, 400, 401, 429, 529), ollama.ResponseError)
+    errors = ERRORS
 
     def __init__(self, url: str, token: str, *, waits: bool) -> None:
         kind: Any = ollama.AsyncClient if waits else ollama.Client

@@ -65,13 +65,12 @@ class Responses(_OpenAI):
         return _answered(await got(self._sdk.responses.create(model=model, input=said, **_options(**asked))), 1)
 
     async def stream(self, model: str, said: Said, **asked: Any) -> Answer:
-        pieces = 0
+        pieces, event = 0, None
         async with inside(self._sdk.responses.stream(model=model, input=said, **_options(**asked))) as stream:
             async for event in each(stream):
                 pieces += event.type == "response.output_text.delta"
-            # A response cut at its limit has no end that `get_final_response` would take.
-            final = event.response
-        return _answered(final, pieces)
+        # `get_final_response` takes no response that was cut at its limit.
+        return _answered(getattr(event, "response", None), pieces)
 
     async def leave(self, model: str, said: Said) -> None:
         stream = await got(self._sdk.responses.create(model=model, input=said, stream=True))
@@ -91,9 +90,7 @@ class Responses(_OpenAI):
 def _options(*, tools: bool = False, thinking: bool = False, most: int | None = None) -> dict[str, Any]:
     asked: dict[str, Any] = {"store": False}
     if tools:
-        asked["tools"] = [
-            {"type": "function", "name": TOOL, "description": ABOUT, "parameters": CITY, "strict": True}
-        ]
+        asked["tools"] = [{"type": "function", "name": TOOL, "description": ABOUT, "parameters": CITY, "strict": True}]
     if thinking:
         asked |= {"reasoning": {"effort": "low", "summary": "auto"}, "include": ["reasoning.encrypted_content"]}
     if most:
@@ -106,12 +103,13 @@ CUT = {"max_output_tokens": "length", "content_filter": "refusal"}
 
 def _answered(response: Any, pieces: int) -> Answer:
     calls = [item for item in response.output if item.type == "function_call"]
-    refused = any(part.type == "refusal" for item in response.output if item.type == "message" for part in item.content)
+    parts = [part for item in response.output if item.type == "message" for part in item.content]
+    refused = "".join(part.refusal for part in parts if part.type == "refusal")
     ended = "refusal" if refused else "tools" if calls else "stop"
     if response.status == "incomplete":
         ended = CUT[response.incomplete_details.reason]
     return Answer(
-        text=response.output_text,
+        text=response.output_text or refused,
         ended=ended,
         tokens=(response.usage.input_tokens, response.usage.output_tokens),
         calls=[Call(json.loads(call.arguments), call.call_id, call.name) for call in calls],
@@ -185,9 +183,9 @@ ENDS = {"stop": "stop", "tool_calls": "tools", "length": "length", "content_filt
 
 
 def _completed(completion: Any, pieces: int) -> Answer:
-    choice = completion.choices[0]
+    choice: Any = completion.choices[0]
     message, calls = choice.message, choice.message.tool_calls or []
-    ended = "refusal" if message.refusal else ENDS.get(choice.finish_reason, choice.finish_reason)
+    ended = "refusal" if message.refusal else ENDS.get(choice.finish_reason, str(choice.finish_reason))
     said = {k: v for k, v in message.model_dump(exclude_none=True).items() if k != "parsed"}
     for call in said.get("tool_calls", ()):
         call["function"].pop("parsed_arguments", None)

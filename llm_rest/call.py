@@ -31,7 +31,7 @@ from .responses.request import Request
 from .responses.response import Response
 from .responses.tools import McpTool
 from .retry import Budget, RetryPolicy, policy_of
-from .sending import asked
+from .sending import Accept, asked
 from .transport import WHOLE, Timeouts, is_duration
 from .trials import CANCELLED
 from .wires import Route
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .options import Input
     from .structured.output import Strategy
     from .target import Target, Targets
-    from .transport import HttpAnswer, Transport
+    from .transport import HttpAnswer, HttpRequest, Transport
     from .transport.exchange import Incoming
     from .transport.under_way import Call
     from .trials import Trial
@@ -295,9 +295,7 @@ class Caller:
             return read(Sent(answer, trial.secrets, trial.end(answer.status))), None
 
         total = WHOLE if settings.timeouts.total is UNSET else settings.timeouts.total
-        with (call := self.call()):
-            return await asked(self, call, target, settings, outgoing, self.transport.send, accept, total)
-        raise told(CallCancelled("the call was cancelled"), target, call.attempts)
+        return await self._asked(self.call(), target, settings, outgoing, self.transport.send, accept, total)
 
     async def open(
         self,
@@ -313,9 +311,28 @@ class Caller:
             timeouts = replace(timeouts, first_byte=target.endpoint.vendor.first_byte)
         settings = settings._replace(timeouts=timeouts)
         total = None if timeouts.total is UNSET else timeouts.total
-        with call:
-            return await asked(self, call, target, settings, outgoing, self.transport.open, begin, total)
-        raise told(CallCancelled("the call was cancelled"), target, call.attempts)
+        return await self._asked(call, target, settings, outgoing, self.transport.open, begin, total)
+
+    async def _asked(
+        self,
+        call: Call,
+        target: Target,
+        settings: Settings,
+        outgoing: Outgoing,
+        exchange: Callable[[HttpRequest, Timeouts], Awaitable[Any]],
+        accept: Accept[T],
+        total: float | None,
+    ) -> T:
+        """What `asked` gives, told where it is cancelled. Raises `CallCancelled` where that was by `cancel`."""
+        try:
+            with call:
+                return await asked(self, call, target, settings, outgoing, exchange, accept, total)
+        except BaseException as problem:
+            if not isinstance(problem, Exception) and call.trial is not None:
+                call.trial.cancel()
+            raise
+        attempts = () if call.trial is None else call.trial.cancel()
+        raise told(CallCancelled("the call was cancelled"), target, attempts)
 
     async def headers(
         self, target: Target, settings: Settings, route: Route, refused: Signed | None, until: float | None

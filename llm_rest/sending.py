@@ -59,55 +59,49 @@ async def asked(
     failed = Failed(0)
     paid = 0
     refused: Mapping[str, str | Secret] | None = None
-    trial: Trial | None = None
-    try:
-        while True:
-            until = None if total is None else started + total
-            headers = await caller.headers(target, settings, outgoing.route, refused, until)
-            if total is not None and (attempts or provided):
-                timeouts = replace(timeouts, total=max(started + total - time.monotonic(), 0.001))
-            secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
-            method = outgoing.route.method
-            trial = Trial(target, caller.heard_by, method=method, url=url, secrets=secrets, earlier=attempts)
-            answer, found, error = None, None, None
-            try:
-                answer = await exchange(HttpRequest(method, url, headers, outgoing.body, outgoing.stream), timeouts)
-                if isinstance(answer, HttpAnswer) and answer.status >= 300:
-                    error = redirect(answer) if answer.status < 400 else refusal(target, answer, secrets)
-                else:
-                    found, error = await accept(answer, trial)
-                    if error is None:
-                        caller.budget.give(url, paid)
-                        return found
-            except LLMError as problem:
-                if call.stopped:
-                    raise Stopped from None
-                error = problem
-            status = None if answer is None else answer.status
-            if renewable and status == 401:
-                renewable, refused = False, headers
-                attempts = trial.end(status, error)
-                continue
-            failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponse))
-            left = None if total is None else started + total - time.monotonic()
-            wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
-            if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):
-                wait = NO_BUDGET
-            if isinstance(wait, str):
-                error.hint = _HINTS.get(wait, error.hint)
-                if found is not None:
+    while True:
+        until = None if total is None else started + total
+        headers = await caller.headers(target, settings, outgoing.route, refused, until)
+        if total is not None and (attempts or provided):
+            timeouts = replace(timeouts, total=max(started + total - time.monotonic(), 0.001))
+        secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
+        method = outgoing.route.method
+        call.trial = trial = Trial(target, caller.heard_by, method=method, url=url, secrets=secrets, earlier=attempts)
+        answer, found, error = None, None, None
+        try:
+            answer = await exchange(HttpRequest(method, url, headers, outgoing.body, outgoing.stream), timeouts)
+            if isinstance(answer, HttpAnswer) and answer.status >= 300:
+                error = redirect(answer) if answer.status < 400 else refusal(target, answer, secrets)
+            else:
+                found, error = await accept(answer, trial)
+                if error is None:
+                    caller.budget.give(url, paid)
                     return found
-                raise told(error, target, trial.end(status, error))
-            paid += cost_of(error)
-            if answer is not None and not isinstance(answer, HttpAnswer):
-                await answer.close()
+        except LLMError as problem:
+            if call.stopped:
+                raise Stopped from None
+            error = problem
+        status = None if answer is None else answer.status
+        if renewable and status == 401:
+            renewable, refused = False, headers
             attempts = trial.end(status, error)
-            _tell_of(error, failed.attempts, wait, caller, target)
-            await caller.transport.sleep(wait)
-    except BaseException as problem:
-        if trial is not None and not isinstance(problem, Exception):
-            call.attempts = trial.cancel()
-        raise
+            continue
+        failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponse))
+        left = None if total is None else started + total - time.monotonic()
+        wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
+        if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):
+            wait = NO_BUDGET
+        if isinstance(wait, str):
+            error.hint = _HINTS.get(wait, error.hint)
+            if found is not None:
+                return found
+            raise told(error, target, trial.end(status, error))
+        paid += cost_of(error)
+        if answer is not None and not isinstance(answer, HttpAnswer):
+            await answer.close()
+        attempts = trial.end(status, error)
+        _tell_of(error, failed.attempts, wait, caller, target)
+        await caller.transport.sleep(wait)
 
 
 _HINTS = {

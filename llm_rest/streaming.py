@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .call import Caller, Settings
+    from .errors import Attempt
     from .losses import Loss
     from .on_loss import Site
     from .options import Input
@@ -76,6 +77,7 @@ class _Streaming:
         self._fault: LLMError | None = None
         self._call = caller.call()
         self._cancelled = False  # by `client.cancel()`
+        self._attempts: tuple[Attempt, ...] = ()  # of a call that was cancelled before anything came
         self._complete = False  # the last event came
         self._ended = False  # nothing more is read
         self._over = False  # nothing more is handed out
@@ -95,7 +97,7 @@ class _Streaming:
         if self._over and not self._seen.finished:
             found = replace(found, status=CANCELLED if self._cancelled else "incomplete")
         came, target = self._came, self._target
-        losses, attempts, raw = (came.losses, came.trial.attempts, came.raw) if came else ([], self._call.attempts, b"")
+        losses, attempts, raw = (came.losses, came.trial.attempts, came.raw) if came else ([], self._attempts, b"")
         how = Told([*self._lost, *losses], attempts, raw, target.provider, target.model, self._cancelled)
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
@@ -112,7 +114,8 @@ class _Streaming:
                 self._came = await self._caller.open(
                     self._call, self._target, self._settings, self._outgoing, self._begun
                 )
-            except CallCancelled:
+            except CallCancelled as ended:
+                self._attempts = ended.attempts
                 self._cancelled = self._ended = self._over = True
             except BaseException as problem:
                 self._over = True

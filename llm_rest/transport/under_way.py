@@ -16,8 +16,6 @@ from ..errors import LLMError
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from ..errors import Attempt
-
 
 class Stopped(BaseException):
     """Ends the waits of a thread whose call was stopped. Nobody outside this package and `Call` sees it."""
@@ -26,11 +24,12 @@ class Stopped(BaseException):
 class Call:
     """Use it in a `with` around every wait of the call, as often as it takes. What `stop` broke off ends there quietly."""
 
-    __slots__ = ("__weakref__", "attempts", "stopped")
+    __slots__ = ("__weakref__", "stopped", "trial")
 
     def __init__(self) -> None:
         self.stopped = False
-        self.attempts: tuple[Attempt, ...] = ()
+        self.trial: Any = None
+        """The request that is under way, as whoever makes the call knows it."""
 
     def __enter__(self) -> Self:
         raise NotImplementedError

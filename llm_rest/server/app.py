@@ -85,14 +85,16 @@ class _Endpoint:
             return
         query = scope["query_string"].decode("latin-1")
         sending = _Sending(send, facts, self._door.limits.stall)
+        pieces = _received(receive)
         begun = time.perf_counter()
         try:
+            _check_head(scope["headers"], headers)
             caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
             if path == HEALTH:
                 await sending.answer(_HEALTHY)
                 return
             with self._door.admitted(caller) as reading:
-                body = await reading.body(_received(receive), headers)
+                body = await reading.body(pieces, headers)
                 async with create_task_group() as tasks:
                     tasks.start_soon(_watch, receive, tasks.cancel_scope)
                     answer = await self._exchange(scope["method"], f"{path}?{query}", headers, body, facts)
@@ -101,7 +103,7 @@ class _Endpoint:
                     tasks.cancel_scope.cancel()
         except Refused as refusal:
             facts["wire"] = spoken(path, headers)
-            await _drain(receive)
+            await _drain(pieces)
             await sending.answer(refused(facts["wire"], refusal.facts, facts["request_id"], close=True))
         except ConnectionError:
             pass  # the client went away before it had asked
@@ -128,8 +130,9 @@ class _Endpoint:
             caller = self._door.scope(headers)
             if not any(place.wire == sockets.WIRE for place in find(path, headers)):
                 raise Refused(nowhere("GET", path, sockets.WIRE))
-            with self._door.admitted(caller):
-                await sockets.converse(receive, send, sockets.Talk(ask, caller), stall=self._door.limits.stall)
+            with self._door.admitted(caller) as reading:
+                talk = sockets.Talk(ask, caller)
+                await sockets.converse(receive, send, talk, reading, stall=self._door.limits.stall)
         except Refused as refusal:
             await sockets.decline(receive, send, refused(sockets.WIRE, refusal.facts, f"req_{uuid4().hex}"))
 
@@ -177,6 +180,17 @@ async def _logged(
             _finish(facts, begun)
 
 
+def _check_head(lines: list[tuple[bytes, bytes]], headers: dict[str, str]) -> None:
+    """Return if the head of a request is one. Raises `Refused` for too long a one, and for one with two ends."""
+    if len(lines) > _MOST_HEADERS:
+        raise Refused(ErrorFacts(status=431, message="The request has too many headers."))
+    if "content-length" in headers and "transfer-encoding" in headers:
+        # Somebody between the client and here may have believed the other one (RFC 9112, 6.1).
+        raise Refused(ErrorFacts(status=400, message="The request says in two ways how long it is."))
+
+
+_MOST_HEADERS = 500
+
 HEALTH = "/healthz"
 """Where the server says that it runs, to anybody."""
 
@@ -194,11 +208,11 @@ async def _received(receive: Receive) -> AsyncIterator[bytes]:
             return
 
 
-async def _drain(receive: Receive) -> None:
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
     """Take in some of a body that nobody wants: a client that is still sending when the connection closes sees no answer."""
     size = 0
     with suppress(ConnectionError), move_on_after(1):
-        async for piece in _received(receive):
+        async for piece in pieces:
             size += len(piece)
             if size > _DRAINED:
                 return
@@ -322,15 +336,19 @@ def _server(
     handler: Handler | None, door: Door | None, host: str, port: int, grace: float
 ) -> tuple[uvicorn.Server, socket.socket, str]:
     """A server that is ready to run, the socket it listens on, and its base URL."""
-    app = create_app(handler, door=door or Door.at(host))
+    door = door or Door.at(host)
+    app = create_app(handler, door=door)
     try:
         import uvicorn
+
+        from .patience import protocols
     except ImportError as missing:
         raise _missing(missing) from None
+    http, websocket = protocols(door)
     bound = _bind(host, port)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         # A connection that is closed waits for its client to read the rest, for ever.
-        stall = round((door or Door()).limits.stall * 1000)
+        stall = round(door.limits.stall * 1000)
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, stall)
     config = uvicorn.Config(
         app,
@@ -339,8 +357,10 @@ def _server(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        ws="websockets-sansio",
-        ws_max_size=(door or Door()).limits.body,
+        http=http,
+        ws=websocket,
+        ws_max_size=door.limits.body,
+        ws_per_message_deflate=False,  # as a body, a message is not unpacked
         timeout_graceful_shutdown=round(grace),
     )
     named = f"[{host}]" if ":" in host else host

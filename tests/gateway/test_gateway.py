@@ -81,6 +81,16 @@ def test_an_error_of_the_vendor_keeps_its_status_in_the_callers_words(
     assert events[-1].response.error.message == "Broke."
 
 
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_an_answer_that_breaks_off_is_an_error_and_no_end(http: httpx.Client, wire: str) -> None:
+    for behind in wires.NAMES:
+        events = read(wire, [post(http, wire, behind, "say Hello.\nbreak", stream=True).content])
+        assert "".join(event.delta for event in events if isinstance(event, ev.OutputTextDelta)) == "Hello."
+        assert isinstance(events[-1], ev.ResponseFailed)
+        assert events[-1].response.error
+        assert events[-1].response.error.message == "The answer of simulator broke off."
+
+
 class Limited(Echo):
     """A vendor that has had enough."""
 

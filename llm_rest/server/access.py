@@ -34,14 +34,16 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The most that one request, and one caller, may take.
 
     `body` is bytes of a request, `bodies` those of all requests at a time, `body_seconds` how long one may take to arrive,
-    `concurrent` the requests of one caller at a time, `stall` the seconds in which a caller must read something of what waits
-    for it. `output_tokens` caps what is asked of a model, `seconds` how long it may take to answer, `upstream` the requests to
-    vendors at a time, `grace` the seconds that streams get to finish when the server is told to stop.
+    `head_seconds` how long a connection is kept on which nothing is asked, whatever comes, `concurrent` the requests of one
+    caller at a time, `stall` the seconds in which a caller must read something of what waits for it. `output_tokens` caps what
+    is asked of a model, `seconds` how long it may take to answer, `upstream` the requests to vendors at a time, `grace` the
+    seconds that streams get to finish when the server is told to stop.
     """
 
     body: int = 32 * 1024 * 1024
     bodies: int = 256 * 1024 * 1024
     body_seconds: float = 60
+    head_seconds: float = 15
     concurrent: int = 1000
     stall: float = 120
     output_tokens: int | None = None
@@ -81,7 +83,7 @@ class Door:
             _check(headers.get("host", ""), self._hosts, "host")
             origin = headers.get("origin")
             if origin is not None:
-                _check(urlsplit(origin).netloc, self._hosts, "origin")
+                _check(origin.partition("://")[2], self._hosts, "origin")
         if public or not self._tokens:
             return ""
         given = _digest(key(headers) or "")
@@ -104,15 +106,27 @@ class Door:
             yield reading
         finally:
             self._inside[scope] -= 1
-            self.held -= len(reading.came)
+            reading.release(reading.held)
 
 
 class Reading:
-    """The body of one request, which counts as long as the request is answered."""
+    """What one request, or the messages of one connection, hold of the room for all bodies, as long as they are answered."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
-        self.came = bytearray()
+        self.held = 0
+
+    def hold(self, size: int) -> None:
+        """Take so much room. Raises `Refused` where there is none."""
+        if self._door.held + size > self._door.limits.bodies:
+            raise _busy(503, "The server is busy with large requests.")
+        self.held += size
+        self._door.held += size
+
+    def release(self, size: int) -> None:
+        """Give it back."""
+        self.held -= size
+        self._door.held -= size
 
     async def body(self, pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
         """The whole body. Raises `Refused` for one that is packed, too large or too slow, or one too many."""
@@ -121,14 +135,13 @@ class Reading:
             raise Refused(ErrorFacts(status=415, message="Send the body as it is, without a content encoding."))
         limits, said = self._door.limits, headers.get("content-length", "")
         self._fits(int(said) if said.isdecimal() and len(said) < 20 else 0)
+        came = bytearray()
         with move_on_after(limits.body_seconds):
             async for piece in pieces:
-                self._fits(len(self.came) + len(piece))
-                self.came += piece
-                self._door.held += len(piece)
-                if self._door.held > limits.bodies:
-                    raise _busy(503, "The server is busy with large requests.")
-            return bytes(self.came)
+                self._fits(len(came) + len(piece))
+                self.hold(len(piece))
+                came += piece
+            return bytes(came)
         raise Refused(ErrorFacts(status=408, message="The request took too long to arrive."))
 
     def _fits(self, size: int) -> None:

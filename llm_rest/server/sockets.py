@@ -25,6 +25,8 @@ from .store import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 
+    from .access import Reading
+
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
@@ -57,9 +59,11 @@ class Talk:
         self._scope = scope
         self._own = Kept(MemoryStore(REMEMBERED))
 
-    async def turn(self, message: str | bytes) -> AsyncGenerator[str | Pause]:
-        """The messages that answer one."""
+    async def turn(self, message: bytes | Refused) -> AsyncGenerator[str | Pause]:
+        """The messages that answer one, or say why it was not taken."""
         try:
+            if isinstance(message, Refused):
+                raise message
             asked = _request(message)
         except Refused as refusal:
             yield _error(refused(WIRE, refusal.facts, ""))
@@ -84,12 +88,11 @@ class Talk:
             await self._own.forget(before, self._scope)
 
 
-def _request(message: str | bytes) -> dict[str, Any]:
+def _request(message: bytes) -> dict[str, Any]:
     """The request in a message, to be streamed. Raises `Refused` for any other message."""
     try:
-        data = message.encode() if isinstance(message, str) else message
-        check_depth(data)
-        asked = msgspec.json.decode(data)
+        check_depth(message)
+        asked = msgspec.json.decode(message)
     except (msgspec.DecodeError, UnicodeError, DecodeError):
         raise _invalid("The message is not JSON.") from None
     if not isinstance(asked, dict) or cast("dict[str, Any]", asked).get("type") != "response.create":
@@ -117,17 +120,21 @@ def _error(answer: Answer) -> str:
 # --- the connection -------------------------------------------------------------------------------------------------
 
 
-async def converse(receive: Receive, send: Send, talk: Talk, *, stall: float, longest: float = LONGEST) -> None:
+async def converse(
+    receive: Receive, send: Send, talk: Talk, reading: Reading, *, stall: float, longest: float = LONGEST
+) -> None:
     """Accept a WebSocket and answer its messages, until its client goes away or its time is up."""
     await receive()  # the wish to connect
     await send({"type": "websocket.accept"})
-    putting, taking = anyio.create_memory_object_stream[str | bytes](_WAITING)
+    putting, taking = anyio.create_memory_object_stream[bytes | Refused](_WAITING)
     async with anyio.create_task_group() as tasks, putting, taking:
-        tasks.start_soon(_hear, receive, putting, tasks.cancel_scope)
+        tasks.start_soon(_hear, receive, reading, putting, tasks.cancel_scope)
         with anyio.move_on_after(longest):
             async for message in taking:
                 if not await _answered(message, talk, send, stall):
                     tasks.cancel_scope.cancel()
+                if isinstance(message, bytes):
+                    reading.release(len(message))
         facts = ErrorFacts(
             status=400,
             message="This connection has lasted as long as it may; open another.",
@@ -147,7 +154,7 @@ async def decline(receive: Receive, send: Send, answer: Answer) -> None:
     await send({"type": "websocket.http.response.body", "body": answer.body})
 
 
-async def _answered(message: str | bytes, talk: Talk, send: Send, stall: float) -> bool:
+async def _answered(message: bytes | Refused, talk: Talk, send: Send, stall: float) -> bool:
     """Send all that answers the message; whether the client took it. Who does not read is as good as gone."""
     async with aclosing(talk.turn(message)) as answer:
         async for said in answer:
@@ -162,12 +169,18 @@ async def _answered(message: str | bytes, talk: Talk, send: Send, stall: float) 
     return True
 
 
-async def _hear(receive: Receive, putting: Any, scope: anyio.CancelScope) -> None:
-    """Take in what the client says while it is being answered."""
+async def _hear(receive: Receive, reading: Reading, putting: Any, scope: anyio.CancelScope) -> None:
+    """Take in what the client says while it is being answered, as far as there is room."""
     while True:
         message = await receive()
         if message["type"] == "websocket.disconnect":
             scope.cancel()
             return
         text = message.get("text")
-        await putting.send(message.get("bytes") or b"" if text is None else text)
+        said: bytes = message.get("bytes") or b"" if text is None else text.encode()
+        try:
+            reading.hold(len(said))
+        except Refused as refusal:
+            await putting.send(refusal)
+        else:
+            await putting.send(said)

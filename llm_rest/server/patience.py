@@ -1,0 +1,81 @@
+"""What uvicorn leaves to whoever listens: clients that begin to ask and never end, or are answered and never read.
+
+Everything else about a slow or greedy client is decided above, by the door. Before changing this file, know that these are
+uvicorn's own protocols with as little added as will do, and that nothing here runs for each request or piece of a stream.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+if TYPE_CHECKING:
+    from .access import Door
+
+
+class Http(H11Protocol):
+    """HTTP on connections that are closed where nobody asks anything in time."""
+
+    door: Door
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._idle_at: object = None  # the request after which nothing had been asked at the last look
+        self._look_later()
+
+    def _look_later(self) -> None:
+        self.loop.call_later(self.door.limits.head_seconds, self._look)
+
+    def _look(self) -> None:
+        """Close the connection if it is as idle as the last time, whatever crumbs came in between."""
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            return
+        busy = self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
+        if not busy and self.cycle is self._idle_at:
+            self.transport.close()
+            return
+        self._idle_at = self if busy else self.cycle
+        self._look_later()
+
+
+class WebSocket(WebSocketsSansIOProtocol):
+    """WebSockets whose unfinished messages count among all bodies, and whose clients must read to be answered."""
+
+    door: Door
+    _unfinished = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Take in a piece; there is no place for a message without end."""
+        self._hold(self._unfinished + len(data))
+        super().data_received(data)
+        if self._unfinished and self.door.held > self.door.limits.bodies:
+            self.transport.abort()
+
+    def send_receive_event_to_app(self) -> None:
+        """Hand on a message, which the application counts from now on."""
+        self._hold(0)
+        super().send_receive_event_to_app()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget what came of a message."""
+        self._hold(0)
+        super().connection_lost(exc)
+
+    def handle_ping(self) -> None:
+        """Answer, unless the answers before this one are still waiting to be read: RFC 6455 asks for the latest only."""
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()
+
+    def _hold(self, size: int) -> None:
+        self.door.held += size - self._unfinished
+        self._unfinished = size
+
+
+def protocols(door: Door) -> tuple[type[Http], type[WebSocket]]:
+    """The protocols of a server with that door."""
+    return type("Http", (Http,), {"door": door}), type("WebSocket", (WebSocket,), {"door": door})

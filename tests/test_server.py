@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import threading
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
@@ -18,6 +19,7 @@ from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Message, OutputText, Request, Response, ResponseError
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import disassemble
+from llm_rest.server import app
 from llm_rest.server.access import Door, Limits
 from llm_rest.server.app import running
 from llm_rest.server.exchange import Answer, Streamed, exchange
@@ -424,6 +426,12 @@ def test_connections_are_kept_between_requests() -> None:
         assert len(sockets) == 1
         assert None not in sockets
         connection.close()
+
+
+def test_an_answer_is_not_held_up_by_the_system() -> None:
+    """A socket that is not said to be TCP keeps Nagle's algorithm in asyncio, which costs 40 ms for every answer."""
+    with app._bind("127.0.0.1", 0) as bound:
+        assert bound.proto == socket.IPPROTO_TCP
 
 
 def test_two_servers_run_side_by_side() -> None:

@@ -1,47 +1,29 @@
-"""The server as an ASGI application, and ways to run it. Needs the extra `server`: Starlette and uvicorn.
+"""The server as an application, and ways to run it. Needs the extra `server`: Starlette and uvicorn.
 
-Every path comes to one place: which wire is meant, and everything that may be wrong, is decided by `exchange`. Starlette and
-uvicorn are imported when something is served, so that the in-process simulator needs neither. Before changing this file, know
-that a request is one task, which is cancelled when its client goes away, whatever it is doing, and that no piece of an answer
-is made before the one before it was taken.
+Both are imported when something is served, so that the in-process simulator needs neither. Before changing this file, know
+that every path comes to one place (`asgi.py`): which wire is meant, and everything that may be wrong, is decided by `exchange`.
 """
 
 from __future__ import annotations
 
-import logging
 import socket
 import threading
 import time
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
 
-from anyio import CancelScope, create_task_group, move_on_after, sleep
-from anyio.lowlevel import checkpoint
-
-from ..errors import ConfigError, ErrorFacts
-from . import sockets
+from ..errors import ConfigError
 from .access import GRACE, Door
-from .exchange import Answer, Streamed, exchange, refused
-from .handler import Pause, Refused
-from .logs import finished
-from .routes import find, nowhere, spoken
+from .asgi import Endpoint
 from .simulator import Simulator
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, MutableMapping
+    from collections.abc import AsyncGenerator, Callable, Generator
 
     import uvicorn
     from starlette.applications import Starlette
 
     from .handler import Handler
-    from .kept import Kept
-
-    Message = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[Message]]
-    Send = Callable[[Message], Awaitable[None]]
-
-_log = logging.getLogger(__name__)
 
 
 def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:
@@ -64,232 +46,8 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
 
     app = Starlette(lifespan=lifespan)
     # A route would not match every path there is: its pattern ends at a line break.
-    app.router.default = _Endpoint(answering, door or Door())
+    app.router.default = Endpoint(answering, door or Door())
     return app
-
-
-class _Endpoint:
-    """What answers on every path: an ASGI application of its own."""
-
-    def __init__(self, handler: Handler, door: Door) -> None:
-        self._handler = handler
-        self._door = door
-
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request, or stop where its client goes away first; answer on a WebSocket for as long as it is open."""
-        facts: dict[str, Any] = {"request_id": f"req_{uuid4().hex}"}
-        path = scope["raw_path"].decode("latin-1")
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if scope["type"] == "websocket":
-            await self._talk(path, headers, receive, send)
-            return
-        query = scope["query_string"].decode("latin-1")
-        sending = _Sending(send, facts, self._door.limits.stall)
-        pieces = _received(receive)
-        begun = time.perf_counter()
-        try:
-            _check_head(scope["headers"], headers)
-            caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
-            if path == HEALTH:
-                await sending.answer(_HEALTHY)
-                return
-            with self._door.admitted(caller) as reading:
-                body = await reading.body(pieces, headers)
-                async with create_task_group() as tasks:
-                    tasks.start_soon(_watch, receive, tasks.cancel_scope)
-                    answer = await self._exchange(scope["method"], f"{path}?{query}", headers, body, facts)
-                    tasks.start_soon(sending.watch, tasks.cancel_scope)
-                    await sending.answer(answer)
-                    tasks.cancel_scope.cancel()
-        except Refused as refusal:
-            facts["wire"] = spoken(path, headers)
-            await _drain(pieces)
-            await sending.answer(refused(facts["wire"], refusal.facts, facts["request_id"], close=True))
-        except ConnectionError:
-            pass  # the client went away before it had asked
-        finally:
-            if not sending.complete:
-                facts.setdefault("error", "gone")
-            _finish(facts, begun)
-
-    async def _talk(self, path: str, headers: dict[str, str], receive: Receive, send: Send) -> None:
-        """Answer on a WebSocket, each message as a request of its own."""
-
-        async def ask(body: bytes, session: Kept) -> Answer | Streamed:
-            facts: dict[str, Any] = {"request_id": f"req_{uuid4().hex}", "scope": caller}
-            begun = time.perf_counter()
-            answer = await self._exchange("POST", path, headers, body, facts, session)
-            facts["status"] = answer.status
-            if isinstance(answer, Streamed):
-                facts["streamed"] = True
-                return answer._replace(body=_logged(answer.body, facts, begun))
-            _finish(facts, begun)
-            return answer
-
-        try:
-            caller = self._door.scope(headers)
-            if not any(place.wire == sockets.WIRE for place in find(path, headers)):
-                raise Refused(nowhere("GET", path, sockets.WIRE))
-            with self._door.admitted(caller) as reading:
-                talk = sockets.Talk(ask, caller)
-                await sockets.converse(receive, send, talk, reading, stall=self._door.limits.stall)
-        except Refused as refusal:
-            await sockets.decline(receive, send, refused(sockets.WIRE, refusal.facts, f"req_{uuid4().hex}"))
-
-    async def _exchange(
-        self,
-        method: str,
-        path: str,
-        headers: dict[str, str],
-        body: bytes,
-        facts: dict[str, Any],
-        session: Kept | None = None,
-    ) -> Answer | Streamed:
-        name = facts["request_id"]
-        try:
-            return await exchange(
-                method,
-                path,
-                headers,
-                body,
-                self._handler,
-                scope=facts["scope"],
-                request_id=name,
-                facts=facts,
-                session=session,
-            )
-        except Exception:
-            _log.exception("a request failed", extra={"request_id": name})
-            return refused(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
-
-
-def _finish(facts: dict[str, Any], begun: float) -> None:
-    facts["seconds"] = round(time.perf_counter() - begun, 6)
-    finished(facts)
-
-
-async def _logged(
-    body: AsyncGenerator[bytes | Pause], facts: dict[str, Any], begun: float
-) -> AsyncGenerator[bytes | Pause]:
-    """The pieces of a stream, with its line in the log at the end."""
-    async with aclosing(body):
-        try:
-            async for piece in body:
-                yield piece
-        finally:
-            _finish(facts, begun)
-
-
-def _check_head(lines: list[tuple[bytes, bytes]], headers: dict[str, str]) -> None:
-    """Return if the head of a request is one. Raises `Refused` for too long a one, and for one with two ends."""
-    if len(lines) > _MOST_HEADERS:
-        raise Refused(ErrorFacts(status=431, message="The request has too many headers."))
-    if "content-length" in headers and "transfer-encoding" in headers:
-        # Somebody between the client and here may have believed the other one (RFC 9112, 6.1).
-        raise Refused(ErrorFacts(status=400, message="The request says in two ways how long it is."))
-
-
-_MOST_HEADERS = 500
-
-HEALTH = "/healthz"
-"""Where the server says that it runs, to anybody."""
-
-_HEALTHY = Answer(200, {"content-type": "application/json"}, b'{"status":"ok"}')
-
-
-async def _received(receive: Receive) -> AsyncIterator[bytes]:
-    """The pieces of a request's body. Raises `ConnectionError` where the client goes away before its end."""
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionError
-        yield message.get("body", b"")
-        if not message.get("more_body", False):
-            return
-
-
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Take in some of a body that nobody wants: a client that is still sending when the connection closes sees no answer."""
-    size = 0
-    with suppress(ConnectionError), move_on_after(1):
-        async for piece in pieces:
-            size += len(piece)
-            if size > _DRAINED:
-                return
-
-
-_DRAINED = 1024 * 1024
-
-
-async def _watch(receive: Receive, asked: CancelScope) -> None:
-    """Cancel what is done for a client that went away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    asked.cancel()
-
-
-TURN = 16
-"""How many pieces of a stream are sent before others get a turn, if nothing had to be waited for."""
-
-
-class _Sending:
-    """An answer on its way to the client, piece by piece as the client takes them."""
-
-    def __init__(self, send: Send, facts: dict[str, Any], stall: float) -> None:
-        self._send = send
-        self._facts = facts
-        self._stall = stall
-        self._sent = 0
-        self._since: float | None = None  # when the client was given what it has not taken yet
-        self.complete = False
-
-    async def watch(self, asked: CancelScope) -> None:
-        """Cancel what is done for a client that does not read: it is as good as gone, and would hold up the rest for ever."""
-        while True:
-            await sleep(self._stall / 2)
-            if self._since is not None and time.monotonic() - self._since > self._stall:
-                self._facts["error"] = "stalled"
-                asked.cancel()
-
-    async def answer(self, answer: Answer | Streamed) -> None:
-        """Send all of it; of a stream that fails, what there is."""
-        self._facts["status"] = answer.status
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
-        if isinstance(answer, Streamed):
-            self._facts["streamed"] = True
-            try:
-                await self._start(answer.status, headers)
-                async for piece in answer.body:
-                    if isinstance(piece, Pause):
-                        await sleep(piece.seconds)
-                        continue
-                    await self._body(piece, more=True)
-            except Exception:
-                self._facts["error"] = "fault"
-                _log.exception("a stream failed", extra={"request_id": self._facts["request_id"]})
-            finally:
-                with CancelScope(shield=True):
-                    await answer.body.aclose()
-            last = b""
-        else:
-            if answer.status != 204:
-                headers.append((b"content-length", b"%d" % len(answer.body)))
-            await self._start(answer.status, headers)
-            last = answer.body
-        await self._body(last, more=False)
-        self.complete = "error" not in self._facts
-
-    async def _body(self, piece: bytes, *, more: bool) -> None:
-        self._since = time.monotonic()
-        await self._send({"type": "http.response.body", "body": piece, "more_body": more})
-        self._since = None
-        self._sent += 1
-        if self._sent % TURN == 0:
-            # Others get their turn, and the news that nobody listens any more gets through.
-            await checkpoint()
-
-    async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
 
 def serve(

@@ -13,7 +13,7 @@ from ... import responses as ours
 from ...responses.carriers import digest, seal, sender, unseal
 from ...unknown import Opt, Unknown, given
 from . import types
-from .calls import decode_call, encode_call
+from .calls import Named, decode_call, encode_call, wire_id
 from .carried import (
     WIRE,
     Cited,
@@ -36,7 +36,6 @@ from .carried import (
 )
 from .content import Context, block_of, text_block
 from .guests import guest_block, guest_item
-from .names import Named, wire_id
 from .server_tools import VISIBLE, fingerprint, run_items
 
 _ITEMS = kinds(ours.AnyItem)

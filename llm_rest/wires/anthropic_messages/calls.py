@@ -1,69 +1,126 @@
-"""Calls of the caller's tools: `tool_use` blocks and the items they are, arguments kept as the model wrote them.
+"""Calls of the caller's tools and what they gave: `tool_use`, `tool_result`, and the ids and names both sides take.
 
 Before changing this file, know that arguments are JSON text on one side and raw JSON on the other: they are checked, never
-taken apart, so that key order and the spelling of numbers survive. Follows Anthropic's page on handling tool calls (read
-2026-11-20).
+taken apart, so that key order and the spelling of numbers survive; and that ids and names are made the same way every time,
+since histories already sent hold them. Follows Anthropic's page on handling tool calls (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import Any
+import binascii
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
+from ...responses.carriers import digest
 from ...unknown import Opt, Unknown, extras, given
 from . import types
-from .carried import document_fields, encode, left, merged, own, own_fields, plain, report_extras, rest
-from .content import Context
-from .names import MARK, Named, call_id, wire_name
+from .carried import document_fields, encode, left, merged, own_fields, plain, report_extras, rest
+from .content import Context, blocks_of, part_of
 
 TOOLSETS = ("computer", "browser")
-"""Groups of tools of the vendor; ours are namespaces."""
+"""Groups of tools of the vendor; namespaces of Responses."""
+MARK = "llmr-"
+"""Begins an id that stands for one this wire does not take; the rest is its base64url."""
+
+Call = ours.FunctionCall | ours.CustomToolCall
+Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
+ToolUse, ToolResult = types.ToolUse, types.ToolResult
 
 _json = msgspec.json.Decoder(Raw)
-ToolUse = types.ToolUse
+_B = TypeVar("_B", types.ToolUse, types.ToolResult)
 
 
-# --- items to blocks ------------------------------------------------------------------------------------------------
+# --- ids and names --------------------------------------------------------------------------------------------------
+
+_legal_id = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
+_legal_name = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
+_illegal = re.compile(r"[^a-zA-Z0-9_-]")
+_TO_URL = bytes.maketrans(b"+/", b"-_")
+_FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 
-def encode_call(
-    item: ours.FunctionCall | ours.CustomToolCall, id: str, place: int | str, context: Context
-) -> types.ToolUse:
-    """The block of a call, under the id it has on this wire; `place` is its position in the input, or its path."""
-    if type(item) is not ours.FunctionCall:
-        return _rare_call(item, id, place, context)
-    arguments = item.arguments
+def wire_id(call_id: str, repeated: int = 0) -> str:
+    """A call id as this wire takes it: itself where it is legal and was not used before, else a spelled-out stand-in."""
+    if not repeated and _legal_id(call_id) and not call_id.startswith(MARK):
+        return call_id
+    spelled = f"{call_id}\0{repeated}" if repeated else call_id
+    data = binascii.b2a_base64(spelled.encode("utf-8", "surrogatepass"), newline=False)
+    return MARK + data.translate(_TO_URL).rstrip(b"=").decode()
+
+
+def call_id(wire: str) -> str:
+    """The id that `wire_id` was given."""
+    if not wire.startswith(MARK):
+        return wire
+    data = wire[len(MARK) :].encode("ascii", "replace").translate(_FROM_URL)
     try:
-        input = _json.decode(arguments) if arguments[:1] == "{" else _mended(arguments, place, context)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        input = _mended(arguments, place, context)
-    block = ToolUse(id, wire_name(item.name), input)
-    if item.caller is item.namespace is item.leftovers is item.async_ is UNSET:
-        return block
-    return _dressed(block, item, _path(place), context)
+        spelled = binascii.a2b_base64(data + b"=" * (-len(data) % 4)).decode("utf-8", "surrogatepass")
+    except (binascii.Error, UnicodeDecodeError):
+        return wire
+    original, _, count = spelled.partition("\0")
+    repeated = int(count) if len(count) < 8 and count.isascii() and count.isdigit() else 0
+    return original if wire_id(original, repeated) == wire else wire
 
 
-def _rare_call(
-    item: ours.FunctionCall | ours.CustomToolCall, id: str, place: int | str, context: Context
-) -> types.ToolUse:
-    path = _path(place)
-    report_extras(item, path, context.lost)
+@lru_cache(maxsize=1024)
+def wire_name(name: str, namespace: str = "") -> str:
+    """A tool's name as this wire takes it; the tools of a namespace are called `namespace__name`."""
+    whole = f"{namespace}__{name}" if namespace else name
+    return whole if _legal_name(whole) else f"{_illegal.sub('_', whole)[:47]}_{digest(whole)}"
+
+
+class Named(NamedTuple):
+    """What a tool is called in Responses."""
+
+    name: str
+    namespace: str
+    custom: bool
+
+
+def renamed(tools: Iterable[ours.AnyTool], namespace: str = "") -> dict[str, Named]:
+    """The tools whose calls come back under another name, or as functions although they are custom tools."""
+    found: dict[str, Named] = {}
+    for tool in tools:
+        if isinstance(tool, ours.FunctionTool | ours.CustomTool):
+            wire, custom = wire_name(tool.name, namespace), isinstance(tool, ours.CustomTool)
+            if wire != tool.name or custom:
+                found[wire] = Named(tool.name, namespace, custom)
+        elif isinstance(tool, ours.NamespaceTool):
+            found |= renamed(tool.tools, tool.name)
+    return found
+
+
+# --- calls ----------------------------------------------------------------------------------------------------------
+
+
+def encode_call(item: Call, id: str, place: int | str, context: Context) -> types.ToolUse:
+    """The block of a call, under the id it has on this wire; `place` is its position in the input, or its path."""
+    if type(item) is ours.FunctionCall and item.arguments[:1] == "{":
+        try:
+            block = ToolUse(id, wire_name(item.name), _json.decode(item.arguments))
+        except (msgspec.MsgspecError, UnicodeEncodeError):
+            return _rare_call(item, id, place, context)
+        if item.caller is item.namespace is item.leftovers is item.async_ is UNSET:
+            return block
+    return _rare_call(item, id, place, context)
+
+
+def _rare_call(item: Call, id: str, place: int | str, context: Context) -> types.ToolUse:
+    """A call with what only some calls have."""
+    lost, path = context.lost, f"input[{place}]" if isinstance(place, int) else place
+    report_extras(item, path, lost)
     if isinstance(item, ours.FunctionCall):
-        input = _mended(item.arguments, place, context)
+        input = _mended(item.arguments, path, context)
     else:
         input = Raw(encode({"input": item.input}))
-        context.lost.emulated(path, "a custom tool's call is sent as a function's")
-    return _dressed(types.ToolUse(id=id, name=wire_name(item.name), input=input), item, path, context)
-
-
-def _dressed(
-    block: types.ToolUse, item: ours.FunctionCall | ours.CustomToolCall, path: str, context: Context
-) -> types.ToolUse:
-    """The block with what only some calls have."""
-    lost = context.lost
+        lost.emulated(path, "a custom tool's call is sent as a function's")
+    block = ToolUse(id, wire_name(item.name), input)
     if item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
     elif given(item.namespace):
@@ -80,38 +137,30 @@ def _dressed(
             lost.dropped(f"{path}.caller", "a caller this vendor does not know")
         case _:
             pass
-    fields = document_fields(own_fields(item.leftovers, path, lost))
-    block = merged(block, fields, path, lost) if fields else block
-    if given(block.cache_control):
-        context.marks.append((path, block))
-    return block
+    return context.marked(_as_it_was(block, item, path, context), path)
 
 
-def _mended(arguments: str, place: int | str, context: Context) -> Raw:
-    """Arguments that do not begin as an object, or are none: nothing, or something the model got wrong."""
+def _as_it_was(block: _B, item: Call | Output, path: str, context: Context) -> _B:
+    """The block with the fields it had on this wire."""
+    fields = document_fields(own_fields(item.leftovers, path, context.lost))
+    return merged(block, fields, path, context.lost) if fields else block
+
+
+def _mended(arguments: str, path: str, context: Context) -> Raw:
+    """Arguments as an object: nothing is an empty one, and what the model got wrong is the text in one."""
     data = arguments.encode("utf-8", "replace")
-    text = data.strip()
-    if not text:
+    if not data.strip():
         return Raw(b"{}")
     try:
-        if text[:1] == b"{":
+        if data.lstrip()[:1] == b"{":
             return _json.decode(data)
     except msgspec.MsgspecError:
         pass
-    context.lost.changed(f"{_path(place)}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
+    context.lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
     return Raw(encode({"INVALID_JSON": data.decode()}))
 
 
-def _path(place: int | str) -> str:
-    return f"input[{place}]" if isinstance(place, int) else place
-
-
-# --- blocks to items ------------------------------------------------------------------------------------------------
-
-
-def decode_call(
-    block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named]
-) -> ours.FunctionCall | ours.CustomToolCall:
+def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named]) -> Call:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
     wire = block.id
     call = ours.FunctionCall(
@@ -124,20 +173,16 @@ def decode_call(
     caller = block.caller
     if caller is block.toolset_name is block.cache_control is UNSET and type(block) is ToolUse and not renamed:
         return call
+    fields = rest(block, ("cache_control",))
     if given(caller) and caller.type == "direct" and not extras(caller):
         call.caller = ours.Direct()
     elif caller is not UNSET:
-        call.leftovers = left({"caller": plain(caller)})
+        fields["caller"] = plain(caller)
         if given(caller) and given(caller.tool_id):
             call.caller = ours.ByProgram(caller_id=caller.tool_id)
-    call.namespace = block.toolset_name
-    if block.cache_control is not UNSET or type(block) is not types.ToolUse:
-        call.leftovers = left({**own(call.leftovers), **rest(block, ("cache_control",))})
-    named = renamed.get(block.name)
-    if named is None:
-        return call
-    call.name = named.name
-    call.namespace = named.namespace or call.namespace
+    call.leftovers = left(fields)
+    named = renamed.get(block.name) or Named(block.name, "", custom=False)
+    call.name, call.namespace = named.name, named.namespace or block.toolset_name
     if not named.custom:
         return call
     return ours.CustomToolCall(
@@ -155,11 +200,57 @@ def decode_call(
 def _free_text(arguments: str) -> str:
     """The text of a custom tool's call, which went out as `{"input": "..."}`."""
     try:
-        found: Any = msgspec.json.decode(arguments)
+        match msgspec.json.decode(arguments):
+            case {"input": str(text), **others} if not others:
+                return text
+            case _:
+                return arguments
     except msgspec.MsgspecError:
         return arguments
-    match found:
-        case {"input": str(text), **others} if not others:
-            return text
-        case _:
-            return arguments
+
+
+# --- results --------------------------------------------------------------------------------------------------------
+
+
+def encode_result(item: Output, call: types.ToolUse, i: int, context: Context) -> types.ToolResult:
+    """The block of an output, which stands at position `i` of the input, for the block of its call."""
+    output = item.output
+    if isinstance(output, str):
+        # Nearly every output is a plain string.
+        block = ToolResult(call.id, output or UNSET)
+        bare = item.leftovers is item.is_error is call.toolset_name is UNSET
+        if bare and type(item) is ours.FunctionCallOutput and item.namespace is UNSET:
+            return block
+    else:
+        block = ToolResult(call.id, _contents(output, f"input[{i}].output", context))
+    path = f"input[{i}]"
+    block.is_error, block.toolset_name = item.is_error, call.toolset_name
+    if isinstance(item, ours.FunctionCallOutput) and item.namespace in TOOLSETS:
+        block.toolset_name = item.namespace
+    report_extras(item, path, context.lost)
+    return context.marked(_as_it_was(block, item, path, context), path)
+
+
+def _contents(output: list[ours.ContentPart], path: str, context: Context) -> Any:
+    blocks = blocks_of(output, path, context)
+    if len(blocks) < len(output) > 1:
+        for j, part in enumerate(output):
+            if getattr(part, "text", None) == "":
+                context.lost.dropped(f"{path}[{j}]", "an empty text, which this wire refuses")
+    return blocks if blocks or not output else UNSET
+
+
+def decode_result(block: types.ToolResult) -> ours.FunctionCallOutput:
+    """The output that a block is in Responses."""
+    content, fields = block.content, rest(block, ("cache_control",))
+    if content is None or content == "":
+        fields["content"] = content
+    if block.is_error is None:
+        fields["is_error"] = None
+    return ours.FunctionCallOutput(
+        call_id=call_id(block.tool_use_id),
+        output=[part_of(piece) for piece in content] if isinstance(content, list) else content or "",
+        is_error=UNSET if block.is_error is None else block.is_error,
+        namespace=block.toolset_name,
+        leftovers=left(fields),
+    )

@@ -14,9 +14,9 @@ from ...dialects import MessagesModel
 from ...losses import Losses
 from ...unknown import Opt, Unknown, given
 from . import types
+from .calls import wire_name
 from .carried import rest
 from .content import Context
-from .names import wire_name
 from .schema import fitted
 
 KEPT = ("cache_control", "input_examples", "eager_input_streaming", "max_uses", "response_inclusion")

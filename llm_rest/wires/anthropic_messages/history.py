@@ -12,9 +12,9 @@ from ...responses.leftovers import SPELLING
 from ...unknown import Unknown, given
 from . import types
 from .assistant import BlockReader
+from .calls import decode_result
 from .carried import WIRE, own, rest
-from .content import part_of, parts_of
-from .results import decode_result
+from .content import part_of
 from .turns import SEPARATE
 
 ROLES = {"system": "developer"}
@@ -94,4 +94,4 @@ def _instructed(blocks: Sequence[types.AnyBlock], named: dict[str, ours.Function
                 added.append(tool)
     if added and len(added) == len(blocks):
         return [ours.AdditionalTools(role="developer", tools=added)]
-    return [ours.Message(role="developer", content=parts_of(blocks))] if blocks else []
+    return [ours.Message(role="developer", content=[part_of(block) for block in blocks])] if blocks else []

@@ -20,7 +20,7 @@ from ...unknown import extras, given, with_extras
 from . import types
 from .betas import betas
 from .carried import DEFAULT, WIRE, left, merged, own_fields, plain, report_extras, rest
-from .content import Context, parts_of
+from .content import Context, part_of
 from .history import decode_messages
 from .options import decode_options, decode_text, encode_options, encode_text
 from .thinking import decode_thinking, encode_sampling, encode_thinking, samples, settle_thinking, spelling_of
@@ -235,7 +235,7 @@ def _decode_input(
     if isinstance(body.system, str):
         request.instructions = body.system
     elif body.system:
-        items.append(ours.Message(role="developer", content=parts_of(body.system)))
+        items.append(ours.Message(role="developer", content=[part_of(block) for block in body.system]))
     items += decode_messages(body.messages, dialect.issuer, request.tools or ())
     if body.compaction == types.CompactionConfig(type="summarize"):
         items.append(ours.CompactionTrigger())

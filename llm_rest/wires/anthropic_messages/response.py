@@ -21,10 +21,10 @@ from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, given
 from . import types
 from .assistant import BlockReader, BlockWriter
+from .calls import renamed
 from .carried import DEFAULT, left, merged, own_fields, report_extras, rest
 from .content import Context
 from .errors import decode_failure, encode_failure
-from .names import renamed
 from .server_tools import conclude
 
 STOPS: dict[str, tuple[str, str | None]] = {

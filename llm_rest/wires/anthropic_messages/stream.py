@@ -21,9 +21,9 @@ from ...responses.emit import Emitter
 from ...unknown import Model, Unknown, extras, given
 from . import types
 from .assistant import BlockReader
+from .calls import renamed
 from .carried import kind_of, merged, plain
 from .errors import decode_failure
-from .names import renamed
 from .response import answered, decode_usage
 from .stream_blocks import OpenBlock, kind, overwrite
 

@@ -20,6 +20,7 @@ from ...errors import DecodeError
 from ...responses.leftovers import SPELLING
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from . import types
+from .calls import wire_name
 from .carried import encode, kind_of, kinds, merged, plain, report_extras
 from .content import Context
 from .functions import decode_callers, decode_function, encode_custom, encode_function, encode_namespace
@@ -34,7 +35,6 @@ from .hosted import (
     encode_tool_search,
     encode_web_search,
 )
-from .names import wire_name
 
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 """Tool choices, ours on the left."""

@@ -18,12 +18,10 @@ from ...responses.leftovers import SPELLING
 from ...unknown import Unknown
 from . import types
 from .assistant import BlockWriter
-from .calls import encode_call
+from .calls import Output, encode_call, encode_result, wire_id
 from .carried import merged, own_fields, report_extras
 from .carried import own as own_of
 from .content import Context, blocks_of, text_block
-from .names import wire_id
-from .results import Output, encode_result
 from .tools import tool_addition
 
 InputMessage = types.InputMessage

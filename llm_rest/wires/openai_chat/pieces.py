@@ -7,12 +7,14 @@ float, always 0 or start at 1; an id may be empty or repeated in every piece; on
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import UNSET
 
-from ...unknown import Model, convert, extras, given
+from ...errors import DecodeError
+from ...unknown import Decoder, Model, extras, given
 from .._left import as_list, is_object, put_back
 from . import types
 from .types import Json
@@ -28,6 +30,7 @@ _OF_CHOICE = tuple(
     n for n in types.Choice.__struct_fields__ if n not in ("index", "finish_reason", "message", "logprobs")
 )
 _OF_DOCUMENT = tuple(n for n in types.Completion.__struct_fields__ if n not in ("choices", "error", "object"))
+_USAGE: Decoder[types.Usage] = Decoder(types.Usage)
 _JOINED = ("text", "summary", "data")
 
 
@@ -99,8 +102,9 @@ class Pieces:
             if given(value) and value != "":
                 setattr(self.body, name, value)
         self._keep("document", chunk)
-        if not given(self.body.usage) and is_object(chunk.x_groq) and is_object(chunk.x_groq.get("usage")):
-            self.body.usage = convert(chunk.x_groq["usage"], types.Usage, strict=False)
+        if not given(self.body.usage) and is_object(chunk.x_groq) and "usage" in chunk.x_groq:
+            with suppress(DecodeError):  # what is no count stays where it came
+                self.body.usage = _USAGE.decode(msgspec.json.encode(chunk.x_groq["usage"]))
 
     def ending(self, choice: types.ChunkChoice) -> None:
         """Take what a chunk says about its choice beside the message."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from llm_rest.dialects import ChatDialect
 from llm_rest.losses import Loss
@@ -201,6 +202,10 @@ def test_text_after_a_call_is_a_second_message() -> None:
         ),
         pytest.param([{**STOP, "x_groq": {"usage": {"prompt_tokens": 3, "completion_tokens": 2}}}], id="only in x_groq"),
         pytest.param(
+            [{**STOP, "x_groq": {"usage": {"prompt_tokens": 3, "completion_tokens": 2, "new_time": 0.1}}}],
+            id="in x_groq beside a count nobody knows",
+        ),
+        pytest.param(
             [{"choices": [{"delta": {}, "finish_reason": "stop", "usage": {"prompt_tokens": 3, "completion_tokens": 2}}]}],
             id="inside the choice",
         ),
@@ -219,6 +224,13 @@ def test_counts_are_found_where_hosts_put_them(chunks: list[dict[str, Any]]) -> 
     usage = assembled(decoded(piece(content="Hi"), *chunks)).usage
     assert usage
     assert (usage.input_tokens, usage.output_tokens) == (3, 2)
+
+
+@pytest.mark.parametrize("told", [None, [], {"prompt_tokens": "three"}])
+def test_what_is_no_count_is_none(told: Any) -> None:
+    """chat.stream.10"""
+    response = assembled(decoded(piece(content="Hi"), {**STOP, "x_groq": {"usage": told}}))
+    assert (response.status, response.usage) == ("completed", UNSET)
 
 
 def test_an_empty_chunk_before_the_first_says_nothing_yet() -> None:

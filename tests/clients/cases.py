@@ -1,6 +1,6 @@
 """What a client does with a model, case by case, each written once for every SDK, every upstream, sync and async.
 
-A case is a coroutine of `(client, model, spy)`; the first line of its docstring is its row in `docs/clients.md`.
+A case is a coroutine of `(client, model, spy)`; its docstring is its line in `docs/clients.md`, which `page.py` writes.
 `CANNOT` gives the reason for every cell that cannot be, and `test_table.py` sees that it fails for as long as the reason stands.
 """
 
@@ -49,14 +49,14 @@ def wanted(*calls: Call) -> list[tuple[str, Any]]:
 
 @case
 async def plain(client: Client, model: str, spy: Spy) -> None:
-    """Text"""
+    """text: an answer with its end and its tokens"""
     answer = await client.ask(model, client.user("Hello there, you."))
     assert (answer.text, answer.ended, answer.tokens) == ("Hello there, you.", "stop", (5, 5))
 
 
 @case
 async def stream(client: Client, model: str, spy: Spy) -> None:
-    """Streamed text"""
+    """stream: the text in pieces, as they come from the vendor"""
     answer = await client.stream(model, client.user("pieces 5\nsay Hello, world."))
     assert (answer.text, answer.ended, answer.tokens) == ("Hello, world.", "stop", (7, 4))
     assert answer.pieces >= 3, "it came as the vendor said it"
@@ -64,7 +64,7 @@ async def stream(client: Client, model: str, spy: Spy) -> None:
 
 @case
 async def length(client: Client, model: str, spy: Spy) -> None:
-    """The token limit"""
+    """length: an answer cut at its token limit says so"""
     for asked in ways(client):
         answer = await asked(model, client.user("say " + "word " * 40), most=20)
         assert (answer.text, answer.ended) == ("word " * 16, "length")
@@ -72,17 +72,18 @@ async def length(client: Client, model: str, spy: Spy) -> None:
 
 @case
 async def refusal(client: Client, model: str, spy: Spy) -> None:
-    """A refusal"""
+    """refusal: a model that will not answer is told from one that does"""
     for asked in ways(client):
         answer = await asked(model, client.user("refuse I cannot help with that."))
-        assert answer.text == "I cannot help with that."
+        blocked = client.wire == "gemini_generate_content" and answer.ended == "refusal"
+        assert blocked or answer.text == "I cannot help with that.", "Google's SDK shows no words of a blocked answer"
         if answer.ended != "refusal":
             raise Unsayable
 
 
 @case
 async def structured(client: Client, model: str, spy: Spy) -> None:
-    """Structured output"""
+    """structured: an answer of a type, by the SDK's own helper where it has one"""
     assert await client.person(model, client.user("Who?")) == Person(name="name", born=1)
 
 
@@ -107,14 +108,14 @@ async def conversation(client: Client, model: str, script: str, *calls: Call, ga
 
 @case
 async def one_tool(client: Client, model: str, spy: Spy) -> None:
-    """A tool and its result"""
+    """tool: a call, its result, the answer to it"""
     text = await conversation(client, model, 'call get_weather {"city": "Oslo"}', OSLO, gave="4 degrees")
     assert text == "get_weather said: 4 degrees"
 
 
 @case
 async def parallel_tools(client: Client, model: str, spy: Spy) -> None:
-    """Parallel tools"""
+    """parallel tools: two calls at once"""
     script = 'call get_weather {"city": "Oslo"}\ncall get_weather {"city": "Bergen"}'
     text = await conversation(client, model, script, OSLO, BERGEN, gave="4 degrees")
     assert text == "get_weather said: 4 degrees\nget_weather said: 4 degrees"
@@ -126,7 +127,7 @@ SAY_FAILED = ("anthropic_messages", "gemini_generate_content")
 
 @case
 async def tool_error(client: Client, model: str, spy: Spy) -> None:
-    """A tool that failed"""
+    """tool error: the model is told that a tool failed, in words where a wire has no flag for it"""
     script = 'call get_weather {"city": "Oslo"}'
     text = await conversation(client, model, script, OSLO, gave="no such city", failed=True)
     if client.wire not in SAY_FAILED:
@@ -139,7 +140,7 @@ async def tool_error(client: Client, model: str, spy: Spy) -> None:
 
 @case
 async def reasoning(client: Client, model: str, spy: Spy) -> None:
-    """Reasoning over two turns, every signature returned"""
+    """reasoning: two turns of a thinking model, which gets every signature back and would refuse another"""
     for asked in ways(client):
         spy.forget()
         script = 'reason Let me see.\ncall get_weather {"city": "Oslo"}\nreason Aha.\nsay Cold and wet.'
@@ -170,13 +171,13 @@ async def shown(client: Client, model: str, spy: Spy, attached: Attached) -> str
 
 @case
 async def image(client: Client, model: str, spy: Spy) -> None:
-    """An image"""
+    """image: reaches the vendor byte for byte"""
     assert "[image]" in await shown(client, model, spy, IMAGE)
 
 
 @case
 async def pdf(client: Client, model: str, spy: Spy) -> None:
-    """A PDF"""
+    """PDF: reaches the vendor byte for byte"""
     assert "[file" in await shown(client, model, spy, PAPER)
 
 
@@ -193,7 +194,7 @@ async def raised(client: Client, status: int, asking: Awaitable[Answer]) -> Exce
 
 @case
 async def wrong_token(client: Client, model: str, spy: Spy) -> None:
-    """401: not a token of the gateway"""
+    """401: a wrong access token of the gateway is the SDK's own error"""
     for asked in ways(client):
         error = await raised(client, 401, asked(model, client.user("hi")))
         assert "access token" in str(error)
@@ -211,26 +212,26 @@ async def failing(client: Client, model: str, spy: Spy, status: int) -> None:
 
 @case
 async def limited(client: Client, model: str, spy: Spy) -> None:
-    """429 with `retry-after`"""
+    """429: the vendor's limit is the SDK's own error, with the vendor's `retry-after`"""
     await failing(client, model, spy, 429)
 
 
 @case
 async def overloaded(client: Client, model: str, spy: Spy) -> None:
-    """529"""
+    """529: an overloaded vendor is the SDK's own error, with its `retry-after`"""
     await failing(client, model, spy, 529)
 
 
 @case
 async def broken(client: Client, model: str, spy: Spy) -> None:
-    """An error in a stream"""
+    """error in a stream: is raised where the stream is read"""
     with pytest.raises(client.errors[0], match="Busy"):
         await client.stream(model, client.user("say Hello.\nfail 529 Busy."))
 
 
 @case
 async def cancel(client: Client, model: str, spy: Spy) -> None:
-    """A stream that the client leaves"""
+    """cancel: the vendor is left when the client leaves a stream"""
     await client.leave(model, client.user("pieces 1\ndelay 0.01\nsay " + "word " * 1000))
     assert await happened(spy.left), "the vendor is left too"
 
@@ -240,39 +241,47 @@ async def cancel(client: Client, model: str, spy: Spy) -> None:
 
 @case
 async def count(client: Client, model: str, spy: Spy) -> None:
-    """Token counts"""
+    """count: tokens as the vendor counts them, or an estimate where it does not"""
     assert await client.count(model, client.user("Count me, please.")) == 5
 
 
 @case
 async def models(client: Client, model: str, spy: Spy) -> None:
-    """The list of models"""
+    """models: the list has the gateway's names"""
     assert model in await client.models()
 
 
 CANNOT: dict[tuple[str, str, str], str] = {
     **{
-        (client, behind, "count"): "the API has no way of counting tokens"
+        (client, behind, "count"): "the client's API has no way of counting tokens"
         for client in ("openai.chat", "ollama")
         for behind in wires.NAMES
     },
-    **{("ollama", behind, "pdf"): "messages of the API hold images, no other files" for behind in wires.NAMES},
+    **{("ollama", behind, "pdf"): "messages of Ollama's API hold images and no other files" for behind in wires.NAMES},
     **{
-        (client, "ollama_chat", "pdf"): "Ollama's API takes images, no other files; the loss is told"
+        (
+            client,
+            "ollama_chat",
+            "pdf",
+        ): "messages to Ollama hold images and no other files; the client's error for a bad request says so"
         for client in CLIENTS
         if client != "ollama"
     },
     **{
-        (client, behind, "refusal"): "a model behind this API refuses in ordinary words; they come as text"
+        (client, behind, "refusal"): "models behind this API refuse in ordinary words, which come as text"
         for client in CLIENTS
         for behind in ("gemini_generate_content", "ollama_chat")
     },
     **{
-        ("google-genai", behind, "refusal"): "a model that refuses in words is no block of Google's; it comes as text"
+        (
+            "google-genai",
+            behind,
+            "refusal",
+        ): "Google's API tells answers that were blocked; a model that refuses in words comes as text"
         for behind in ("openai_responses", "openai_chat")
     },
     **{
-        ("ollama", behind, "refusal"): "Ollama's API has no word for a refusal; it comes as text"
+        ("ollama", behind, "refusal"): "Ollama's API has no word for a refusal, which comes as text"
         for behind in wires.NAMES
     },
 }

@@ -103,7 +103,7 @@ def _answered(chunks: list[types.GenerateContentResponse]) -> Answer:
     usage = last.usage_metadata
     ended = ENDS.get(word, word)
     return Answer(
-        text="".join(texts) or last.candidates[0].finish_message or "",
+        text="".join(texts),
         ended="tools" if calls and ended == "stop" else ended,
         tokens=(usage.prompt_token_count, (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)),
         calls=[Call(call.args, call.id, call.name or "") for call in calls],

@@ -1,0 +1,97 @@
+"""Writes `docs/clients.md` from the tests' own data: which client works in front of which wire, and why not where it does not.
+
+python -m tests.clients.page            writes the page
+python -m tests.clients.page --check    writes nothing; fails where the page is not what it would write
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from pathlib import Path
+
+from llm_rest import wires
+
+from .cases import CANNOT, CASES
+from .world import CLIENTS
+
+PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
+
+SDKS = {
+    "openai.responses": 'openai.OpenAI(base_url=f"{url}/v1", api_key=token).responses',
+    "openai.chat": 'openai.OpenAI(base_url=f"{url}/v1", api_key=token).chat.completions',
+    "anthropic": "anthropic.Anthropic(base_url=url, api_key=token).messages",
+    "google-genai": 'genai.Client(api_key=token, http_options={"base_url": url}).models',
+    "ollama": 'ollama.Client(host=url, headers={"Authorization": f"Bearer {token}"})',
+}
+"""How each client is pointed at a gateway; the async ones likewise."""
+
+INTRODUCTION = """\
+# Clients
+
+The official Python clients of the vendors work in front of [the gateway](gateway.md), unmodified, whatever wire the vendor behind
+it speaks. This page is written by `python -m tests.clients.page` from the data of `tests/clients`, which plays every case below
+with every client in front of every wire, sync and async, whole and streamed, against simulated vendors who refuse what the real
+ones refuse.
+
+| client | pointed at a gateway by |
+|---|---|
+"""
+
+STATE = """\
+## Opaque state
+
+Thinking models sign their thoughts, and refuse the results of their calls without them. Clients of Responses and Messages return
+what they were given, and so do clients of Chat Completions that return messages whole, with `reasoning_details`. For all others
+the gateway keeps it, for each caller apart, and puts it back when the turn returns: known by the ids of its calls, else by what
+it says and what was said before it. Where the gateway has forgotten, or keeps nothing, the vendor gets the calls under other
+names and without thoughts, as it would get those of another vendor; it does not refuse them.
+
+Only behind the client's own wire nothing is renamed: a client of Chat Completions that drops `reasoning_details` which its vendor
+insists on is refused by that vendor, as without a gateway, unless the gateway still has them.
+"""
+
+
+def page() -> str:
+    """The page."""
+    reasons = {reason: number for number, reason in enumerate(dict.fromkeys(CANNOT.values()), 1)}
+    lines = [INTRODUCTION.rstrip("\n")]
+    lines += [f"| `{name}` | `{SDKS[name]}` |" for name in CLIENTS]
+    lines += ["", f"| in front of | {' | '.join(f'`{wire}`' for wire in wires.NAMES)} |", "|---" * 6 + "|"]
+    for client in CLIENTS:
+        cells = [_cell(client, behind, reasons) for behind in wires.NAMES]
+        lines.append(f"| `{client}` | {' | '.join(cells)} |")
+    lines += ["", *(f"{number}. {reason}" for reason, number in reasons.items())]
+    lines += ["", f"The {len(CASES)} cases are:", ""]
+    for played in CASES.values():
+        name, _, told = (inspect.getdoc(played) or "").partition(": ")
+        lines.append(f"- **{name}**: {told}")
+    return "\n".join([*lines, "", STATE])
+
+
+def _cell(client: str, behind: str, reasons: dict[str, int]) -> str:
+    """Whether everything works there, with the numbers of the reasons for what does not."""
+    missing: list[str] = []
+    for case, played in CASES.items():
+        reason = CANNOT.get((client, behind, case))
+        if reason:
+            name = (inspect.getdoc(played) or "").partition(":")[0]
+            missing.append(f"{name} ({reasons[reason]})")
+    return f"all but {', '.join(missing)}" if missing else "all"
+
+
+def main() -> int:
+    """Write the page or check it, as the command line says."""
+    parser = argparse.ArgumentParser(description="The page of clients.")
+    parser.add_argument("--check", action="store_true", help="fail where the page is not up to date")
+    if not parser.parse_args().check:
+        PAGE.write_text(page())
+    elif not PAGE.exists() or PAGE.read_text() != page():
+        sys.stderr.write("docs/clients.md is out of date; run python -m tests.clients.page\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

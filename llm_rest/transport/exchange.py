@@ -88,11 +88,26 @@ class Home:
         self.loop = loop
         self.idle: dict[str, list[Connection]] = {}
 
+    def take(self, origin: str) -> Connection | None:
+        """An idle connection, which is idle no more. Another thread may take the last one at the same time."""
+        try:
+            return self.idle[origin].pop()
+        except LookupError:
+            return None
+
+    def tidy(self) -> None:
+        """Close the idle connections that are of no use any more: too old, or ended by the other side."""
+        for connections in [*self.idle.values()]:
+            for connection in [one for one in connections if not one.usable()]:
+                with suppress(ValueError):  # another thread uses it now, which is why it is not quiet
+                    connections.remove(connection)
+                    connection.drop()
+
     def drop(self) -> None:
         """Close the idle connections."""
-        for connections in self.idle.values():
-            while connections:
-                connections.pop().drop()
+        for origin in [*self.idle]:
+            while (connection := self.take(origin)) is not None:
+                connection.drop()
 
 
 class Exchanges:
@@ -172,12 +187,12 @@ class Exchanges:
         return status, _named(raw)
 
     async def _take(self, home: Home, url: str) -> Connection:
-        idle = home.idle.get(origin_of(url))
-        while idle:
-            connection = idle.pop()
+        origin = origin_of(url)
+        while (connection := home.take(origin)) is not None:
             if connection.usable() and not intercepting(self._waiter):
                 return connection
             await connection.close()
+        home.tidy()
         return self._connection(url)
 
     def _connection(self, url: str) -> Connection:
@@ -201,9 +216,11 @@ class Exchanges:
     async def leave(self, home: Home, connection: Connection | None, *, again: bool) -> None:
         """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""
         try:
-            if connection is not None and again and await connection.finish() and not self.closed:
+            if connection is not None and again and await connection.finish():
                 home.idle.setdefault(connection.origin, []).append(connection)
                 connection = None
+                if self.closed:  # meanwhile
+                    home.drop()
         finally:
             try:
                 if connection is not None:

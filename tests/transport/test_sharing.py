@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -25,7 +26,7 @@ from llm_rest.transport import Timeouts, drive
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from tests.callers import BEGIN, answer, completed, delta
-from tests.loopback import END, STREAM, Loopback, chunks, gated, http, loopback, send, send_and_stall
+from tests.loopback import END, STREAM, Loopback, chunks, gated, http, loopback, send, send_and_close, send_and_stall
 from tests.transport.support import open_sockets, post
 
 pytestmark = pytest.mark.anyio
@@ -127,6 +128,29 @@ def test_one_transport_serves_two_event_loops_one_after_the_other() -> None:
 def test_a_sync_call_cannot_wait_for_an_event_loop() -> None:
     with pytest.raises(RuntimeError, match="event loop"):
         drive(anyio.lowlevel.checkpoint())
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio", "trio"])
+def test_connections_that_ended_are_let_go_when_another_is_made(way: str) -> None:
+    """A program that speaks to many hosts, one after the other, keeps no dead connections."""
+
+    async def main(transport: Any) -> None:
+        before = len(open_sockets())
+        for server in servers:
+            assert (await transport.send(post(server.url), Timeouts())).body == b"1"
+            await anyio.sleep(0.05)
+        for _ in range(100):
+            if len(open_sockets()) <= before + 1:
+                break
+            await anyio.sleep(0.05)
+        else:
+            raise AssertionError("the connections of the first servers are still open")
+        await transport.close()
+
+    with contextlib.ExitStack() as at_the_end:
+        servers = [at_the_end.enter_context(loopback(send_and_close(http(b"1")))) for _ in range(5)]
+        transport: Any = SyncTransport() if way == "sync" else AsyncTransport()
+        anyio.run(main, transport, backend="trio" if way == "trio" else "asyncio")
 
 
 # --- several event loops ---------------------------------------------------------------------------------------------

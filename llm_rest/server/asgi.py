@@ -71,7 +71,8 @@ class Endpoint:
                     tasks.cancel_scope.cancel()
         except Refused as refusal:
             facts["wire"] = spoken(path, headers)
-            await _drain(pieces)
+            if "expect" not in headers:  # or its client waits to be told to go on, and is told not to
+                await _drain(pieces)
             await sending.answer(refused(facts["wire"], refusal.facts, facts["request_id"], close=True))
         except ConnectionError:
             pass  # the client went away before it had asked

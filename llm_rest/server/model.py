@@ -30,7 +30,7 @@ from ..responses import (
 from ..responses.carriers import digest
 from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
 from ..turns.calls import DELIVERY
-from ..unknown import given
+from ..unknown import decoder_of, given
 from .handler import Refused
 from .performance import Performance
 from .reading import AnyFunction, items_of, offered, text_of
@@ -192,7 +192,7 @@ def _delivered(content: str | list[ContentPart]) -> dict[str, str] | None:
     found: dict[str, str] = {}
     for text in [content] if isinstance(content, str) else [p.text for p in content if isinstance(p, InputText)]:
         try:
-            result = msgspec.json.decode(text, type=_Result)
+            result = decoder_of(_Result).decode(text)
         except msgspec.MsgspecError:
             return None
         found[result.call_id] = result.output

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +52,28 @@ def test_the_first_use_may_be_in_many_threads_at_once(what: str) -> None:
         [sys.executable, "-c", THREADS.replace("{what}", what.strip())], capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+PACKAGE = Path(__file__).parents[2] / "llm_rest"
+ALONE = ("unknown.py", "forms.py")
+"""Where msgspec is shown a type, one thread at a time."""
+
+
+def shows_a_type(node: ast.AST) -> bool:
+    """Whether this is `msgspec.convert(...)` or `msgspec.json.decode(..., type=...)`."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = ast.unparse(node.func)
+    plain = any(keyword.arg == "type" and ast.unparse(keyword.value) != "Plain" for keyword in node.keywords)
+    return name == "msgspec.convert" or (name == "msgspec.json.decode" and plain)
+
+
+def test_types_are_shown_to_msgspec_by_one_thread_at_a_time() -> None:
+    found = [
+        f"{file.relative_to(PACKAGE)}:{node.lineno}"
+        for file in PACKAGE.rglob("*.py")
+        if file.relative_to(PACKAGE).as_posix() not in ALONE
+        for node in ast.walk(ast.parse(file.read_text()))
+        if shows_a_type(node) and isinstance(node, ast.Call)
+    ]
+    assert found == [], "use unknown.convert and unknown.decoder_of"

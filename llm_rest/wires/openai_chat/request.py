@@ -22,7 +22,7 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.request import CacheOptions, Request
 from ...unknown import extras, given, with_extras
 from .. import Route
-from .._left import Rest, notes, put_back
+from .._left import Rest, notes, put_back, report_unknown
 from . import options, types
 from .messages import decode_messages, encode_messages
 from .offer import decode_offer, encode_offer
@@ -93,7 +93,8 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     left = own(request.leftovers, WIRE)
     spelling = notes(left)
     body = types.Request(**{name: getattr(request, name) for name in SAME})
-    items = _items(request)
+    said = request.input
+    items: Sequence[AnyItem] = (Message(role="user", content=said),) if isinstance(said, str) else said or ()
     body.n = spelling.get("n", UNSET)
     options.encode_limits(request, body, spelling, dialect)
     encode_offer(request, items, body, left, dialect, lost)
@@ -102,23 +103,14 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     options.encode_logprobs(request, body, dialect, lost)
     options.encode_stream(request, body, spelling, dialect, lost)
     _encode_rest(request, body, left, dialect, lost)
-    body.messages = [*_instructions(request, note, spelling, dialect), *encode_messages(items, dialect, lost)]
+    kind = types.DeveloperMessage if dialect.system_role == "developer" else types.SystemMessage
+    told = [request.instructions] if given(request.instructions) else []
+    body.messages = [kind(content=text) for text in (*told, *([note] if note else []))]
+    body.messages += encode_messages(items, dialect, lost)
     if left:
         body = put_back(body, {name: value for name, value in left.items() if name != "tools"})
     _leave_behind(request, body, dialect, lost)
     return _with_extra(request, body, lost), lost
-
-
-def _items(request: Request) -> Sequence[AnyItem]:
-    if isinstance(request.input, str):
-        return (Message(role="user", content=request.input),)
-    return request.input or ()
-
-
-def _instructions(request: Request, note: str, spelling: Json, dialect: ChatDialect) -> list[types.AnyMessage]:
-    kind = types.DeveloperMessage if dialect.system_role == "developer" else types.SystemMessage
-    texts = [request.instructions] if given(request.instructions) else []
-    return [kind(content=text) for text in (*texts, *([note] if note else []))]
 
 
 def _encode_rest(request: Request, body: types.Request, left: Json, dialect: ChatDialect, lost: Losses) -> None:
@@ -142,8 +134,7 @@ def _encode_rest(request: Request, body: types.Request, left: Json, dialect: Cha
         for name in ("prewarm", "comparison_response_id"):
             if given(getattr(options, name)):
                 lost.dropped(f"prompt_cache_options.{name}", "an option of caching that this wire has no field for")
-    for name in extras(request):
-        lost.dropped(name, "a field only a Responses host would know")
+    report_unknown(request, "", lost)
     report_foreign(request.leftovers, WIRE, "", lost)
 
 

@@ -213,7 +213,13 @@ def encode_response(
         body.usage = encode_usage(response.usage, dialect, lost) if response.usage is not None else None
     if response.moderation is not UNSET:
         body.moderation = about.encode_moderation(response.moderation)
-    return _spelled_document(body, left), lost
+    spelling = notes(left)
+    for name in ("id", "object", "created", "error", "choices"):
+        if name in spelling:
+            setattr(body, name, absent(spelling[name]))
+    if "message" in spelling:
+        body.choices[0].message = absent(spelling["message"])
+    return put_back(body, {name: value for name, value in left.items() if name not in PLACES}), lost
 
 
 def _encode_output(
@@ -287,13 +293,3 @@ def _show(
             lost.changed(path, "shown as one text, whether it was thought or summarised")
     if state is not None or text:
         turn.think(item, state, places, i)
-
-
-def _spelled_document(body: types.Completion, left: Json) -> types.Completion:
-    spelling = notes(left)
-    for name in ("id", "object", "created", "error", "choices"):
-        if name in spelling:
-            setattr(body, name, absent(spelling[name]))
-    if "message" in spelling:
-        body.choices[0].message = absent(spelling["message"])
-    return put_back(body, {name: value for name, value in left.items() if name not in PLACES})

@@ -19,7 +19,7 @@ from ...responses import tools as rt
 from ...responses.closed import doubtful, is_closed
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, convert, extras, given
-from .._left import absent, as_object, as_plain, notes, put_back, sent
+from .._left import absent, as_object, as_plain, notes, put_back, report_unknown, sent
 from .._renamed import qualified
 from . import types
 from .types import Json
@@ -103,8 +103,7 @@ def _encode_tool(
     for name in ("defer_loading", "allowed_callers", "output_schema", "async_"):
         if getattr(tool, name, None):
             lost.dropped(f"{path}.{name.rstrip('_')}", "an option of a tool that this wire has no field for")
-    for name in extras(tool):
-        lost.dropped(f"{path}.{name}", "a field only a Responses host would know")
+    report_unknown(tool, path, lost)
     name = qualified(tool.name, namespace)
     # Null is no text and no schema here, where a field is there or not.
     about: Json = {"name": name, "description": UNSET if tool.description is None else tool.description}

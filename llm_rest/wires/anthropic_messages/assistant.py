@@ -13,7 +13,7 @@ from ... import responses as ours
 from ...responses.carriers import digest, seal, sender, unseal
 from ...unknown import Opt, Unknown, given
 from . import types
-from .calls import Named, decode_call, encode_call, wire_id
+from .calls import Call, Named, decode_call, encode_call, wire_id
 from .carried import (
     WIRE,
     Cited,
@@ -21,6 +21,8 @@ from .carried import (
     Sealed,
     carrier,
     encode,
+    guest_block,
+    guest_item,
     kind_of,
     kinds,
     left,
@@ -35,13 +37,13 @@ from .carried import (
     unopened,
 )
 from .content import Context, block_of, text_block
-from .guests import guest_block, guest_item
-from .server_tools import VISIBLE, fingerprint, run_items
+from .hosted import VISIBLE, fingerprint, run_items
 
-_ITEMS = kinds(ours.AnyItem)
 SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
 """What ends a run of tools that the vendor runs."""
-Text = types.Text
+
+_ITEMS = kinds(ours.AnyItem)
+Text, ToolUse = types.Text, types.ToolUse
 
 
 # --- blocks to items ------------------------------------------------------------------------------------------------
@@ -55,6 +57,8 @@ class BlockReader:
     """
 
     parts: list[ours.ContentPart] | None = None
+    hosted: tuple[ours.AnyItem, ...] = ()
+    carriers: tuple[ours.AnyItem, ...] = ()
     _first = 0
     _citations: list[list[types.AnyCitation] | None] | None = None
     _run: list[tuple[int, types.AnyBlock]] | None = None
@@ -62,8 +66,6 @@ class BlockReader:
     def __init__(self, issuer: str, id: str | None = None, renamed: dict[str, Named] | None = None) -> None:
         self.id = id
         self.items: list[ours.AnyItem] = []
-        self.hosted: list[ours.AnyItem] = []
-        self.carriers: list[ours.AnyItem] = []
         self.renamed = renamed or {}
         self._issuer = issuer
         self._status: Opt[str] = UNSET if id is None else "completed"
@@ -80,31 +82,36 @@ class BlockReader:
                 self.parts.append(ours.OutputText(text=block.text, annotations=[]))
             else:
                 self._add_text(block, self.parts)
-        elif isinstance(block, types.ToolUse):
+        elif isinstance(block, ToolUse):
             self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.renamed))
         elif isinstance(block, types.Thinking | types.RedactedThinking):
             self.items.append(guest_item(block) or reasoning_of(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
             self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
-        elif self._run is None:
-            self._run = [(i, block)]
         else:
-            self._run.append((i, block))
+            self._run = [*(self._run or ()), (i, block)]
 
-    def settle(self, block: types.AnyBlock) -> None:
+    def settle(self, block: types.AnyBlock | None = None) -> None:
         """Close what does not go on with `block`: the texts of a message, or a run of the vendor's tools."""
         if self.parts is not None and not isinstance(block, Text):
-            self._close_text(self.parts)
-        elif self._run is not None and isinstance(block, SAID):
-            self._close_run()
+            parts, self.parts = self.parts, None
+            id = self.id_of("msg", self._first)
+            self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=parts))
+            if self._citations is not None:
+                text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
+                self._carry(Cited(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
+                self._citations = None
+        elif self._run is not None and (block is None or isinstance(block, SAID)):
+            run, self._run = self._run, None
+            shown = run_items(run, self.id)
+            self.hosted += (*shown,)
+            self.items += shown
+            self._carry(Sealed(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
 
     def close(self) -> list[ours.AnyItem]:
         """The items of the blocks so far."""
-        if self.parts is not None:
-            self._close_text(self.parts)
-        if self._run is not None:
-            self._close_run()
+        self.settle()
         return self.items
 
     def id_of(self, prefix: str, i: int) -> Opt[str]:
@@ -115,54 +122,34 @@ class BlockReader:
         """Text with citations, or with fields that output text has no word for."""
         citations = block.citations or None
         fields = rest(block, ("cache_control",) if citations else ("cache_control", "citations"))
-        annotations = [] if citations is None else annotations_of(citations, block.text)
+        if self._citations is None and citations is not None:
+            self._citations = [None for _ in parts]
         if self._citations is not None:
             self._citations.append(citations)
-        elif citations is not None:
-            self._citations = [*[None for _ in parts], citations]
+        annotations = _annotations(citations or [], block.text)
         parts.append(ours.OutputText(text=block.text, annotations=annotations, leftovers=left(fields)))
-
-    def _close_text(self, parts: list[ours.ContentPart]) -> None:
-        id = self.id_of("msg", self._first)
-        self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=parts))
-        self.parts = None
-        if self._citations is not None:
-            text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
-            cited = Cited(digest=digest(text), citations=Raw(encode(self._citations)))
-            self._carry(cited, self._first)
-            self._citations = None
-
-    def _close_run(self) -> None:
-        run, self._run = self._run or [], None
-        shown = run_items(run, self.id)
-        self.hosted += shown
-        self.items += shown
-        self._carry(Sealed(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
 
     def _carry(self, payload: Payload, i: int) -> None:
         item = carrier(payload, self._issuer, self.id_of("rs", i))
-        self.carriers.append(item)
+        self.carriers += (item,)
         self.items.append(item)
 
 
-def annotations_of(citations: list[types.AnyCitation], text: str) -> list[ours.AnyAnnotation]:
+def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.AnyAnnotation]:
     """What can be shown of citations: pages by URL, files by id. Each covers its whole text."""
     found: list[ours.AnyAnnotation] = []
+    end = len(text)
     for citation in citations:
         match citation:
-            case types.WebSearchResultLocation():
-                found.append(_page(citation.url, citation.title, text))
-            case types.SearchResultLocation() if citation.source.startswith(("http://", "https://")):
-                found.append(_page(citation.source, citation.title, text))
+            case types.WebSearchResultLocation(url=url, title=title):
+                found.append(ours.UrlCitation(url=url, title=title, start_index=0, end_index=end))
+            case types.SearchResultLocation(source=url, title=title) if url.startswith(("http://", "https://")):
+                found.append(ours.UrlCitation(url=url, title=title, start_index=0, end_index=end))
             case types.DocumentCitation(file_id=str(file_id)):
-                found.append(ours.FileCitation(file_id=file_id, filename=citation.document_title, index=len(text)))
+                found.append(ours.FileCitation(file_id=file_id, filename=citation.document_title, index=end))
             case _:
                 pass
     return found
-
-
-def _page(url: str, title: Opt[str], text: str) -> ours.UrlCitation:
-    return ours.UrlCitation(url=url, title=title, start_index=0, end_index=len(text))
 
 
 # --- items to blocks ------------------------------------------------------------------------------------------------
@@ -190,17 +177,17 @@ class BlockWriter:
     def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
         """The blocks of one item, which stands at `path`, after those of items that waited for what did not come."""
         self.waits = True
-        if not isinstance(item, Unknown | ours.FunctionCall | ours.CustomToolCall) and item.leftovers is not UNSET:
+        if not isinstance(item, Unknown | Call):  # which is reported with its fields
             own_fields(item.leftovers, path, self.lost)
-        if isinstance(item, ours.Reasoning):
-            return self._reasoning(item, path)
-        if isinstance(item, VISIBLE):
-            self._leave_citations()
-            self._pending.append((path, item))
-            return []
+            if isinstance(item, ours.Reasoning):
+                return self._reasoning(item, path)
+            if isinstance(item, VISIBLE):
+                self._leave_citations()
+                self._pending.append((path, item))
+                return []
+            if type(item) not in _ITEMS:
+                report_extras(item, path, self.lost)
         before = self.settle()
-        if type(item) not in _ITEMS and not isinstance(item, Unknown | ours.FunctionCall | ours.CustomToolCall):
-            report_extras(item, path, self.lost)
         match item:
             case ours.Message():
                 return before + self._message(item, path)
@@ -253,11 +240,11 @@ class BlockWriter:
             self.lost.dropped(f"{path}.phase", "this wire has no phases")
         content = item.content
         if isinstance(content, str):
-            block = text_block(content, f"{path}.content", self.context)
-            self._said, self._texts = [], []
-            return [] if block is None else [block]
-        self._said = content
-        self._texts = texts = [self._part(part, f"{path}.content[{j}]") for j, part in enumerate(content)]
+            self._said, texts = [], [text_block(content, f"{path}.content", self.context)]
+            self._texts = []
+        else:
+            self._said = content
+            self._texts = texts = [self._part(part, f"{path}.content[{j}]") for j, part in enumerate(content)]
         return [block for block in texts if block is not None]
 
     def _part(self, part: ours.ContentPart, path: str) -> types.Text | None:
@@ -303,12 +290,10 @@ class BlockWriter:
             self.lost.dropped(path, "the blocks of items that were changed or left out since")
             return self._leave_pending()
         del self._pending[start:]
-        before = self._leave_pending()
         blocks = returning_blocks(payload.blocks)
         if blocks is None:
             self.lost.dropped(path, "opaque state that was damaged on the way")
-            return before
-        return [*before, *blocks]
+        return [*self._leave_pending(), *(blocks or ())]
 
     def _cite(self, payload: Cited, path: str) -> None:
         citations = returning_citations(payload.citations)
@@ -318,14 +303,12 @@ class BlockWriter:
             return
         for block, cited in zip(self._texts, citations, strict=True):
             if block is not None and cited:
-                block.citations = [self._citation(citation) for citation in cited] if self.context.replay else cited
+                block.citations = cited
+            for citation in cited or () if self.context.replay else ():
+                # An answer names the file; sent back, the name is refused.
+                if isinstance(citation, types.DocumentCitation):
+                    citation.file_id = UNSET
         self._uncited = []
-
-    def _citation(self, citation: types.AnyCitation) -> types.AnyCitation:
-        # An answer names the file; sent back, the name is refused.
-        if isinstance(citation, types.DocumentCitation):
-            citation.file_id = UNSET
-        return citation
 
     def _compaction(self, item: ours.Compaction, path: str) -> list[types.AnyBlock]:
         payload: Sealed | None = unseal(item.encrypted_content, WIRE, self._issuer, Sealed)

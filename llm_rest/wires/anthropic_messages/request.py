@@ -81,7 +81,7 @@ def _encode_tools(
     if offer.tools or request.tools == []:
         body.tools = offer.tools
     if offer.servers:
-        body.mcp_servers = offer.servers
+        body.mcp_servers = [*offer.servers.values()]
     body.container = offer.container
     if offer.tools:
         body.tool_choice = encode_choice(request, spelled, context)

@@ -25,7 +25,7 @@ from .calls import renamed
 from .carried import DEFAULT, left, merged, own_fields, report_extras, rest
 from .content import Context
 from .errors import decode_failure, encode_failure
-from .server_tools import conclude
+from .hosted import conclude
 
 STOPS: dict[str, tuple[str, str | None]] = {
     "end_turn": ("completed", None),

@@ -24,12 +24,11 @@ from ...unknown import Decoder, Unknown
 from . import types
 from .assistant import BlockWriter
 from .calls import encode_call, wire_id
-from .carried import CITATION, Cited, Sealed, encode, kind_of, opened, own_fields, returning_blocks
+from .carried import CITATION, GAP, Cited, Sealed, encode, guest_thought, kind_of, opened, own_fields, returning_blocks
 from .content import Context, block_of
 from .errors import encode_failure
-from .guests import GAP, guest_thought
+from .hosted import VISIBLE
 from .response import encode_end, encode_usage, model_of
-from .server_tools import VISIBLE
 from .stream_sender import NOTHING, BlockSender, message_delta
 
 Call = ours.FunctionCall | ours.CustomToolCall

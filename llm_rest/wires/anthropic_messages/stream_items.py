@@ -13,7 +13,7 @@ from ...responses.emit import Emitter, OpenItem, Step, tell
 from ...unknown import Unknown, given
 from . import types
 from .assistant import BlockReader
-from .server_tools import Use, shown
+from .hosted import Use, shown
 
 STEPS: dict[type, tuple[Step, Step | None, Step]] = {
     ours.WebSearchCall: (ev.WebSearchInProgress, ev.WebSearchSearching, ev.WebSearchCompleted),

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from ...unknown import base, extras, with_extras
 from . import types
-from .carried import encode, plain
-from .guests import GAP
+from .carried import GAP, encode, plain
 
 NOTHING = Raw(b"{}")
 """What stands for the input of a tool when its block begins."""

@@ -1,9 +1,9 @@
 """What the model may call, and the choice among it.
 
-Functions are in `functions`, the vendor's own tools in `hosted`; here they become one list. Before changing this file, know
-that tools come first in what the vendor caches and binds thinking to: the same request gives the same list in the same order,
-and the fields of a tool that Responses has no word for wait in the request's leftovers under the tool's name. Follows
-Anthropic's pages on tool use (read 2026-11-20).
+Functions, custom tools and namespaces are here, the vendor's own tools in `hosted`. Before changing this file, know that tools
+come first in what the vendor caches and binds thinking to: the same request gives the same list in the same order. What a tool
+of this wire says beyond what Responses has a word for is whatever encoding the decoded tool would not say; it waits in the
+request's leftovers under the tool's name. Follows Anthropic's pages on tool use (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -17,36 +17,44 @@ from msgspec import UNSET
 from ... import responses as ours
 from ...dialects import MessagesModel
 from ...errors import DecodeError
+from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from . import types
 from .calls import wire_name
-from .carried import encode, kind_of, kinds, merged, plain, report_extras
+from .carried import DEFAULT, encode, kind_of, kinds, merged, plain, report_extras
 from .content import Context
-from .functions import decode_callers, decode_function, encode_custom, encode_function, encode_namespace
 from .hosted import (
+    WebSearch,
+    decode_callers,
     decode_code,
     decode_mcp,
     decode_server,
-    decode_tool_search,
     decode_web_search,
+    encode_callers,
     encode_code,
     encode_mcp,
     encode_tool_search,
     encode_web_search,
 )
+from .schema import fitted
 
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 """Tool choices, ours on the left."""
-CHOICES_BACK = {theirs: ours for ours, theirs in CHOICES.items()}
+CHOICES_BACK = {theirs: our for our, theirs in CHOICES.items()}
 
 HOSTED = {"code_interpreter": "code_execution", "web_search": "web_search", "web_search_preview": "web_search"}
 """Tools of the vendor by the type a choice names them with, ours on the left. The way back prefers what hosts list."""
 HOSTED_BACK = {"code_execution": "code_interpreter", "web_search": "web_search_preview"}
 
+SPELLED = frozenset({"type", "name", "input_schema", "strict", "allowed_callers"})
+"""Fields that differ only in how they are written; they are used again as long as they say what the tool says."""
+
 _TOOLS = kinds(ours.AnyTool)
 _wire_type = re.compile(r"custom|mcp_toolset|tool_search_tool_\w+|\w+_20\d{6}").fullmatch
 _tool: Decoder[types.Tool] = Decoder(types.Tool)
+
+Servers = dict[str, types.McpServer]
 
 
 class Offer:
@@ -57,7 +65,7 @@ class Offer:
     def __init__(self, alone: dict[str, Any]) -> None:
         self.alone = alone
         self.tools: list[types.Tool] = []
-        self.servers: list[types.McpServer] = []
+        self.servers: Servers = {}
         self.container: Opt[str] = UNSET
 
 
@@ -66,26 +74,35 @@ class Offer:
 
 def encode_tools(tools: Sequence[ours.AnyTool], kept: dict[str, Any], context: Context) -> Offer:
     """The tools of a request; `kept` is what this wire left on it."""
-    offer = Offer(servers_alone(kept))
+    offer, lost = Offer(servers_alone(kept)), context.lost
     fields: dict[str, dict[str, Any]] = kept.get("tools", {})
     for i, tool in enumerate(tools):
         for encoded in _encode(tool, f"tools[{i}]", offer, context):
             more = fields.get(_key(encoded))
-            offer.tools.append(_complete(encoded, more, f"tools[{i}]", context) if more else encoded)
+            offer.tools.append(_completed(encoded, tool, more, f"tools[{i}]", offer, context) if more else encoded)
     for place, other in kept.get("other_tools", ()):
-        offer.tools.insert(place, merged(types.Tool(), other, "leftovers.anthropic_messages.other_tools", context.lost))
-    servers: dict[str, dict[str, Any]] = kept.get("mcp_servers", {})
-    if servers:
-        offer.servers = [merged(s, servers.get(s.name, {}), "tools", context.lost) for s in offer.servers]
+        offer.tools.insert(place, merged(types.Tool(), other, "leftovers.anthropic_messages.other_tools", lost))
+    for name, more in kept.get("mcp_servers", {}).items():
+        if name in offer.servers:
+            offer.servers[name] = merged(offer.servers[name], more, "tools", lost)
     seen: set[str] = set()
     for i, encoded in enumerate(offer.tools):
         key = _key(encoded)
         if key in seen:
-            context.lost.refused(f"tools[{i}]", f"a second tool of the name {key!r}")
+            lost.refused(f"tools[{i}]", f"a second tool of the name {key!r}")
         seen.add(key)
-        if given(encoded.cache_control):
-            context.marks.append((f"tools[{i}]", encoded))
+        context.marked(encoded, f"tools[{i}]")
     return offer
+
+
+def _completed(
+    encoded: types.Tool, tool: ours.AnyTool, kept: dict[str, Any], path: str, offer: Offer, context: Context
+) -> types.Tool:
+    """A tool with the fields it had on this wire, spelled as it was where that still says the same."""
+    spelled = merged(encoded, kept.get(SPELLING, {}), path, context.lost)
+    if _decode(spelled, offer.servers, offer.container, context.model) == tool:
+        encoded = spelled
+    return merged(encoded, {name: value for name, value in kept.items() if name != SPELLING}, path, context.lost)
 
 
 def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> list[types.Tool]:
@@ -94,18 +111,11 @@ def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> li
         report_extras(tool, path, lost)
     match tool:
         case ours.FunctionTool():
-            return [encode_function(tool, "", path, context)]
+            return [_encode_function(tool, "", path, context)]
         case ours.CustomTool():
-            return [encode_custom(tool, "", path, context)]
+            return [_encode_custom(tool, "", path, context)]
         case ours.NamespaceTool():
-            return encode_namespace(tool, path, context)
-        case (
-            ours.WebSearchTool()
-            | ours.WebSearchTool20250826()
-            | ours.WebSearchPreviewTool()
-            | ours.WebSearchPreviewTool20250311()
-        ):
-            return [encode_web_search(tool, path, context)]
+            return _encode_namespace(tool, path, context)
         case ours.CodeInterpreterTool():
             if isinstance(tool.container, str):
                 offer.container = tool.container
@@ -114,11 +124,13 @@ def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> li
             return encode_tool_search(tool, path, context)
         case ours.McpTool():
             found = encode_mcp(tool, offer.alone, path, context)
-            if found is not None:
-                server, toolset = found
-                if all(other.name != server.name for other in offer.servers):
-                    offer.servers.append(server)
-                return [] if toolset is None else [toolset]
+            if found is None:
+                return []
+            server, toolset = found
+            offer.servers.setdefault(server.name, server)
+            return [] if toolset is None else [toolset]
+        case _ if isinstance(tool, WebSearch):
+            return [encode_web_search(tool, path, context)]
         case Unknown() if _wire_type(tool.type):
             try:
                 return [_tool.decode(encode(tool))]
@@ -127,6 +139,68 @@ def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> li
         case _:
             lost.refused(path, f"a tool of type {kind_of(tool)!r}, which this wire does not have")
     return []
+
+
+def _encode_function(tool: ours.FunctionTool, namespace: str, path: str, context: Context) -> types.Tool:
+    parameters: ours.Schema = tool.parameters if given(tool.parameters) else {"type": "object", "properties": {}}
+    if parameters.get("type") != "object":
+        parameters = {"properties": {}, **parameters, "type": "object"}
+        context.lost.changed(f"{path}.parameters", "arguments are an object on this wire")
+    encoded = _callable(tool, namespace, path, context)
+    if encoded.name != tool.name and not namespace:
+        context.lost.emulated(f"{path}.name", f"the tool is called {encoded.name!r} on this wire")
+    encoded.input_schema = parameters
+    if tool.strict:
+        changes = Losses()
+        fitted(parameters, changes, "")
+        if changes:
+            why = "the schema is beyond what this wire enforces; the tool is not strict"
+            context.lost.changed(f"{path}.strict", why)
+        else:
+            encoded.strict = True
+    return encoded
+
+
+def _encode_custom(tool: ours.CustomTool, namespace: str, path: str, context: Context) -> types.Tool:
+    """A custom tool as a function that takes one text."""
+    context.lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
+    if isinstance(tool.format, ours.Grammar | Unknown):
+        context.lost.dropped(f"{path}.format", "this wire enforces no grammar")
+    encoded = _callable(tool, namespace, path, context)
+    properties = {"input": {"type": "string", "description": "The input, as plain text."}}
+    encoded.input_schema = {"type": "object", "properties": properties, "required": ["input"]}
+    encoded.input_schema["additionalProperties"] = False
+    return encoded
+
+
+def _callable(tool: ours.FunctionTool | ours.CustomTool, namespace: str, path: str, context: Context) -> types.Tool:
+    """What functions and custom tools have in common."""
+    if isinstance(tool, ours.FunctionTool) and tool.output_schema:
+        context.lost.dropped(f"{path}.output_schema", "a tool of this wire does not describe what it gives")
+    if tool.async_:
+        context.lost.dropped(f"{path}.async", "calls are waited for on this wire")
+    return types.Tool(
+        name=wire_name(tool.name, namespace),
+        description=tool.description if given(tool.description) else UNSET,
+        defer_loading=tool.defer_loading,
+        allowed_callers=encode_callers(tool.allowed_callers, context.model),
+    )
+
+
+def _encode_namespace(tool: ours.NamespaceTool, path: str, context: Context) -> list[types.Tool]:
+    """The tools of a namespace one by one, each under both names."""
+    context.lost.emulated(path, "the tools of a namespace are offered one by one, under its name and theirs")
+    found: list[types.Tool] = []
+    for j, inner in enumerate(tool.tools):
+        here = f"{path}.tools[{j}]"
+        match inner:
+            case ours.FunctionTool():
+                found.append(_encode_function(inner, tool.name, here, context))
+            case ours.CustomTool():
+                found.append(_encode_custom(inner, tool.name, here, context))
+            case Unknown():
+                context.lost.refused(here, f"a tool of type {inner.type!r}, which this wire does not know")
+    return found
 
 
 def tool_addition(tool: ours.AnyTool, path: str, offered: frozenset[str], context: Context) -> list[types.AnyBlock]:
@@ -151,17 +225,6 @@ def _key(tool: types.Tool) -> str:
     return tool.name or tool.type or ""
 
 
-def _complete(tool: types.Tool, kept: dict[str, Any], path: str, context: Context) -> types.Tool:
-    """A tool with the fields it had on this wire, spelled as it was where it still says the same."""
-    fields = {name: value for name, value in kept.items() if name != SPELLING}
-    spelled: dict[str, Any] = kept.get(SPELLING, {})
-    for name, value in spelled.items():
-        same = decode_callers(value) == decode_callers(tool.allowed_callers) if name == "allowed_callers" else True
-        if same and (name != "strict" or tool.strict is UNSET):
-            fields[name] = value
-    return merged(tool, fields, path, context.lost)
-
-
 # --- this wire to Responses -----------------------------------------------------------------------------------------
 
 
@@ -173,16 +236,21 @@ def decode_tools(
     fields: dict[str, dict[str, Any]] = {}
     others: list[list[Any]] = []
     servers = {server.name: server for server in body.mcp_servers or ()}
+    context = Context(Losses(), DEFAULT, model, replay=True)
     unknown = {server.name: extras(server) for server in servers.values() if extras(server)}
     for i, tool in enumerate(body.tools or ()):
         decoded = _decode(tool, servers, body.container, model)
         if decoded is None:
             others.append([i, plain(tool)])
             continue
-        found_tool, more, said = decoded
-        found.append(found_tool)
-        if said:
-            more[SPELLING] = said
+        found.append(decoded)
+        servers.pop(tool.mcp_server_name or "", None)
+        (same,) = _encode(decoded, "", Offer({}), context)
+        more = extras(tool)
+        for name in types.Tool.__struct_fields__:
+            value = getattr(tool, name)
+            if value is not UNSET and value != getattr(same, name):
+                (more.setdefault(SPELLING, {}) if name in SPELLED else more)[name] = plain(value)
         if more:
             fields[_key(tool)] = more
     found += [decode_server(server) for server in servers.values()]
@@ -200,20 +268,27 @@ def servers_alone(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 def _decode(
-    tool: types.Tool, servers: dict[str, types.McpServer], container: Opt[str | types.Container], model: MessagesModel
-) -> tuple[ours.AnyTool, dict[str, Any], dict[str, Any]] | None:
+    tool: types.Tool, servers: Servers, container: Opt[str | types.Container], model: MessagesModel
+) -> ours.AnyTool | None:
     """The tool in Responses; `None` where Responses has no such tool."""
     kind, name = tool.type or "custom", tool.name
     if kind == "custom" and given(name):
-        return decode_function(tool, name, model)
+        return ours.FunctionTool(
+            name=name,
+            description=tool.description,
+            parameters=tool.input_schema,
+            strict=bool(tool.strict),
+            defer_loading=tool.defer_loading,
+            allowed_callers=decode_callers(tool.allowed_callers),
+        )
     if kind.startswith("web_search_20"):
-        return decode_web_search(tool, model)
+        return decode_web_search(tool)
     if kind.startswith("code_execution_20"):
-        return decode_code(tool, container, model)
+        return decode_code(tool, container)
     if kind.startswith("tool_search_tool_"):
-        return decode_tool_search(tool)
-    server = servers.pop(tool.mcp_server_name or "", None) if kind == "mcp_toolset" else None
-    return None if server is None else decode_mcp(tool, server, model)
+        return ours.ToolSearchTool(execution="server")
+    server = servers.get(tool.mcp_server_name or "") if kind == "mcp_toolset" else None
+    return None if server is None else decode_mcp(tool, server)
 
 
 # --- the choice among them ------------------------------------------------------------------------------------------
@@ -221,8 +296,7 @@ def _decode(
 
 def encode_choice(request: ours.Request, spelled: dict[str, Any], context: Context) -> Opt[types.ToolChoice]:
     """The tool choice of a request that offers tools; absent where the vendor's own habit is meant."""
-    lost = context.lost
-    choice = request.tool_choice
+    lost, choice = context.lost, request.tool_choice
     encoded = types.ToolChoice(type="auto")
     match choice:
         case str() if choice in CHOICES:
@@ -258,19 +332,17 @@ def decode_choice(
     choice: types.ToolChoice, request: ours.Request, kept: dict[str, Any], spelled: dict[str, Any]
 ) -> None:
     """Set what a tool choice says on `request`."""
-    if extras(choice):
+    known = choice.type in CHOICES_BACK or (choice.type == "tool" and given(choice.name))
+    if extras(choice) or not known:
         kept["tool_choice"] = plain(choice)
     if choice.type in CHOICES_BACK:
         request.tool_choice = CHOICES_BACK[choice.type]
     elif choice.type == "tool" and given(choice.name):
-        hosted = HOSTED_BACK.get(choice.name)
         is_function = any(isinstance(t, ours.FunctionTool) and t.name == choice.name for t in request.tools or ())
-        if hosted is None or is_function:
-            request.tool_choice = ours.ChooseFunction(name=choice.name)
+        if choice.name in HOSTED_BACK and not is_function:
+            request.tool_choice = Unknown(type=HOSTED_BACK[choice.name])
         else:
-            request.tool_choice = Unknown(type=hosted)
-    else:
-        kept["tool_choice"] = plain(choice)
+            request.tool_choice = ours.ChooseFunction(name=choice.name)
     if choice.disable_parallel_tool_use is True:
         request.parallel_tool_calls = False
     elif choice.disable_parallel_tool_use is False:

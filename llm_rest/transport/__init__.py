@@ -2,7 +2,7 @@
 
 The whole of a call is written once as a coroutine over the `Transport` below; `drive` runs it for sync callers, whose
 transport never suspends, so no thread and no event loop is involved. Nothing here knows vendors or wires. Before changing
-this package, know that importing it loads no HTTP client: `blocking` and `asynchronous` do, when a client is made.
+this package, know that importing it loads no sockets and no event loop: `blocking` and `asynchronous` do, when a client is made.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One exchange over one connection, under deadlines: the code that sync and async callers share.
 
 A connection is used by one exchange at a time, goes back to the idle ones only when its answer was read to the end, and is
-closed after anything else, cancellation included. (The pool of the HTTP client loses slots when requests are cancelled and
+closed after anything else, cancellation included. (The pool of `httpx` loses slots when requests are cancelled and
 hands bytes that follow an answer to the next request, so it is not used.) Before changing this file, know that errors are
-raised outside the frames of the HTTP client, whose local variables hold the headers.
+raised outside the frames that know the headers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An exception of the HTTP client as one of ours.
+"""An exception of sockets, TLS, the parser or an HTTP client as one of ours.
 
 Classes are told by name, because `httpx` and `httpx2` spell the same tree. The result keeps text only, never the exception
 it came from: its frames hold requests with their headers.

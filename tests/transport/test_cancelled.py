@@ -1,4 +1,7 @@
-"""Calls that are cancelled at any moment leave nothing behind, however often."""
+"""Calls that are cancelled at any moment leave nothing behind, however often.
+
+Over connections of our own: the pool of `httpx` loses places when its requests are cancelled (encode/httpcore 1093).
+"""
 
 from __future__ import annotations
 

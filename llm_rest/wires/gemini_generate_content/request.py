@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from ...dialects import GeminiDialect, gemini_model
 from ...losses import Losses
@@ -260,7 +259,9 @@ def _decode_options(body: types.Request, request: Request, left: types.Json) -> 
 
 def _notes(body: types.Request, request: Request, dialect: GeminiDialect) -> types.Json:
     """How the document spelled the groups that we would spell otherwise."""
-    canonical = encode_request(replace(request, input=[]), dialect=dialect)[0]
+    canonical = types.Request(contents=[])
+    context = Context(Losses(), dialect, gemini_model(request.model or ""), replay=True)
+    _encode_options(request, (), canonical, {}, {}, context)
     if all(getattr(body, name) == getattr(canonical, name) for name in _OPTIONS) and not _is_odd(body):
         return {}
     ours: types.Json = plain(canonical) or {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ...responses import items as it
+from ...responses.items import FunctionCall, FunctionCallOutput, Message
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...unknown import Unknown, given
 from .._left import absent, as_object, known, notes, noting
@@ -23,7 +24,7 @@ from .spoken import Heard, Turn
 from .types import WIRE, AnyMessage, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ...dialects import ChatDialect
     from ...losses import Losses
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 MESSAGE = f"{FOREIGN}message"
 """The type of an item that is a message only this wire knows."""
 
+_TAKEN = frozenset(
+    {Message, FunctionCall, FunctionCallOutput, it.CustomToolCall, it.CustomToolCallOutput, it.Reasoning}
+)
 _HOSTED = frozenset(
     "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call "
     "tool_search_call tool_search_output".split()
@@ -70,11 +74,18 @@ class _Writer:
         self._after: list[types.AnyPart] = []  # images of outputs, for a message after the last of them
 
     def add(self, i: int, item: it.AnyItem) -> None:
-        take = _TAKES.get(type(item))
-        if take is None and not isinstance(item, Unknown):
+        if type(item) not in _TAKEN and not isinstance(item, Unknown):
             item = known(item, f"input[{i}]", self._lost)
-            take = _TAKES.get(type(item))
-        (take or _Writer.other)(self, i, item)
+        if type(item) is Message:
+            self._message(i, item)
+        elif type(item) is FunctionCall or type(item) is it.CustomToolCall:
+            self._call(i, item)
+        elif type(item) is FunctionCallOutput or type(item) is it.CustomToolCallOutput:
+            self._output(i, item)
+        elif type(item) is it.Reasoning:
+            self._think(i, item)
+        else:
+            self._other(i, item)
 
     def finish(self) -> list[AnyMessage]:
         self._close(len(self._items))
@@ -109,19 +120,19 @@ class _Writer:
             return {}
         report_foreign(item.leftovers, WIRE, f"input[{i}]", self._lost)
         left = dict(own(item.leftovers, WIRE))
-        message = left if isinstance(item, it.Message) else as_object(left.pop("message", None))
+        message = left if isinstance(item, Message) else as_object(left.pop("message", None))
         turn.spelling = {**turn.spelling, **notes(message)}
         turn.left = {**turn.left, **message}
         return left
 
-    def message(self, i: int, item: it.Message) -> None:
+    def _message(self, i: int, item: Message) -> None:
         if item.role == "assistant":
             self._say(i, item)
         else:
             self._close(i)
             self._messages.append(encode_told(item, self._dialect, i, self._lost))
 
-    def _say(self, i: int, item: it.Message) -> None:
+    def _say(self, i: int, item: Message) -> None:
         turn, marks = self._turn, self._marks(item) if item.leftovers else _NO_MARKS
         split = turn is not None and turn.has_text and not turn.calls and "continues" not in marks
         if split or "apart" in marks:
@@ -131,7 +142,7 @@ class _Writer:
             self._keep_spoken(turn, item, i)
         turn.say(item, i)
 
-    def call(self, i: int, item: it.FunctionCall | it.CustomToolCall) -> None:
+    def _call(self, i: int, item: FunctionCall | it.CustomToolCall) -> None:
         if item.leftovers and "apart" in self._marks(item):
             self._finish_turn()
         turn = self._open(i)
@@ -140,10 +151,10 @@ class _Writer:
         self._waiting[turn.calls[-1]] = i
 
     @staticmethod
-    def _marks(item: it.Message | it.FunctionCall | it.CustomToolCall | it.Reasoning) -> Json:
+    def _marks(item: Message | FunctionCall | it.CustomToolCall | it.Reasoning) -> Json:
         return notes(own(item.leftovers, WIRE)) if item.leftovers else {}
 
-    def think(self, i: int, item: it.Reasoning) -> None:
+    def _think(self, i: int, item: it.Reasoning) -> None:
         marks = self._marks(item)
         if "apart" in marks:
             self._finish_turn()
@@ -200,7 +211,7 @@ class _Writer:
                 item = self._items[k]
                 if isinstance(item, Output) and k not in self._moved and self._answers(item):
                     self._lost.emulated(f"input[{k}]", "an output, moved up to its call")
-                    self.output(k, item)
+                    self._output(k, item)
                     self._moved.add(k)
             for k in self._waiting.values():
                 self._lost.refused(f"input[{k}]", "a call without an output")
@@ -212,7 +223,7 @@ class _Writer:
     def _answers(self, item: Output) -> bool:
         return fit_call_id(item.call_id or "", self._dialect) in self._waiting
 
-    def output(self, i: int, item: Output) -> None:
+    def _output(self, i: int, item: Output) -> None:
         if i in self._moved:
             return
         if self._turn is not None:
@@ -224,7 +235,7 @@ class _Writer:
             self._lost.changed(f"input[{i}].call_id", f"an id this host does not take, sent as {call_id}")
         self._messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
-    def other(self, i: int, item: it.AnyItem) -> None:
+    def _other(self, i: int, item: it.AnyItem) -> None:
         path = f"input[{i}]"
         match item:
             case Unknown():
@@ -239,17 +250,6 @@ class _Writer:
                 self._lost.dropped(path, f"the record {kind!r} of what a vendor did")
             case _:
                 self._lost.refused(path, f"{kind!r}, which only a Responses host understands")
-
-
-_TAKES: dict[type, Callable[[_Writer, int, Any], None]] = {
-    it.Message: _Writer.message,
-    it.FunctionCall: _Writer.call,
-    it.CustomToolCall: _Writer.call,
-    it.FunctionCallOutput: _Writer.output,
-    it.CustomToolCallOutput: _Writer.output,
-    it.Reasoning: _Writer.think,
-}
-"""What takes an item, by its exact type: one with fields of its own beside has another."""
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -288,12 +288,12 @@ class _Reader:
         path = f"messages[{k}]"
         heard = Heard(message, self._dialect, path, path, self._lost)
         left = heard.left
-        items = heard.items or [it.Message(role="assistant", content="")]
+        items = heard.items or [Message(role="assistant", content="")]
         if message.content is None and not heard.items:
             noting(left)["content"] = None
         self._mark(items, message, left)
         for item in items:
-            if isinstance(item, it.FunctionCall | it.CustomToolCall):
+            if isinstance(item, FunctionCall | it.CustomToolCall):
                 kept = heard.calls[item.call_id]
                 came = item.name if "legacy" in notes(kept) else absent(notes(kept).get("id", item.call_id))
                 self._asked.append((item.call_id, came, isinstance(item, it.CustomToolCall)))
@@ -310,9 +310,9 @@ class _Reader:
             spelling.pop("content")
         if not spelling:
             del left[SPELLING]
-        spoken = next((item for item in items if isinstance(item, it.Message)), items[0])
+        spoken = next((item for item in items if isinstance(item, Message)), items[0])
         if left:
-            _leave(spoken, left if isinstance(spoken, it.Message) else {"message": left})
+            _leave(spoken, left if isinstance(spoken, Message) else {"message": left})
         for item in items:
             if reasoning and isinstance(item, it.Reasoning):
                 _leave(item, {SPELLING: {"reasoning": reasoning}})
@@ -320,7 +320,7 @@ class _Reader:
             for item in items[1:]:
                 _leave(item, {SPELLING: {"continues": True}})
         before = self._after_assistant
-        if before is not None and (not isinstance(items[0], it.Message) or not isinstance(before[-1], it.Message)):
+        if before is not None and (not isinstance(items[0], Message) or not isinstance(before[-1], Message)):
             _leave(items[0], {SPELLING: {"apart": True}})
 
     def _output(self, message: types.ToolMessage | types.FunctionMessage) -> Output:

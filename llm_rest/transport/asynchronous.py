@@ -92,7 +92,8 @@ class AsyncTransport(Exchanges):
         return [*self._loops.values()]
 
     async def _enter(self, deadline: Deadline) -> Home:
-        loop = current_token()
+        token = current_token()
+        loop: Any = getattr(token, "native_token", token)  # what it is since anyio 4.11
         home = self._loops.get(loop)
         if home is None:
             for other in [*self._loops]:
@@ -118,7 +119,6 @@ class AsyncTransport(Exchanges):
 
 def _is_over(loop: Any) -> bool:
     """Whether an event loop has ended."""
-    loop = getattr(loop, "native_token", loop)
     if hasattr(loop, "is_closed"):
         ended: bool = loop.is_closed()
         return ended
@@ -131,7 +131,6 @@ def _is_over(loop: Any) -> bool:
 
 def _soon(loop: Any, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run `work` as a task of `loop`, whichever thread this is."""
-    loop = getattr(loop, "native_token", loop)
     if hasattr(loop, "run_sync_soon"):
         from trio.lowlevel import spawn_system_task
 

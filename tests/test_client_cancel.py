@@ -110,9 +110,11 @@ async def full() -> AsyncIterator[str]:
         for one in waiting:
             one.setblocking(False)
             one.connect_ex(listening.getsockname())
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        for one in waiting:
-            one.close()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            for one in waiting:
+                one.close()
 
 
 async def test_connecting_ends(new_client: NewClient) -> None:

@@ -151,9 +151,11 @@ async def full() -> AsyncIterator[str]:
         for each in waiting:
             each.setblocking(False)
             each.connect_ex(listening.getsockname())
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        for each in waiting:
-            each.close()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            for each in waiting:
+                each.close()
 
 
 def half_closed(d: Documents) -> Any:

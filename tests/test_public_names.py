@@ -7,18 +7,20 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import llm_rest
+from llm_rest import server
 
 ROOT = Path(__file__).parents[1]
 
 # Written out a second time on purpose: a name that leaves this list breaks somebody's program.
 PROMISED = set(
     """
-    APIError AuthError CallCancelled CapabilityError ClientClosedError ConfigError Conflict ConnectError ContentFiltered ContextTooLong
-    DecodeError InvalidReasoningState InvalidRequest LLMError LossError MalformedResponse NotFound OutputError
+    APIError AuthError CallCancelled CapabilityError ClientClosedError ConfigError Conflict ConnectError ContentFiltered
+    ContextTooLong DecodeError InvalidReasoningState InvalidRequest LLMError LossError MalformedResponse NotFound OutputError
     OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTooLarge
     ResponseTooLarge SchemaMismatch ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated
     MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout
@@ -36,15 +38,36 @@ PROMISED = set(
 )
 
 
+SERVED = set(
+    """
+    Config Context Door Gateway Handler JsonLines Keep Limits MemoryStore Pause Refused SQLiteStore Simulator StoredHistory
+    Upstream create_app door load running serve
+    """.split()
+)
+
+
 def test_all_lists_what_is_promised() -> None:
     assert set(llm_rest.__all__) == PROMISED | {"__version__"}
+    assert set(server.__all__) == SERVED
 
 
-def test_type_checkers_see_the_same_names_from_the_same_modules() -> None:
-    tree = ast.parse((ROOT / "llm_rest/__init__.py").read_text())
+@pytest.mark.parametrize("package", [llm_rest, server], ids=lambda package: package.__name__)
+def test_type_checkers_see_the_same_names_from_the_same_modules(package: Any) -> None:
+    tree = ast.parse(Path(package.__file__).read_text())
     (block,) = [n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
     seen = {a.name: f".{n.module}" for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names}
-    assert seen == llm_rest._HOME
+    assert seen == package._HOME
+
+
+@pytest.mark.parametrize("name", sorted(SERVED))
+def test_a_name_of_the_server_resolves_to_an_object_of_that_name(name: str) -> None:
+    assert getattr(server, name).__name__ == name
+
+
+def test_the_server_loads_what_serving_needs_when_it_serves() -> None:
+    code = "import sys, llm_rest.server, llm_rest.server.simulator; print({'starlette', 'uvicorn'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("name", sorted(PROMISED))

@@ -1,5 +1,71 @@
-"""One server that speaks every wire, and a simulated vendor behind it.
+"""One server that speaks every wire: a gateway to real vendors, a simulated vendor, or a handler of your own behind it.
 
-`exchange` turns an HTTP request into a `Request` and an answer back into HTTP, whatever the wire; `simulator` is the handler
-that answers without any vendor; `app` serves it over sockets (extra `server`).
+`create_app` makes the ASGI application around a handler, `serve` and `running` run it (extra `server`). The names load on first
+use: the simulator runs in process without any of what serving needs.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .access import Door, Limits
+    from .app import create_app, running, serve
+    from .config import Config, Keep, Upstream, door, load
+    from .gateway import Gateway
+    from .handler import Context, Handler, Pause, Refused
+    from .history import StoredHistory
+    from .logs import JsonLines
+    from .simulator import Simulator
+    from .store import MemoryStore, SQLiteStore
+
+_HOME = {
+    name: module
+    for module, names in {
+        ".access": "Door Limits",
+        ".app": "create_app running serve",
+        ".config": "Config Keep Upstream door load",
+        ".gateway": "Gateway",
+        ".handler": "Context Handler Pause Refused",
+        ".history": "StoredHistory",
+        ".logs": "JsonLines",
+        ".simulator": "Simulator",
+        ".store": "MemoryStore SQLiteStore",
+    }.items()
+    for name in names.split()
+}
+
+__all__ = [
+    "Config",
+    "Context",
+    "Door",
+    "Gateway",
+    "Handler",
+    "JsonLines",
+    "Keep",
+    "Limits",
+    "MemoryStore",
+    "Pause",
+    "Refused",
+    "SQLiteStore",
+    "Simulator",
+    "StoredHistory",
+    "Upstream",
+    "create_app",
+    "door",
+    "load",
+    "running",
+    "serve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home, __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -419,6 +419,16 @@ def test_ask_for_a_shape(run: Console, tmp_path: Path) -> None:
     assert (code, json.loads(out)) == (0, {"year": 1815})
 
 
+def test_an_answer_that_does_not_fit_the_schema_is_asked_for_again(run: Console, tmp_path: Path) -> None:
+    schema = tmp_path / "born.json"
+    born = {"type": "integer", "minimum": 1800}
+    schema.write_text(json.dumps({"type": "object", "properties": {"born": born}, "required": ["born"]}))
+    code, out, _ = run("ask", 'json {"born": 5}', "-m", "simulator/x", "--schema", str(schema))
+    assert (code, json.loads(out)) == (0, {"born": 1800})
+    code, out, _ = run("ask", "say Nineteen hundred.\nlength", "-m", "simulator/x", "--schema", str(schema))
+    assert (code, out) == (1, "")
+
+
 @pytest.mark.parametrize(
     ("content", "message"), [(None, "No such file"), ("{", "is not JSON"), ("[]", "holds no JSON Schema")]
 )

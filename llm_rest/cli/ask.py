@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 def run(arguments: Namespace) -> int:
     """Ask and print, at once or as it comes."""
     model, asked, options = model_of(arguments), input_of(arguments), options_of(arguments)
+    if arguments.schema and not arguments.stream:
+        # So the answer is checked, and asked for in another way where the model takes no schema.
+        options["output"] = options.pop("text")["format"]["schema"]
     with Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore") as llm:
         reply = _streamed(llm, asked, options) if arguments.stream else llm.generate(asked, **options)
     for loss in reply.generation.losses:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from typing import Any, cast
 from urllib.parse import quote
 
-from msgspec import UnsetType
-
 from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
 from ...responses.leftovers import SPELLING
@@ -69,22 +67,16 @@ _FREE = frozenset({"input_schema", "input_examples", "schema", "metadata"})
 
 def route(request: ours.Request, *, dialect: MessagesDialect = DEFAULT, stream: bool = False) -> Route:
     """Where the request goes, and the headers it asks for itself."""
-    path = (dialect.stream_path if stream and dialect.stream_path is not None else dialect.path).replace(
-        "{model}", quote(request.model or "", safe="")
-    )
+    path = dialect.stream_path if stream and dialect.stream_path is not None else dialect.path
     headers: dict[str, str] = {}
     if dialect.body_version is None:
-        older = samples(request) and messages_model(request.model or "").sampling != "no"
-        headers["anthropic-version"] = OLDER if older or _samples_itself(request) else NEWEST
+        sampled = samples(request) and messages_model(request.model or "").sampling != "no"
+        sampled = sampled or not {"temperature", "top_p", "top_k"}.isdisjoint(_additions(request))
+        headers["anthropic-version"] = OLDER if sampled else NEWEST
     found = betas(request)
     if found and not dialect.betas_in_body:
         headers["anthropic-beta"] = ",".join(found)
-    return Route(path, headers=headers)
-
-
-def _samples_itself(request: ours.Request) -> bool:
-    """Whether the caller adds sampling options to the body."""
-    return any(name in _additions(request) for name in ("temperature", "top_p", "top_k"))
+    return Route(path.replace("{model}", quote(request.model or "", safe="")), headers=headers)
 
 
 def _additions(request: ours.Request) -> dict[str, Any]:
@@ -95,7 +87,7 @@ def _additions(request: ours.Request) -> dict[str, Any]:
 def betas(request: ours.Request) -> list[str]:
     """The betas that a request needs on this wire, and those the caller names; sorted."""
     found: set[str] = set()
-    kept = own(request.leftovers)
+    kept, more = own(request.leftovers), _additions(request)
     if request.context_management:
         found.add(COMPACT_EDIT)
     if request.service_tier in SPEEDS:
@@ -105,26 +97,16 @@ def betas(request: ours.Request) -> list[str]:
             found.add(FIRST_MCP if tool.server_label in servers_alone(kept) else MCP)
         elif isinstance(tool, Unknown):
             _search(dict(tool), found)
-    if isinstance(request.input, list):
-        for item in request.input:
-            _item(item, request, found)
+    for item in request.input if isinstance(request.input, list) else ():
+        _search_item(item, request, found)
     _search({name: value for name, value in kept.items() if name not in (SPELLING, "mcp_servers")}, found)
-    more = _additions(request)
     _search(more, found)
     named: Any = more.get("betas", ())
-    found.update(name for name in named if isinstance(name, str))
-    return sorted(found)
+    return sorted(found | {name for name in named if isinstance(name, str)})
 
 
-def _item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> None:
+def _search_item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> None:
     match item:
-        case (
-            ours.Message(content=str(), leftovers=UnsetType())
-            | ours.FunctionCall()
-            | ours.FunctionCallOutput()
-            | Unknown()
-        ):
-            pass
         case ours.Message():
             _search(own(item.leftovers), found)
             for part in item.content if isinstance(item.content, list) else ():
@@ -148,9 +130,7 @@ def _search(value: Any, found: set[str]) -> None:
     if isinstance(value, list | tuple):
         for one in cast("list[Any]", value):
             _search(one, found)
-    if not isinstance(value, dict):
-        return
-    for name, one in cast("dict[str, Any]", value).items():
+    for name, one in cast("dict[str, Any]", value).items() if isinstance(value, dict) else ():
         if name in FIELDS and one:
             found.add(FIELDS[name])
         if name in ("type", "display", "speed") and isinstance(one, str) and one in VALUES:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...responses.leftovers import SPELLING
-from ...unknown import Unknown, given
+from ...unknown import Unknown
 from . import types
 from .assistant import BlockReader
 from .calls import decode_result
@@ -24,28 +24,28 @@ def decode_messages(
     messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[ours.AnyTool]
 ) -> list[ours.AnyItem]:
     """The items that `messages` are in Responses."""
-    named = {tool.name: tool for tool in tools if isinstance(tool, ours.FunctionTool)}
     items: list[ours.AnyItem] = []
     before = ""
     for message in messages:
-        content = message.content
+        role, content = message.role, message.content
         if isinstance(content, str):
-            found: list[ours.AnyItem] = [ours.Message(role=ROLES.get(message.role, message.role), content=content)]
-        elif message.role == "assistant":
-            found = _said(content or [], issuer)
-        elif message.role == "system":
-            found = _instructed(content or [], named)
+            found: list[ours.AnyItem] = [ours.Message(role=ROLES.get(role, role), content=content)]
+        elif role == "assistant":
+            reader = BlockReader(issuer)
+            for i, block in enumerate(content or ()):
+                reader.add(i, block)
+            found = reader.close()
         else:
-            found = _heard(content or [], message.role)
+            found = _heard(content or [], role, tools)
         if not found:
             continue
         fields = rest(message, ("clear_at", "output_config"))
         if fields:
             _note(found[0], {"message": fields})
-        if items and message.role == before != "system" and _would_join(items[-1], found[0]):
+        if items and role == before != "system" and _would_join(items[-1], found[0]):
             _note(found[0], {SPELLING: {SEPARATE: True}})
         items += found
-        before = message.role
+        before = role
     return items
 
 
@@ -61,37 +61,30 @@ def _note(item: ours.AnyItem, fields: dict[str, Any]) -> None:
         item.leftovers = {WIRE: {**own(item.leftovers), **fields}}
 
 
-def _said(blocks: Sequence[types.AnyBlock], issuer: str) -> list[ours.AnyItem]:
-    reader = BlockReader(issuer)
-    for i, block in enumerate(blocks):
-        reader.add(i, block)
-    return reader.close()
-
-
-def _heard(blocks: Sequence[types.AnyBlock], role: str) -> list[ours.AnyItem]:
+def _heard(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[ours.AnyTool]) -> list[ours.AnyItem]:
+    """What was not said by the model. Tools that a system message adds are an item of their own, where they are described."""
     items: list[ours.AnyItem] = []
+    if role == "system" and blocks:
+        named = {tool.name: tool for tool in tools if isinstance(tool, ours.FunctionTool)}
+        added = [_added(block, named) for block in blocks]
+        if all(added):
+            return [ours.AdditionalTools(role="developer", tools=[tool for tool in added if tool is not None])]
     parts: list[ours.ContentPart] = []
     for block in blocks:
-        if not isinstance(block, types.ToolResult):
+        if role == "system" or not isinstance(block, types.ToolResult):
+            if not parts:
+                items.append(ours.Message(role=ROLES.get(role, role), content=parts))
             parts.append(part_of(block))
-            continue
-        if parts:
-            items.append(ours.Message(role=role, content=parts))
+        else:
+            items.append(decode_result(block))
             parts = []
-        items.append(decode_result(block))
-    if parts:
-        items.append(ours.Message(role=role, content=parts))
     return items
 
 
-def _instructed(blocks: Sequence[types.AnyBlock], named: dict[str, ours.FunctionTool]) -> list[ours.AnyItem]:
-    """A system message: tools that become callable are an item of their own, where the request describes them."""
-    added: list[ours.AnyTool] = []
-    for block in blocks:
-        if type(block) is types.ToolAddition and block.cache_control is UNSET and given(block.tool.name):
-            tool = named.get(block.tool.name)
-            if tool is not None and block.tool == types.ChangedTool(type="tool_reference", name=tool.name):
-                added.append(tool)
-    if added and len(added) == len(blocks):
-        return [ours.AdditionalTools(role="developer", tools=added)]
-    return [ours.Message(role="developer", content=[part_of(block) for block in blocks])] if blocks else []
+def _added(block: types.AnyBlock, named: dict[str, ours.FunctionTool]) -> ours.FunctionTool | None:
+    """The tool that becomes callable with a block that says nothing else."""
+    if type(block) is not types.ToolAddition or block.cache_control is not UNSET:
+        return None
+    tool = named.get(block.tool.name or "")
+    same = tool is not None and block.tool == types.ChangedTool(type="tool_reference", name=tool.name)
+    return tool if same else None

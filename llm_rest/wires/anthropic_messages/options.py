@@ -31,9 +31,10 @@ SPEEDS = {"fast": "fast", "ultrafast": "fast"}
 COMPACT = "compact_20260112"
 LEAST_COMPACTED = 50_000
 
+STATELESS = "this wire keeps nothing between calls; send the conversation itself"
 REFUSED = {
-    "previous_response_id": "this wire keeps nothing between calls; send the conversation itself",
-    "conversation": "this wire keeps nothing between calls; send the conversation itself",
+    "previous_response_id": STATELESS,
+    "conversation": STATELESS,
     "prompt": "this wire has no stored prompts",
     "background": "this wire answers while one waits",
     "moderation": "this wire does not moderate",
@@ -63,8 +64,16 @@ def encode_options(request: ours.Request, body: types.Request, spelled: dict[str
             lost.dropped("user", "this wire has one identifier of a user, and `safety_identifier` is it")
     if given(request.prompt_cache_options):
         _encode_cache(request.prompt_cache_options, body, spelled, lost)
-    if given(request.service_tier):
-        _encode_tier(request.service_tier, body, lost)
+    tier = request.service_tier
+    if given(tier):
+        if tier in SPEEDS:
+            body.speed = SPEEDS[tier]
+        elif tier in TIERS:
+            body.service_tier = TIERS[tier]
+        else:
+            lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+        if tier in ("priority", "ultrafast"):
+            lost.changed("service_tier", f"this wire has no tier {tier!r}; the nearest is asked for")
     if given(request.context_management):
         body.context_management = _encode_context(request.context_management, lost)
     if given(request.truncation) and request.truncation != "disabled":
@@ -77,11 +86,11 @@ def encode_options(request: ours.Request, body: types.Request, spelled: dict[str
     for name, why in REFUSED.items():
         if getattr(request, name):
             lost.refused(name, why)
-    if given(request.seed):
-        lost.dropped("seed", "this wire has no such option")
     for name in DROPPED:
         if getattr(request, name):
             lost.dropped(name, "this wire has no such option")
+    if given(request.seed):
+        lost.dropped("seed", "this wire has no such option")
 
 
 def decode_options(body: types.Request, request: ours.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> None:
@@ -103,11 +112,13 @@ def decode_options(body: types.Request, request: ours.Request, kept: dict[str, A
     elif given(body.speed):
         kept["speed"] = body.speed
     if given(body.context_management):
-        edits = _decode_context(body.context_management)
-        if edits is None:
-            kept["context_management"] = plain(body.context_management)
+        edits = body.context_management.edits or []
+        thresholds = [edit.trigger.value if given(edit.trigger) else UNSET for edit in edits]
+        found = [ours.ContextManagement(compact_threshold=value) for value in thresholds]
+        if found and _encode_context(found, Losses()) == body.context_management:
+            request.context_management = found
         else:
-            request.context_management = edits
+            kept["context_management"] = plain(body.context_management)
 
 
 # --- structured output ----------------------------------------------------------------------------------------------
@@ -132,18 +143,17 @@ def encode_text(text: ours.TextOptions, body: types.Request, spelled: dict[str, 
                 body.system = f"{body.system}\n\n{JSON_INSTRUCTION}" if body.system else JSON_INSTRUCTION
         case Unknown() as asked:
             lost.refused("text.format", f"the format {asked.type!r}, which this wire does not know")
-        case ours.TextFormat() | _:
+        case _:
             pass
 
 
 def _encode_format(asked: ours.JsonSchemaFormat, spelled: Any, lost: Losses) -> types.OutputFormat | None:
-    if spelled is not None:
-        try:
-            format = _format.decode(encode(spelled))
-        except DecodeError:
-            format = types.OutputFormat(type="")
-        if decode_format(format) == asked:
+    try:
+        format = None if spelled is None else _format.decode(encode(spelled))
+        if format is not None and _decode_format(format) == asked:
             return format
+    except DecodeError:
+        pass
     if not given(asked.schema):
         lost.refused("text.format", "a format without a schema")
         return None
@@ -154,7 +164,7 @@ def _encode_format(asked: ours.JsonSchemaFormat, spelled: Any, lost: Losses) -> 
     return types.OutputFormat(type="json_schema", schema=fitted(asked.schema, lost, "text.format.schema"))
 
 
-def decode_format(format: types.OutputFormat) -> ours.JsonSchemaFormat | None:
+def _decode_format(format: types.OutputFormat) -> ours.JsonSchemaFormat | None:
     """The format in Responses, which wants a name; `None` where it has no such format."""
     if format.type != "json_schema" or not given(format.schema) or extras(format):
         return None
@@ -165,15 +175,13 @@ def decode_format(format: types.OutputFormat) -> ours.JsonSchemaFormat | None:
 
 def decode_text(body: types.Request, request: ours.Request, spelled: dict[str, Any], more: dict[str, Any]) -> None:
     """Set the format of the answer, from where it is now or from where it was in older requests."""
-    config = body.output_config
-    asked = config.format if given(config) else UNSET
+    asked = body.output_config.format if given(body.output_config) else UNSET
     if asked is None:
         more["format"] = None
-    if not given(asked):
-        asked = body.output_format
+    asked = asked if given(asked) else body.output_format
     if not given(asked):
         return
-    format = decode_format(asked)
+    format = _decode_format(asked)
     if format is None:
         more["format"] = plain(asked)
         return
@@ -182,19 +190,19 @@ def decode_text(body: types.Request, request: ours.Request, spelled: dict[str, A
         spelled["format"] = plain(asked)
 
 
-# --- caching --------------------------------------------------------------------------------------------------------
+# --- caching and context management ---------------------------------------------------------------------------------
 
 
 def _encode_cache(options: ours.CacheOptions, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
     if options.mode == "implicit":
-        body.cache_control = types.CacheControl()
+        mark = body.cache_control = types.CacheControl()
         if given(options.ttl):
-            body.cache_control.ttl = TTL.get(options.ttl, "1h")
+            mark.ttl = TTL.get(options.ttl, "1h")
             if options.ttl != TTL_BACK["1h"]:
                 lost.changed("prompt_cache_options.ttl", f"{options.ttl} became one hour, the longest there is")
         said = spelled.get("cache_control", {})
         if said and TTL_BACK.get(said.get("ttl", ""), UNSET) == options.ttl:
-            body.cache_control.ttl = said.get("ttl", UNSET)
+            mark.ttl = said.get("ttl", UNSET)
     elif given(options.ttl):
         lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own on this wire")
     if options.prewarm:
@@ -204,8 +212,7 @@ def _encode_cache(options: ours.CacheOptions, body: types.Request, spelled: dict
 
 
 def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> Opt[ours.CacheOptions]:
-    options = ours.CacheOptions()
-    mark = body.cache_control
+    options, mark, asked = ours.CacheOptions(), body.cache_control, body.diagnostics
     if given(mark):
         options.mode = "implicit"
         options.ttl = TTL_BACK.get(mark.ttl, UNSET) if given(mark.ttl) else UNSET
@@ -215,7 +222,6 @@ def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, 
             spelled["cache_control"] = {"ttl": mark.ttl}
     if body.max_tokens == 0:
         options.prewarm = True
-    asked = body.diagnostics
     if given(asked):
         if given(asked.previous_message_id) and not extras(asked):
             options.comparison_response_id = asked.previous_message_id
@@ -224,44 +230,16 @@ def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, 
     return UNSET if options == ours.CacheOptions() else options
 
 
-# --- tiers and context management -----------------------------------------------------------------------------------
-
-
-def _encode_tier(tier: str, body: types.Request, lost: Losses) -> None:
-    if tier in SPEEDS:
-        body.speed = SPEEDS[tier]
-    elif tier in TIERS:
-        body.service_tier = TIERS[tier]
-    else:
-        lost.dropped("service_tier", f"this wire has no tier {tier!r}")
-        return
-    if tier in ("priority", "ultrafast"):
-        lost.changed("service_tier", f"this wire has no tier {tier!r}; the nearest is asked for")
-
-
 def _encode_context(edits: list[ours.ContextManagement], lost: Losses) -> Opt[types.ContextManagement]:
     found: list[types.ContextEdit] = []
     for i, asked in enumerate(edits):
         if asked.type != "compaction":
             lost.dropped(f"context_management[{i}]", f"{asked.type!r}, which this wire does not know")
             continue
-        edit = types.ContextEdit(type=COMPACT)
-        if given(asked.compact_threshold):
-            if asked.compact_threshold < LEAST_COMPACTED:
+        edit, least = types.ContextEdit(type=COMPACT), asked.compact_threshold
+        if given(least):
+            if least < LEAST_COMPACTED:
                 lost.changed(f"context_management[{i}].compact_threshold", f"at least {LEAST_COMPACTED} on this wire")
-            value = max(asked.compact_threshold, LEAST_COMPACTED)
-            edit.trigger = types.Threshold(type="input_tokens", value=value)
+            edit.trigger = types.Threshold(type="input_tokens", value=max(least, LEAST_COMPACTED))
         found.append(edit)
     return types.ContextManagement(edits=found) if found else UNSET
-
-
-def _decode_context(management: types.ContextManagement) -> list[ours.ContextManagement] | None:
-    """The edits in Responses; `None` where one of them has no word there."""
-    found: list[ours.ContextManagement] = []
-    for edit in management.edits or ():
-        asked = ours.ContextManagement()
-        if given(edit.trigger):
-            asked.compact_threshold = edit.trigger.value
-        found.append(asked)
-    same = _encode_context(found, Losses())
-    return found if found and same == management else None

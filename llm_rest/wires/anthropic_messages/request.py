@@ -78,49 +78,43 @@ def encode_request(request: ours.Request, *, dialect: MessagesDialect = DEFAULT)
 def _encode_tools(
     request: ours.Request, body: types.Request, offer: Offer, spelled: dict[str, Any], context: Context
 ) -> None:
-    if offer.tools or request.tools == []:
-        body.tools = offer.tools
+    lost, body.container = context.lost, offer.container
     if offer.servers:
         body.mcp_servers = [*offer.servers.values()]
-    body.container = offer.container
+    if offer.tools or request.tools == []:
+        body.tools = offer.tools
     if offer.tools:
         body.tool_choice = encode_choice(request, spelled, context)
     else:
-        _without_tools(request, context.lost)
+        if given(request.tool_choice) and request.tool_choice != "auto":
+            (lost.dropped if request.tool_choice == "none" else lost.refused)("tool_choice", "a choice among no tools")
+        if request.parallel_tool_calls is False:
+            lost.dropped("parallel_tool_calls", "there are no calls at all")
     if given(request.max_tool_calls):
         searches = [tool for tool in offer.tools if tool.name in ("web_search", "web_fetch")]
         for tool in searches:
             tool.max_uses = request.max_tool_calls
         if searches:
-            context.lost.changed("max_tool_calls", "a limit for each kind of search on this wire")
+            lost.changed("max_tool_calls", "a limit for each kind of search on this wire")
         else:
-            context.lost.dropped("max_tool_calls", "this wire has no such option")
-
-
-def _without_tools(request: ours.Request, lost: Losses) -> None:
-    if request.tool_choice == "none":
-        lost.dropped("tool_choice", "a choice among no tools")
-    elif given(request.tool_choice) and request.tool_choice != "auto":
-        lost.refused("tool_choice", "a choice among no tools")
-    if request.parallel_tool_calls is False:
-        lost.dropped("parallel_tool_calls", "there are no calls at all")
+            lost.dropped("max_tool_calls", "this wire has no such option")
 
 
 def _encode_input(
     request: ours.Request, body: types.Request, offer: Offer, context: Context, spelled: dict[str, Any]
 ) -> None:
-    source = request.input
+    source, lost = request.input, context.lost
     turns = Turns(context, frozenset(tool.name for tool in offer.tools if given(tool.name)))
     turns.write([ours.Message(role="user", content=source)] if isinstance(source, str) else source or [])
     body.messages = turns.messages
     if not turns.messages:
-        context.lost.refused("input", "nothing to answer")
+        lost.refused("input", "nothing to answer")
     elif spelled.get("begins") != "assistant" and _begins_alone(turns.messages[0]):
         body.messages = [types.InputMessage(role="user", content=NOBODY), *turns.messages]
-        context.lost.emulated("input[0]", "a conversation begins with the user on this wire, who says three dots")
+        lost.emulated("input[0]", "a conversation begins with the user on this wire, who says three dots")
     instructions = request.instructions
     if instructions and instructions.isspace():
-        context.lost.dropped("instructions", "blank text, which this wire refuses")
+        lost.dropped("instructions", "blank text, which this wire refuses")
         instructions = None
     if instructions:
         body.system = [types.Text(text=instructions), *turns.system] if turns.system else instructions
@@ -142,8 +136,7 @@ def _restored(body: types.Request, kept: dict[str, Any], lost: Losses) -> types.
         body.output_config = merged(
             body.output_config or types.OutputConfig(), kept["output_config"], "leftovers", lost
         )
-    spelled: dict[str, Any] = kept.get(SPELLING, {})
-    for name in spelled.get("nulls", ()):
+    for name in kept.get(SPELLING, {}).get("nulls", ()):
         if getattr(body, name, None) is UNSET:
             setattr(body, name, None)
     return _overlaid(body, {name: value for name, value in kept.items() if name not in ELSEWHERE}, "leftovers", lost)
@@ -189,48 +182,15 @@ def decode_request(
     facts = messages_model(name or "")
     nulls = [field for field in body.__struct_fields__ if getattr(body, field) is None]
     spelled: dict[str, Any] = {"nulls": nulls} if nulls else {}
-    kept: dict[str, Any] = rest(body, (field for field in KEPT if field not in nulls))
+    kept = rest(body, (field for field in KEPT if field not in nulls))
     request = ours.Request(model=UNSET if name is None else name, stream=UNSET if body.stream is None else body.stream)
     if given(body.tools) or given(body.mcp_servers):
         request.tools = decode_tools(body, facts, kept, spelled)
-    if given(body.container) and not (isinstance(body.container, str) and _runs_code(body)):
+    runs_code = any((tool.type or "").startswith("code_execution_20") for tool in body.tools or ())
+    if given(body.container) and not (isinstance(body.container, str) and runs_code):
         kept["container"] = plain(body.container)
     if given(body.tool_choice):
         decode_choice(body.tool_choice, request, kept, spelled)
-    request.input = _decode_input(body, request, dialect, kept)
-    request.max_output_tokens = body.max_tokens or UNSET
-    request.temperature = body.temperature if given(body.temperature) else UNSET
-    request.top_p = body.top_p if given(body.top_p) else UNSET
-    request.top_k = body.top_k if given(body.top_k) else UNSET
-    config = body.output_config if given(body.output_config) else types.OutputConfig()
-    thinking = body.thinking if given(body.thinking) else UNSET
-    reasoning = decode_thinking(thinking, config.effort, body.max_tokens, facts)
-    request.reasoning = reasoning
-    said = spelling_of(thinking, config.effort, body.max_tokens, facts)
-    if said is not None:
-        spelled["reasoning"] = said
-    more = rest(config, ("task_budget",) if given(config.effort) else ("task_budget", "effort"))
-    decode_text(body, request, spelled, more)
-    if more:
-        kept["output_config"] = more
-    elif given(body.output_config) and config == types.OutputConfig():
-        kept["output_config"] = {}
-    decode_options(body, request, kept, spelled)
-    if body.messages and body.messages[0].role == "assistant":
-        spelled["begins"] = "assistant"
-    if spelled:
-        kept[SPELLING] = spelled
-    request.leftovers = left(kept)
-    return request, []
-
-
-def _runs_code(body: types.Request) -> bool:
-    return any((tool.type or "").startswith("code_execution_20") for tool in body.tools or ())
-
-
-def _decode_input(
-    body: types.Request, request: ours.Request, dialect: MessagesDialect, kept: dict[str, Any]
-) -> list[ours.AnyItem]:
     items: list[ours.AnyItem] = []
     if isinstance(body.system, str):
         request.instructions = body.system
@@ -241,4 +201,25 @@ def _decode_input(
         items.append(ours.CompactionTrigger())
     elif given(body.compaction):
         kept["compaction"] = plain(body.compaction)
-    return items
+    if body.messages and body.messages[0].role == "assistant":
+        spelled["begins"] = "assistant"
+    request.input = items
+    request.max_output_tokens = body.max_tokens or UNSET
+    for option in ("temperature", "top_p", "top_k"):
+        if given(getattr(body, option)):
+            setattr(request, option, getattr(body, option))
+    config = body.output_config if given(body.output_config) else types.OutputConfig()
+    thinking = body.thinking if given(body.thinking) else UNSET
+    request.reasoning = decode_thinking(thinking, config.effort, body.max_tokens, facts)
+    said = spelling_of(thinking, config.effort, body.max_tokens, facts)
+    if said is not None:
+        spelled["reasoning"] = said
+    more = rest(config, ("task_budget",) if given(config.effort) else ("task_budget", "effort"))
+    decode_text(body, request, spelled, more)
+    if more or (given(body.output_config) and config == types.OutputConfig()):
+        kept["output_config"] = more
+    decode_options(body, request, kept, spelled)
+    if spelled:
+        kept[SPELLING] = spelled
+    request.leftovers = left(kept)
+    return request, []

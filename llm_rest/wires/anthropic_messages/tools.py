@@ -203,16 +203,19 @@ def _encode_namespace(tool: ours.NamespaceTool, path: str, context: Context) -> 
     return found
 
 
-def tool_addition(tool: ours.AnyTool, path: str, offered: frozenset[str], context: Context) -> list[types.AnyBlock]:
-    """Blocks that make a tool callable from here on: by name where the request offers it already, else with all of it."""
+def tool_additions(
+    tools: Sequence[ours.AnyTool], path: str, offered: frozenset[str], context: Context
+) -> list[types.AnyBlock]:
+    """Blocks that make tools callable from here on: by name where the request offers them already, else with all of them."""
     found: list[types.AnyBlock] = []
-    for encoded in _encode(tool, path, Offer({}), context):
-        if given(encoded.name) and encoded.name in offered:
-            change = types.ChangedTool(type="tool_reference", name=encoded.name)
-        else:
-            context.lost.emulated(path, "a tool that is described within the conversation")
-            change = types.ChangedTool(type="tool_definition", definition=encoded)
-        found.append(types.ToolAddition(tool=change))
+    for j, tool in enumerate(tools):
+        for encoded in _encode(tool, f"{path}.tools[{j}]", Offer({}), context):
+            if given(encoded.name) and encoded.name in offered:
+                change = types.ChangedTool(type="tool_reference", name=encoded.name)
+            else:
+                context.lost.emulated(f"{path}.tools[{j}]", "a tool that is described within the conversation")
+                change = types.ChangedTool(type="tool_definition", definition=encoded)
+            found.append(types.ToolAddition(tool=change))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Messages of this wire and items of Responses: who spoke when, and what belongs into one message.
+"""The messages of a request from items of Responses: who spoke when, and what belongs into one message (back: `history`).
 
 Results stand first in the user message right after the calls they answer; system messages stand only behind a user's turn;
 what the model did in one go is one message. Before changing this file, know that the vendor binds thinking to the exact
@@ -18,18 +18,17 @@ from ...responses.leftovers import SPELLING
 from ...unknown import Unknown
 from . import types
 from .assistant import BlockWriter
-from .calls import Output, encode_call, encode_result, wire_id
-from .carried import merged, own_fields, report_extras
-from .carried import own as own_of
+from .calls import Call, Output, encode_call, encode_result, wire_id
+from .carried import merged, own, own_fields, report_extras
 from .content import Context, blocks_of, text_block
-from .tools import tool_addition
-
-InputMessage = types.InputMessage
-Content = str | list[types.AnyBlock]
+from .tools import tool_additions
 
 SYSTEM = ("system", "developer")
 SEPARATE = "separate"
 """Spelling of an item that begins a message although it could stand in the one before."""
+
+InputMessage = types.InputMessage
+Content = str | list[types.AnyBlock]
 
 
 class Turns:
@@ -71,13 +70,12 @@ class Turns:
         self._leave_answer(len(items))
         if self._role == "user":
             self._place_held()
-        for message, path in self._held:
-            self._as_user_text(message, path)
+        self._release_held()
 
     def _rarer(self, item: ours.AnyItem, i: int) -> None:
         path = f"input[{i}]"
-        own = {} if isinstance(item, Unknown) else own_of(item.leftovers)
-        self._closed |= bool(own.get(SPELLING, {}).get(SEPARATE))
+        fields = {} if isinstance(item, Unknown) else own(item.leftovers)
+        self._closed |= bool(fields.get(SPELLING, {}).get(SEPARATE))
         match item:
             case ours.Message():
                 self._message(item, i)
@@ -85,14 +83,9 @@ class Turns:
                 self._call(item, i)
             case ours.FunctionCallOutput() | ours.CustomToolCallOutput():
                 self._answer(item, i)
-            case ours.AdditionalTools():
+            case ours.AdditionalTools(tools=tools):
                 self._leave_answer(i)
-                blocks = [
-                    block
-                    for j, tool in enumerate(item.tools)
-                    for block in tool_addition(tool, f"{path}.tools[{j}]", self._offered, self.context)
-                ]
-                self._instruct(blocks, path)
+                self._instruct(tool_additions(tools, path, self._offered, self.context), path)
             case ours.CompactionTrigger():
                 self.compacts = True
             case ours.ItemReference():
@@ -102,8 +95,8 @@ class Turns:
                 self._fell_back |= any(isinstance(block, types.Fallback) for block in blocks)
                 if blocks:
                     self._answer_with(blocks, i)
-        if "message" in own:
-            self._complete(own["message"], path)
+        if "message" in fields:
+            self._complete(fields["message"], path)
 
     def _complete(self, fields: dict[str, Any], path: str) -> None:
         """Give the message that was just begun the fields it had on this wire."""
@@ -124,57 +117,56 @@ class Turns:
                 return False
         elif role != "assistant" or self._role != "user":
             return False
-        self.messages.append(InputMessage(role, text))
-        self._role = role
-        self._results = 0
-        self._joins = self._closed = False
+        self._open(role, text)
         return True
 
     def _message(self, item: ours.Message, i: int) -> None:
-        role = item.role
-        if role == "assistant":
-            blocks = self._writer.write(item, f"input[{i}]")
+        path, content = f"input[{i}]", item.content
+        if item.role == "assistant":
+            blocks = self._writer.write(item, path)
             if blocks:
                 self._answer_with(blocks, i)
-                if isinstance(item.content, str) and self.messages[-1].content is blocks:
-                    self.messages[-1].content = item.content
+                if isinstance(content, str) and self.messages[-1].content is blocks:
+                    self.messages[-1].content = content
             elif self._role == "user":
-                self._skip_answer()
+                # An answer that says nothing still ends the turn it answers, so that what follows leaves that as it is.
+                self._release_held()
+                self._closed = True
             return
         self._leave_answer(i)
-        if type(item) is not ours.Message:
-            report_extras(item, f"input[{i}]", self.lost)
-        if item.leftovers is not UNSET:
-            own_fields(item.leftovers, f"input[{i}]", self.lost)
-        content = self._content(item, f"input[{i}].content")
-        if role in SYSTEM:
-            if content:
-                self._instruct(content, f"input[{i}]")
-            return
-        if not content:
-            self.lost.refused(f"input[{i}]", "a message that says nothing")
-            return
-        if role != "user":
-            self.lost.changed(f"input[{i}].role", f"{role!r} is sent as a user")
-        self._ask(content)
-
-    def _content(self, item: ours.Message, path: str) -> Content:
-        content = item.content
+        report_extras(item, path, self.lost)
+        own_fields(item.leftovers, path, self.lost)
         if not isinstance(content, str):
-            return blocks_of(content, path, self.context)
-        return content if text_block(content, path, self.context) else ""
+            said: Content = blocks_of(content, f"{path}.content", self.context)
+        else:
+            said = content if text_block(content, f"{path}.content", self.context) else ""
+        if item.role in SYSTEM:
+            self._instruct(said, path)
+        elif not said:
+            self.lost.refused(path, "a message that says nothing")
+        else:
+            if item.role != "user":
+                self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
+            self._ask(said)
+
+    def _open(self, role: str, content: Content, results: int = 0, *, joins: bool = False) -> None:
+        """Begin a message."""
+        self.messages.append(InputMessage(role, content))
+        self._role, self._results, self._joins, self._closed = role, results, joins, False
+
+    def _blocks(self) -> list[types.AnyBlock]:
+        """The blocks of the open message."""
+        message = self.messages[-1]
+        message.content = found = _as_blocks(message.content or "")
+        return found
 
     # --- the model
 
     def _answer_with(self, blocks: list[types.AnyBlock], i: int) -> None:
         """Add to the model's message, which is begun where it is not open."""
         if self._role == "assistant" and not self._closed:
-            self._open_content().extend(blocks)
-        else:
-            self._begin_answer(i)
-            self.messages.append(InputMessage("assistant", blocks))
-
-    def _begin_answer(self, i: int) -> None:
+            self._blocks().extend(blocks)
+            return
         if self._role == "assistant":
             self._close_answer()
         else:
@@ -182,15 +174,7 @@ class Turns:
                 self._settle(i)
             if self._held and self._role == "user":
                 self._place_held()
-        self._role = "assistant"
-        self._joins = self._closed = False
-
-    def _skip_answer(self) -> None:
-        """An answer that says nothing still ends the turn it answers, so that what follows leaves that turn as it is."""
-        held, self._held = self._held, []
-        for message, path in held:
-            self._as_user_text(message, path)
-        self._closed = True
+        self._open("assistant", blocks)
 
     def _leave_answer(self, i: int) -> None:
         """What follows at `i` is not the model's: its message is complete, and its calls need their results now."""
@@ -206,7 +190,7 @@ class Turns:
 
     def _drop_declined(self) -> None:
         """Leave out what the vendor does not take back of a model that handed over: its thinking and unanswered calls."""
-        content = self._open_content()
+        content = self._blocks()
         last = max(n for n, block in enumerate(content) if isinstance(block, types.Fallback))
         answered = {block.tool_use_id for block in content if isinstance(block, types.ServerToolResult)}
         handed_over = {block.id for block in content[:last] if isinstance(block, types.ToolUse)}
@@ -226,7 +210,7 @@ class Turns:
         content[:last] = kept
         self._fell_back = False
 
-    def _call(self, item: ours.FunctionCall | ours.CustomToolCall, i: int) -> None:
+    def _call(self, item: Call, i: int) -> None:
         if item.status == "incomplete" and self._answer_of(item.call_id, i) is None:
             self.lost.dropped(f"input[{i}]", "a call that was cut short and never answered")
             return
@@ -235,27 +219,20 @@ class Turns:
         call_id = id = item.call_id
         # Nearly all ids are identifiers, which are legal and new; anything else takes the longer way.
         if id in self._ids or not (id.isidentifier() and id.isascii()):
-            id = self._new_id(call_id)
+            id, repeated = wire_id(call_id), 0
+            while id in self._ids:
+                repeated += 1
+                id = wire_id(call_id, repeated)
         self._ids.add(id)
         block = encode_call(item, id, i, self.context)
         if self._role == "user" and not (self._waiting or self._held):
-            self._role = "assistant"
-            self._joins = self._closed = False
-            self.messages.append(InputMessage("assistant", [block]))
+            self._open("assistant", [block])
         else:
             self._answer_with([block], i)
         if call_id in self._waiting:
             self._waiting[call_id].append((block, i))
         else:
             self._waiting[call_id] = [(block, i)]
-
-    def _new_id(self, call_id: str) -> str:
-        """An id for a call that no other call of this conversation has."""
-        id, repeated = wire_id(call_id), 0
-        while id in self._ids:
-            repeated += 1
-            id = wire_id(call_id, repeated)
-        return id
 
     # --- results
 
@@ -275,14 +252,10 @@ class Turns:
                 self._waiting[call_id] = waiting[1:]
         block = encode_result(item, call, i, self.context)
         if self._role == "user" and not self._closed:
-            self._open_content().insert(self._results, block)
+            self._blocks().insert(self._results, block)
             self._results += 1
         else:
-            self.messages.append(InputMessage("user", [block]))
-            self._role = "user"
-            self._results = 1
-            self._joins = True
-            self._closed = False
+            self._open("user", [block], 1, joins=True)
 
     def _answer_of(self, call_id: str, start: int) -> int | None:
         for j in range(start, len(self._items)):
@@ -309,22 +282,13 @@ class Turns:
     def _ask(self, content: Content) -> None:
         """What a user says, in the open message where that holds results only, else in one of its own."""
         if self._role == "user" and self._joins and not self._closed:
-            self._open_content().extend(_as_blocks(content))
-        else:
-            if self._role == "user":
-                for _, path in self._held:
-                    self.lost.changed(path, "a system message moves behind the user's turn")
-            self.messages.append(InputMessage("user", content))
-            self._role = "user"
-            self._results = 0
-        self._joins = self._closed = False
-
-    def _open_content(self) -> list[types.AnyBlock]:
-        """The blocks of the last message."""
-        message = self.messages[-1]
-        if not isinstance(message.content, list):
-            message.content = [types.Text(text=message.content or "")]
-        return message.content
+            self._blocks().extend(_as_blocks(content))
+            self._joins = False
+            return
+        if self._role == "user":
+            for _, path in self._held:
+                self.lost.changed(path, "a system message moves behind the user's turn")
+        self._open("user", content)
 
     def _instruct(self, content: Content, path: str) -> None:
         """What stands above the user: before the conversation in `system`, else where this model takes it."""
@@ -332,8 +296,9 @@ class Turns:
             return
         if not self.messages and not self._held:
             blocks = _as_blocks(content)
-            self.system += [block for block in blocks if isinstance(block, types.Text)]
-            if not all(isinstance(block, types.Text) for block in blocks):
+            texts = [block for block in blocks if isinstance(block, types.Text)]
+            self.system += texts
+            if len(texts) < len(blocks):
                 self.lost.dropped(path, "instructions that are not text")
             return
         message = InputMessage("system", content)
@@ -345,10 +310,17 @@ class Turns:
         self._held.append((message, path))
 
     def _place_held(self) -> None:
+        """The system messages stand here."""
         if self._held:
             self.messages += [message for message, _ in self._held]
             self._held = []
             self._role = "system"
+
+    def _release_held(self) -> None:
+        """No place is left for the system messages that wait."""
+        held, self._held = self._held, []
+        for message, path in held:
+            self._as_user_text(message, path)
 
     def _as_user_text(self, message: types.InputMessage, path: str) -> None:
         texts: list[types.AnyBlock] = []
@@ -362,12 +334,11 @@ class Turns:
             return
         self.lost.changed(path, "no system message can stand here; it is sent as the user's, in <system> tags")
         if self._role == "user":
-            self._open_content().extend(texts)
-            return
-        self.messages.append(InputMessage("user", texts))
-        self._role = "user"
-        self._results = 0
-        self._joins = True
+            self._blocks().extend(texts)
+        else:
+            closed = self._closed
+            self._open("user", texts, joins=True)
+            self._closed = closed
 
 
 def _as_blocks(content: Content) -> list[types.AnyBlock]:

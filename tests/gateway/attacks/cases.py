@@ -1,0 +1,8 @@
+"""The table: every attack, in the order it is made."""
+
+from __future__ import annotations
+
+from tests.gateway.attacks import cases_bodies, cases_http, cases_sockets
+from tests.gateway.attacks.table import Attack
+
+CASES: list[Attack] = [*cases_http.CASES, *cases_bodies.CASES, *cases_sockets.CASES]

@@ -1,0 +1,49 @@
+"""`python -m tests.gateway.attacks.serve URL`: two gateways to the vendor at that URL and a simulator, until stdin ends.
+
+A process of its own, so that its memory is its own. Prints where they are; its log, as verbose as it gets, is on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any
+
+from llm_rest import wires
+from llm_rest.server.access import Door, Limits
+from llm_rest.server.app import running
+from llm_rest.server.config import Config, Upstream, door
+from llm_rest.server.gateway import Gateway
+from llm_rest.server.logs import JsonLines
+from llm_rest.server.simulator import Simulator
+
+MiB = 1024 * 1024
+LIMITS = Limits(body=8 * MiB, objects=20_000, bodies=24 * MiB, body_seconds=2, head_seconds=2, stall=4, concurrent=400)
+
+
+def config(url: str, tokens: dict[str, str]) -> Config:
+    """Models named after the wires, on which the vendor at that URL is asked, and one that never comes to an end."""
+    models: dict[str, Any] = {
+        wire: Upstream(model="simulator/x", base_url=url, wire=wire, key_env="ATTACKED_KEY") for wire in wires.NAMES
+    }
+    models["endless"] = Upstream(model="simulator/endless", base_url=url, wire="openai_chat", key_env="ATTACKED_KEY")
+    return Config(models=models, tokens=tokens, limits=LIMITS)
+
+
+def main(url: str) -> None:
+    out = logging.StreamHandler(sys.stderr)
+    out.setFormatter(JsonLines())
+    logging.basicConfig(level=logging.DEBUG, handlers=[out])
+    free, guarded = config(url, {}), config(url, {"alice": "ATTACKED_ALICE", "bob": "ATTACKED_BOB"})
+    with (
+        running(Gateway(free, history=free.keep.history()), door=door(free, "127.0.0.1")) as gateway,
+        running(Gateway(guarded, history=guarded.keep.history()), door=door(guarded, "127.0.0.1")) as closed,
+        running(Simulator(), door=Door.at("127.0.0.1", limits=LIMITS)) as simulator,
+    ):
+        print(json.dumps({"gateway": gateway, "guarded": closed, "simulator": simulator}), flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

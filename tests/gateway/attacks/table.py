@@ -1,0 +1,97 @@
+"""What an attack is and how it is made. Whatever it is, afterwards the server serves, has told nothing and holds nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tests.gateway.attacks.raw import Line, one
+from tests.gateway.attacks.world import ALICE, NEVER, SAID, Place, eventually
+
+BOTH = ("gateway", "simulator")
+CLOSED = 0
+"""In place of a status: the connection was closed without a word."""
+
+Does = Callable[[Place], list[str]]
+"""Attacks, and says what went wrong with the defence."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack: what is done, and on which servers; `mib` is how much memory it may cost."""
+
+    id: str
+    given: str
+    does: Does
+    on: tuple[str, ...] = BOTH
+    best: bool = False
+    mib: int = 64
+    cannot: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The servers on which there is no such attack, and why."""
+
+
+def sent(raw: bytes, *expected: int, closes: bool = True, after: tuple[int, ...] = ()) -> Does:
+    """Send that, and get one answer of those, and the end of the connection unless it was a good request.
+
+    `after` are the answers that may come to what follows in the same bytes.
+    """
+
+    def does(place: Place) -> list[str]:
+        line = place.line(raw).hear((lambda line: False) if closes else one, seconds=10)
+        return judged(line, expected, closes=closes, after=after)
+
+    return does
+
+
+def judged(line: Line, expected: tuple[int, ...], *, closes: bool, after: tuple[int, ...] = ()) -> list[str]:
+    """What is wrong with the answers on a connection."""
+    found: list[str] = []
+    statuses = [status for status in line.statuses if status >= 200]
+    if len(statuses) > 1 and statuses[1:] == [*after]:
+        statuses = statuses[:1]
+    if not statuses and not (CLOSED in expected and line.closed):
+        found.append(f"no answer, {'closed' if line.closed else 'open'}: {bytes(line.heard[:80])!r}")
+    if statuses and (len(statuses) > 1 or statuses[0] not in expected):
+        found.append(f"answered {statuses}")
+    if closes and not line.closed:
+        found.append("stays open")
+    return found
+
+
+def each(*variants: tuple[str, Does]) -> Does:
+    """All of them, one after the other."""
+    return lambda place: [f"{name}: {fault}" for name, does in variants for fault in does(place)]
+
+
+def run(attack: Attack, place: Place) -> list[str]:
+    """What is wrong after an attack."""
+    world = place.world
+    world.logged()
+    world.vendor.contexts.clear()
+    calls, before = world.trap.calls, world.peak(forget=True)
+    place.lines.clear()
+    try:
+        found = attack.does(place)
+    finally:
+        for line in place.lines:
+            line.close()
+    heard = b"".join(bytes(line.heard) for line in place.lines)
+    asked = place.question("openai_chat", "say Fine.", token=ALICE if place.name == "guarded" else "")
+    answer = place.ask(asked)
+    place.lines[-1].close()
+    if answer is None or answer.status != 200 or b'"Fine."' not in answer.body:
+        found.append(f"a normal request is answered {answer}")
+    grown = world.peak() - before
+    if grown > attack.mib:
+        found.append(f"grew by {grown} MiB")
+    if not eventually(lambda: world.connections(place) == 0):
+        found.append(f"{world.connections(place)} connections stay open")
+    if world.trap.calls > calls:
+        found.append("somebody was called who is not to be called")
+    log = world.logged()
+    found += [f"tells {secret!r}" for secret in NEVER if secret in heard]
+    found += [f"logs {secret!r}" for secret in (*NEVER, SAID.encode()) if secret in log]
+    found += [f"logs {line['message']}" for line in map(json.loads, log.splitlines()) if "exception" in line]
+    found += [f"answered {status}" for line in place.lines for status in line.statuses if status == 500]
+    return found

@@ -1,0 +1,38 @@
+"""Every attack of the table on every server it is meant for. `python -m tests.gateway.attacks` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.attacks.cases import CASES
+from tests.gateway.attacks.table import Attack, run
+from tests.gateway.attacks.world import World, attacked
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured by Linux")
+
+
+@pytest.fixture(scope="module")
+def world() -> Generator[World]:
+    with attacked() as found:
+        yield found
+
+
+@pytest.mark.parametrize(("attack", "on"), [(a, on) for a in CASES for on in a.on], ids=lambda x: getattr(x, "id", x))
+def test_an_attack_is_withstood(attack: Attack, on: str, world: World) -> None:
+    faults = run(attack, world.places[on])
+    assert not faults, f"{attack.given}: {'; '.join(faults)}"
+
+
+def test_nothing_is_left_of_them(world: World) -> None:
+    assert world.files() < 120
+
+
+def test_the_table_names_each_attack_once_and_says_why_where_there_is_none() -> None:
+    ids = [attack.id for attack in CASES]
+    assert len(ids) == len(set(ids))
+    for attack in CASES:
+        assert all(len(reason.split()) > 2 for reason in attack.cannot.values()), attack.id
+        assert {"gateway", "simulator"} <= {*attack.on, *attack.cannot}, attack.id

@@ -1,0 +1,180 @@
+"""What the attacks are made on: a vendor here, the servers in a process of their own, a trap where nobody may call."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from llm_rest.responses import Request, Response
+from llm_rest.server.app import running
+from llm_rest.server.handler import Context, Told
+from llm_rest.server.simulator import Simulator
+from tests.gateway.attacks.raw import Answer, Line, http, one
+from tests.gateway.upstreams import Busy, question
+
+KEY = "key-of-the-gateway-0123456789"
+ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-0123456789"
+SAID = "nobody but the model reads this"
+"""In every request that is made to be well understood, and in no line of a log."""
+
+NEVER = (KEY.encode(), ALICE.encode(), BOB.encode(), b"Traceback", b'File "', b"site-packages")
+"""What nobody may see of the server, whatever he sends."""
+
+
+class Vendor(Simulator):
+    """The simulated vendor of every wire, which remembers who came; its model `endless` has no end."""
+
+    def __init__(self) -> None:
+        self.contexts: list[Context] = []
+        self.endless = Busy()
+
+    async def answer(self, request: Request, context: Context) -> Response:
+        self.contexts.append(context)
+        return await super().answer(request, context)
+
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+        self.contexts.append(context)
+        of = self.endless if request.model == "endless" else super()
+        async for event in of.stream(request, context):
+            yield event
+
+
+class Trap:
+    """A port that nobody is to connect to, and how many did."""
+
+    def __init__(self) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.calls = 0
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        with suppress(OSError):
+            while True:
+                self._listening.accept()[0].close()
+                self.calls += 1
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+
+@dataclass
+class Place:
+    """A server that is attacked, and all that it was heard to say during an attack."""
+
+    name: str
+    port: int
+    world: World
+    lines: list[Line] = field(default_factory=list)
+
+    def line(self, *first: bytes, window: int | None = None) -> Line:
+        line = Line(self.port, window=window)
+        self.lines.append(line)
+        return line.send(*first)
+
+    def ask(self, raw: bytes, *, seconds: float = 20) -> Answer | None:
+        """The answer to a request on a connection of its own."""
+        answers = self.line(raw).hear(one, seconds=seconds).answers
+        return answers[-1] if answers else None
+
+    def question(
+        self, wire: str, text: str = SAID, *, model: str | None = None, token: str = "", **fields: Any
+    ) -> bytes:
+        """A request that is as it should be."""
+        path, document = question(wire, model or wire, text, **fields)
+        headers = ["anthropic-version: 2026-10-21", *([f"Authorization: Bearer {token}"] if token else [])]
+        return http(json.dumps(document).encode(), *headers, path=path)
+
+
+@dataclass
+class World:
+    """All of them."""
+
+    vendor: Vendor
+    trap: Trap
+    process: subprocess.Popen[str]
+    log: Path
+    places: dict[str, Place] = field(default_factory=dict)
+    read: int = 0
+
+    def logged(self) -> bytes:
+        """What is in the log since the last look."""
+        written = self.log.read_bytes()
+        new, self.read = written[self.read :], len(written)
+        return new
+
+    def peak(self, *, forget: bool = False) -> int:
+        """The most memory the servers had, in MiB, since it was forgotten."""
+        of = Path(f"/proc/{self.process.pid}")
+        if forget:
+            with suppress(OSError):
+                (of / "clear_refs").write_text("5")
+        for line in (of / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) // 1024
+        return 0
+
+    def files(self) -> int:
+        """How many files the servers have open."""
+        return len([*Path(f"/proc/{self.process.pid}/fd").iterdir()])
+
+    def connections(self, place: Place) -> int:
+        """How many connections of its clients a server has."""
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        port, open_ = f":{place.port:04X}", ("01", "08")
+        return sum(line[1].endswith(port) and line[3] in open_ and line[9] != "0" for line in lines)
+
+
+def eventually(true: Callable[[], bool], seconds: float = 10) -> bool:
+    until = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@contextmanager
+def attacked() -> Generator[World]:
+    """The servers, for as long as the block lasts."""
+    vendor, trap = Vendor(), Trap()
+    secrets = {"ATTACKED_KEY": KEY, "ATTACKED_ALICE": ALICE, "ATTACKED_BOB": BOB}
+    with tempfile.TemporaryDirectory() as folder, running(vendor) as url:
+        log = Path(folder) / "log"
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.gateway.attacks.serve", url],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=out,
+                text=True,
+                env=os.environ | secrets,
+                cwd=Path(__file__).parents[3],
+            )
+        try:
+            assert process.stdout
+            assert process.stdin
+            urls: dict[str, str] = json.loads(process.stdout.readline() or log.read_text())
+            world = World(vendor, trap, process, log)
+            world.places = {name: Place(name, urlsplit(there).port or 0, world) for name, there in urls.items()}
+            yield world
+        finally:
+            process.stdin.close() if process.stdin else None
+            process.wait(20)
+            process.stdout.close() if process.stdout else None
+            trap.close()

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 from anyio.lowlevel import checkpoint, current_token
 
-from .exchange import Connection, Exchanges, Home
+from .connections import Connection, Home
+from .exchange import Exchanges
 from .problems import timed_out
 from .sockets import AddressInfo, is_ready
 from .under_way import TaskCall

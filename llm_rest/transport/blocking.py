@@ -12,7 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
 
 from . import drive
-from .exchange import Connection, Exchanges, Home
+from .connections import Connection, Home
+from .exchange import Exchanges
 from .problems import timed_out
 from .sockets import AddressInfo, is_ready
 from .under_way import ThreadCall, about_to_wait

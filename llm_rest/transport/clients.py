@@ -20,8 +20,8 @@ from .urls import address_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from .connections import RawHeaders
     from .deadlines import Deadline
-    from .exchange import RawHeaders
     from .sockets import Waiter
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from . import HttpRequest
+    from .connections import RawHeaders
     from .deadlines import Deadline
-    from .exchange import RawHeaders
     from .sockets import Waiter
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import ssl
 
     from . import Hidden, HttpRequest
+    from .connections import RawHeaders
     from .deadlines import Deadline
-    from .exchange import RawHeaders
     from .proxies import Proxy
     from .urls import Address
 

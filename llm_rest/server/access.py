@@ -8,15 +8,18 @@ machine, by a name of its own that it points here or by a form.
 from __future__ import annotations
 
 import hmac
-from contextlib import contextmanager
+import re
+from contextlib import contextmanager, suppress
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from anyio import move_on_after
 from msgspec import Struct
 
-from ..errors import ErrorFacts
+from ..errors import DecodeError, ErrorFacts
+from ..unknown import check_depth
 from ..vendors import is_loopback
 from .handler import Refused
 
@@ -33,14 +36,15 @@ GRACE = 1.0
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The most that one request, and one caller, may take.
 
-    `body` is bytes of a request, `bodies` those of all requests at a time, `body_seconds` how long one may take to arrive,
-    `head_seconds` how long a connection is kept on which nothing is asked, whatever comes, `concurrent` the requests of one
-    caller at a time, `stall` the seconds in which a caller must read something of what waits for it. `output_tokens` caps what
-    is asked of a model, `seconds` how long it may take to answer, `upstream` the requests to vendors at a time, `grace` the
-    seconds that streams get to finish when the server is told to stop.
+    `body` is bytes of a request, `objects` the JSON objects in it, `bodies` the bytes of all requests at a time, `body_seconds`
+    how long one may take to arrive, `head_seconds` how long a connection is kept on which nothing is asked, whatever comes,
+    `concurrent` the requests of one caller at a time, `stall` the seconds in which a caller must read something of what waits
+    for it. `output_tokens` caps what is asked of a model, `seconds` how long it may take to answer, `upstream` the requests to
+    vendors at a time, `grace` the seconds that streams get to finish when the server is told to stop.
     """
 
     body: int = 32 * 1024 * 1024
+    objects: int = 100_000
     bodies: int = 256 * 1024 * 1024
     body_seconds: float = 60
     head_seconds: float = 15
@@ -141,12 +145,29 @@ class Reading:
                 self._fits(len(came) + len(piece))
                 self.hold(len(piece))
                 came += piece
-            return bytes(came)
+            body = bytes(came)
+            self.check_parts(body)
+            return body
         raise Refused(ErrorFacts(status=408, message="The request took too long to arrive."))
+
+    def check_parts(self, body: bytes) -> None:
+        """Return if a body can be read in a time that its size lets expect. Raises `Refused` for one of too many parts."""
+        most = self._door.limits.objects
+        if body.count(b"{") > most and next(islice(_OBJECT.finditer(body), most, None), None):
+            with suppress(DecodeError):  # too deep is another matter, which is told by who reads it
+                check_depth(body)
+                raise _large("The request has too many parts.")
 
     def _fits(self, size: int) -> None:
         if size > self._door.limits.body:
-            raise Refused(ErrorFacts(status=413, message="The request is too large.", type="request_too_large"))
+            raise _large("The request is too large.")
+
+
+_OBJECT = re.compile(rb'\{\s*"')
+
+
+def _large(message: str) -> Refused:
+    return Refused(ErrorFacts(status=413, message=message, type="request_too_large"))
 
 
 def _busy(status: int, message: str) -> Refused:

@@ -75,7 +75,7 @@ class Simulator:
             raise Refused(peer.wrong_key(INVALID_KEY))
         if request.model == MISSING:
             raise Refused(peer.unknown_model(MISSING))
-        document: dict[str, Any] = msgspec.json.decode(context.body)
+        document: dict[str, Any] = msgspec.json.decode(context.body.removeprefix(b"\xef\xbb\xbf"))
         facts = peer.refusal(document, context)
         if facts is not None:
             raise Refused(facts)

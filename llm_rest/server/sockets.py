@@ -7,7 +7,7 @@ makes the one it goes on from be forgotten, as Open Responses has it (2026-04-24
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import anyio
@@ -135,14 +135,16 @@ async def converse(
                     tasks.cancel_scope.cancel()
                 if isinstance(message, bytes):
                     reading.release(len(message))
+                del message
         facts = ErrorFacts(
             status=400,
             message="This connection has lasted as long as it may; open another.",
             type="invalid_request_error",
             code="websocket_connection_limit_reached",
         )
-        await send({"type": "websocket.send", "text": _error(refused(WIRE, facts, ""))})
-        await send({"type": "websocket.close", "code": 1000})
+        with suppress(OSError):
+            await send({"type": "websocket.send", "text": _error(refused(WIRE, facts, ""))})
+            await send({"type": "websocket.close", "code": 1000})
         tasks.cancel_scope.cancel()
 
 
@@ -161,9 +163,11 @@ async def _answered(message: bytes | Refused, talk: Talk, send: Send, stall: flo
             if isinstance(said, Pause):
                 await anyio.sleep(said.seconds)
                 continue
-            with anyio.move_on_after(stall) as taken:
+            taken = False
+            with anyio.move_on_after(stall), suppress(OSError):  # what servers raise where the client is gone
                 await send({"type": "websocket.send", "text": said})
-            if taken.cancelled_caught:
+                taken = True
+            if not taken:
                 return False
             await checkpoint()
     return True
@@ -171,16 +175,21 @@ async def _answered(message: bytes | Refused, talk: Talk, send: Send, stall: flo
 
 async def _hear(receive: Receive, reading: Reading, putting: Any, scope: anyio.CancelScope) -> None:
     """Take in what the client says while it is being answered, as far as there is room."""
-    while True:
-        message = await receive()
-        if message["type"] == "websocket.disconnect":
-            scope.cancel()
-            return
-        text = message.get("text")
-        said: bytes = message.get("bytes") or b"" if text is None else text.encode()
-        try:
-            reading.hold(len(said))
-        except Refused as refusal:
-            await putting.send(refusal)
-        else:
-            await putting.send(said)
+    while (said := _said(await receive(), reading)) is not None:
+        await putting.send(said)
+        del said  # what is answered is not to be held until the next message
+    scope.cancel()
+
+
+def _said(message: Message, reading: Reading) -> bytes | Refused | None:
+    """What a client says, or why it cannot be taken; `None` once it is gone."""
+    if message["type"] == "websocket.disconnect":
+        return None
+    text = message.get("text")
+    said: bytes = message.get("bytes") or b"" if text is None else text.encode()
+    try:
+        reading.check_parts(said)
+        reading.hold(len(said))
+    except Refused as refusal:
+        return refusal
+    return said

@@ -83,6 +83,9 @@ def problems(document: Plain, context: Context) -> Iterator[ErrorFacts]:
     """Everything wrong with a request, leaving aside reasoning that came back."""
     yield from _options(document, context)
     yield from _tools(document, context.dialect)
+    if "messages" not in document:
+        yield _invalid("Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
+        return
     messages = rows(document["messages"])
     if not messages:
         wrong = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array."

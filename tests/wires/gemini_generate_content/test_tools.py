@@ -101,6 +101,12 @@ def test_custom_tools_and_namespaces_are_offered_as_functions() -> None:
     ]
 
 
+def test_a_namespace_may_hold_what_nobody_knows() -> None:
+    """gemini.request.82"""
+    tool = NamespaceTool(name="crm", description="d", tools=[Unknown({"type": "telescope"})])
+    assert offered(tool) == ([], ["tools[0] (emulated)", "tools[0].tools[0] (refused)"])
+
+
 # --- the vendor's own -----------------------------------------------------------------------------------------------
 
 

@@ -54,8 +54,11 @@ class History(Protocol):
         """The request with what it goes on from put in front, tied to nothing that somebody kept any more."""
         ...
 
-    async def after(self, request: Request, response: Response, context: Context) -> None:
-        """Record the answer to `request`, which is as the caller wrote it. The caller has not seen the end of it yet."""
+    async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
+        """Record the answer to `request`, which is as the caller wrote it, and was `sent` to the vendor as that.
+
+        The caller has not seen the end of it yet.
+        """
         ...
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
@@ -85,7 +88,7 @@ class NoHistory:
             raise _unserved(message, "previous_response_id", code="previous_response_not_found")
         return request
 
-    async def after(self, request: Request, response: Response, context: Context) -> None:
+    async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
         """Nothing."""
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
@@ -115,7 +118,7 @@ class Gateway:
     """
 
     def __init__(self, config: Config, *, history: History | None = None) -> None:
-        self._history = history or NoHistory()
+        self._history = history or config.keep.history()
         self._limits = config.limits
         self._shared = self._client()
         self._named = {name: self._way(named, name) for name, named in config.models.items()}
@@ -162,7 +165,7 @@ class Gateway:
             reply = await way.client.generate(asked)
         _note(context, reply)
         self._dress(reply, request, way, context)
-        await self._history.after(request, reply, context)
+        await self._history.after(request, asked, reply, context)
         return reply
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
@@ -176,7 +179,7 @@ class Gateway:
                             self._dress(event.response, request, way, context)
                             if isinstance(event, ev.TERMINAL):
                                 _note(context, events.response)
-                                await self._history.after(request, event.response, context)
+                                await self._history.after(request, asked, event.response, context)
                     yield batch
 
     async def count(self, request: Request, context: Context) -> int:

@@ -45,12 +45,12 @@ class StoredHistory:
     async def before(self, request: Request, context: Context) -> Request:
         """The request with what it goes on from. Raises `Refused` where that is not there."""
         request = await self._kept.continued(request, context.scope, context.session)
-        return await self._restored.restored(compaction.opened(request), context.scope)
+        return await self._restored.restored(compaction.opened(request), context.scope, context.wire)
 
-    async def after(self, request: Request, response: Response, context: Context) -> None:
+    async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
         """Record the answer. That a store fails is no reason to withhold an answer; it is logged."""
         try:
-            await self._restored.remember(request, response, context.scope)
+            await self._restored.remember(request, sent, response, context.scope)
             if self.keeps(request, context):
                 await self._kept.keep(request, response, context.scope)
             elif context.session is not None:

@@ -8,6 +8,7 @@ vendor under names of ours (`strangers`): vendors know their own, and refuse the
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -27,7 +28,7 @@ from ..responses.items import (
     Reasoning,
 )
 from ..responses.parts import OutputText, RefusalPart
-from ..unknown import Decoder, Unknown, given
+from ..unknown import Decoder, Model, Unknown, given
 from .kept import items_of
 from .reading import text_of
 
@@ -35,7 +36,18 @@ if TYPE_CHECKING:
     from ..responses import Request, Response
     from .store import Store
 
-_ITEMS: Decoder[list[AnyItem]] = Decoder(list[AnyItem])
+BOUND = "anthropic_messages"
+"""The wire whose vendor takes a thought back only where everything before it is as it was, whether on this turn or another."""
+
+
+class _Answered(Model):
+    """An output, and what stands for all that was sent before it."""
+
+    sent: str
+    output: list[AnyItem]
+
+
+_ANSWERED: Decoder[_Answered] = Decoder(_Answered)
 
 _Call = FunctionCall | CustomToolCall
 _Output = FunctionCallOutput | CustomToolCallOutput
@@ -47,11 +59,14 @@ class Restored:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def remember(self, request: Request, response: Response, scope: str) -> None:
-        """Keep the output, if there is more in it than every client returns. The request is as its caller wrote it."""
+    async def remember(self, request: Request, sent: Request, response: Response, scope: str) -> None:
+        """Keep the output, if there is more in it than every client returns.
+
+        `request` is as its caller wrote it, `sent` as the vendor got it.
+        """
         if not any(_states(response.output)):
             return
-        value = msgspec.json.encode(response.output)
+        value = msgspec.json.encode(_Answered(sent=_Sent(sent, items_of(sent)).digest, output=response.output))
         place = "state:" + digest(value.decode())
         await self._store.put(scope, place, value)
         before = ""
@@ -61,52 +76,86 @@ class Restored:
         for name in (*shown.names, shown.turn(before)):
             await self._store.put(scope, name, place.encode())
 
-    async def restored(self, request: Request, scope: str) -> Request:
-        """The request with what belongs to its turns put back, and calls named as the vendor named them."""
-        if not isinstance(request.input, list):
+    async def restored(self, request: Request, scope: str, wire: str = "") -> Request:
+        """The request with what belongs to its turns put back, and calls named as the vendor named them.
+
+        Thoughts that are bound to what was said before them are left out where that has changed, unless the caller speaks
+        the wire of their vendor, and has to know.
+        """
+        turns = _turns(request.input) if isinstance(request.input, list) else []
+        if not any(said for said, _ in turns):
             return request
         items: list[AnyItem] = []
         named: dict[str, str] = {}
-        changed = False
+        sent = _Sent(request, items)
         before = ""
-        for said, turn in _turns(request.input):
+        for said, turn in turns:
             found = await self._found(turn, before, scope) if said else None
             before = _chained(before, turn)
-            if found is None or _states(found) == _states(turn):
-                items += [_renamed(item, named) for item in turn] if named else turn
-                continue
-            named |= zip(_shown(turn).ids, _shown(found).ids, strict=True)
-            items += found
-            changed = True
-        return replace(request, input=items) if changed else request
+            if found is not None and found.sent != sent.digest and wire != BOUND and _of(BOUND, found.output):
+                turn = [item for item in turn if not isinstance(item, Reasoning)]
+            elif found is not None and _states(found.output) != _states(turn):
+                named |= zip(_shown(turn).ids, _shown(found.output).ids, strict=True)
+                turn = found.output
+            items += [_renamed(item, named) for item in turn] if named else turn
+        return replace(request, input=items)
 
-    async def _found(self, turn: list[AnyItem], before: str, scope: str) -> list[AnyItem] | None:
+    async def _found(self, turn: list[AnyItem], before: str, scope: str) -> _Answered | None:
         """What was answered when this turn was, if it still says the same."""
         shown = _shown(turn)
         for name in (*shown.names, shown.turn(before)):
             place = await self._store.get(scope, name)
             value = place and await self._store.get(scope, place.decode())
             try:
-                items = _ITEMS.decode(value) if value else None
+                found = _ANSWERED.decode(value) if value else None
             except DecodeError:
                 continue
-            if items is not None and _shown(items).said == shown.said:
-                return items
+            if found is not None and _shown(found.output).said == shown.said:
+                return found
         return None
 
 
-def _is_for(wire: str, thought: Reasoning) -> bool:
-    """Whether a vendor on that wire can read what a thought holds. What has no envelope is of the Responses wire."""
-    state = thought.encrypted_content
-    return given(state) and (sender(state) or ("openai_responses", ""))[0] == wire
+class _Sent:
+    """What stands for all that a vendor was sent, but for the ids of calls; it goes on with the list of items."""
+
+    def __init__(self, request: Request, items: list[AnyItem]) -> None:
+        self._hash = blake2b(msgspec.json.encode([request.instructions or None, request.tools or None]), digest_size=8)
+        self._items = items
+        self._read = 0
+
+    @property
+    def digest(self) -> str:
+        """As far as the list has come."""
+        for item in self._items[self._read :]:
+            self._hash.update(msgspec.json.encode(_plainly(item)))
+        self._read = len(self._items)
+        return self._hash.hexdigest()
+
+
+def _plainly(item: AnyItem) -> Any:
+    """An item without what is called otherwise on the way."""
+    if isinstance(item, Message):
+        return item.role, item.content
+    if isinstance(item, _Call):
+        return item.name, _plain(item)
+    if isinstance(item, _Output):
+        return item.output
+    return item.encrypted_content or None if isinstance(item, Reasoning) else item
+
+
+def _of(wire: str, items: list[AnyItem]) -> bool:
+    """Whether there is a thought that a vendor on that wire can read. What has no envelope is of the Responses wire."""
+    states = [item.encrypted_content for item in items if isinstance(item, Reasoning)]
+    return any(given(state) and (sender(state) or ("openai_responses", ""))[0] == wire for state in states)
 
 
 class _Shown(NamedTuple):
-    """What every client sees of a turn: its text, its calls without their ids, and those ids."""
+    """What every client sees of a turn: its text, its calls without their ids, and those ids; and what some return, its state."""
 
     text: str
     calls: tuple[tuple[str, str], ...]
     ids: tuple[str, ...]
+    states: tuple[str, ...]
 
     @property
     def said(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -115,8 +164,8 @@ class _Shown(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """What it is found by where the client kept the ids of its calls."""
-        return [f"call:{name}" for name in self.ids]
+        """What it is found by where the client kept its state, or the ids of its calls."""
+        return [*(f"held:{digest(state)}" for state in self.states), *(f"call:{name}" for name in self.ids)]
 
     def turn(self, before: str) -> str:
         """What it is found by otherwise: what it says, and what was said before. The same words are said in many places."""
@@ -129,7 +178,7 @@ def strangers(request: Request, wire: str) -> Request:
     named = {
         item.call_id: f"call_{digest(item.call_id)}"
         for said, turn in _turns(items)
-        if said and not any(isinstance(item, Reasoning) and _is_for(wire, item) for item in turn)
+        if said and not _of(wire, turn)
         for item in turn
         if isinstance(item, _Call)
     }
@@ -142,6 +191,7 @@ def _shown(turn: list[AnyItem]) -> _Shown:
         "".join(_text(item) for item in turn if isinstance(item, Message)).strip(),
         tuple((call.name, _plain(call)) for call in calls),
         tuple(call.call_id for call in calls),
+        tuple(state for state in _states(turn) if isinstance(state, str)),
     )
 
 

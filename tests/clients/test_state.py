@@ -101,6 +101,33 @@ def test_nobody_gets_the_signatures_of_another_caller(gateway: World, spy: Spy, 
     gateway.run("sync", play)
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["plain", "messages returned whole"])
+@pytest.mark.parametrize("model", OTHERS)
+def test_a_changed_system_prompt_or_a_shorter_history_is_not_refused(
+    gateway: World, spy: Spy, model: str, whole: bool
+) -> None:
+    """Thoughts of some models hold only as long as nothing before them changes; clients that never saw one cannot know."""
+    client = gateway.client("openai.chat", "sync")
+
+    async def play() -> None:
+        told: Said = []
+        for number in range(4):
+            said = [*told, *client.user(f"{SCRIPT}\npieces {number + 20}")]
+            if number == 3:
+                del said[:4]
+            texts: list[str] = []
+            for _ in range(2):
+                clock: Said = [{"role": "system", "content": f"It is {len(spy.bodies)} o'clock."}]
+                answer = await client.ask(f"{model}.signing", [*clock, *said], tools=True, thinking=True)
+                said += answer.said if whole else bare(answer)
+                said += client.results([(call, "4 degrees", False) for call in answer.calls])
+                texts.append(answer.text)
+            assert texts == ["", "Cold and wet."]
+            told = said
+
+    gateway.run("sync", play)
+
+
 # --- beyond it ------------------------------------------------------------------------------------------------------
 
 

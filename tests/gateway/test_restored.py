@@ -12,6 +12,7 @@ from llm_rest.transport import drive
 
 THOUGHT = Reasoning(summary=[], encrypted_content="llm_rest.1.anthropic_messages.anthropic.e30")
 USER = Message(role="user", content="Weather?")
+ASKED = Request(model="m", input=[USER])
 
 
 def call(name: str, call_id: str = "c1", arguments: str = '{"city":"Oslo"}') -> FunctionCall:
@@ -24,8 +25,7 @@ def output(call_id: str = "c1") -> FunctionCallOutput:
 
 def kept(*items: AnyItem, scope: str = "s") -> Restored:
     restored = Restored(MemoryStore())
-    asked = Request(model="m", input=[USER])
-    drive(restored.remember(asked, Response(id="r", status="completed", output=list(items)), scope))
+    drive(restored.remember(ASKED, ASKED, Response(id="r", status="completed", output=list(items)), scope))
     return restored
 
 
@@ -110,7 +110,7 @@ def test_each_turn_of_a_conversation_gets_its_own_state() -> None:
     thoughts = [Reasoning(summary=[], encrypted_content=name) for name in "ab"]
     for thought, name in zip(thoughts, ("c1", "c2"), strict=True):
         answered = Response(id="r", status="completed", output=[thought, call("weather", name)])
-        drive(restored.remember(Request(model="m", input=[USER]), answered, "s"))
+        drive(restored.remember(ASKED, ASKED, answered, "s"))
     found = returned(restored, USER, call("weather", "c1"), output("c1"), call("weather", "c2"), output("c2"))
     assert [item for item in found if isinstance(item, Reasoning)] == thoughts
 
@@ -118,5 +118,42 @@ def test_each_turn_of_a_conversation_gets_its_own_state() -> None:
 def test_a_turn_that_every_client_returns_whole_is_not_kept() -> None:
     store = MemoryStore()
     answered = Response(id="r", status="completed", output=[call("weather")])
-    drive(Restored(store).remember(Request(model="m", input=[USER]), answered, "s"))
+    drive(Restored(store).remember(ASKED, ASKED, answered, "s"))
     assert drive(store.get("s", "call:c1")) is None
+
+
+GEMINIS = Reasoning(summary=[], encrypted_content="llm_rest.1.gemini_generate_content.google.e30")
+
+
+@pytest.mark.parametrize("brought", [[], [THOUGHT]], ids=["plain", "whole"])
+@pytest.mark.parametrize(("thought", "bound"), [(THOUGHT, True), (GEMINIS, False)])
+def test_a_thought_that_is_bound_to_what_was_said_before_is_left_out_where_that_changed(
+    thought: Reasoning, bound: bool, brought: list[AnyItem]
+) -> None:
+    restored = kept(thought, call("weather"))
+    changed = Message(role="user", content="Weather, please?")
+    expected = [changed, call("weather"), output()] if bound else [changed, thought, call("weather"), output()]
+    assert returned(restored, changed, *brought, call("weather"), output()) == expected
+    instructed = Request(model="m", instructions="Now be brief.", input=[USER, *brought, call("weather"), output()])
+    expected[0] = USER
+    assert drive(restored.restored(instructed, "s")).input == expected
+
+
+def test_a_thought_is_left_out_after_one_that_was_forgotten() -> None:
+    store = MemoryStore()
+    restored = Restored(store)
+    first = [USER, THOUGHT, call("a"), output(), USER]
+    second = Reasoning(summary=[], encrypted_content=THOUGHT.encrypted_content)
+    for sent, items in ((ASKED, first[1:3]), (Request(model="m", input=[*first]), [second, call("b", "c2")])):
+        drive(restored.remember(ASKED, sent, Response(id="r", status="completed", output=items), "s"))
+    plain = (USER, call("a"), output(), USER, call("b", "c2"), output("c2"))
+    assert returned(restored, *plain) == [*first, second, call("b", "c2"), output("c2")]
+    for name in ("call:c1", next(key for _, key in store._kept if key.startswith("turn:"))):
+        drive(store.delete("s", name))
+    assert returned(restored, *plain) == [*plain]
+
+
+def test_a_client_on_the_wire_of_a_vendor_whose_thoughts_are_bound_has_to_know() -> None:
+    restored = kept(THOUGHT, call("weather"))
+    sent = [Message(role="user", content="Changed."), THOUGHT, call("weather"), output()]
+    assert drive(restored.restored(Request(model="m", input=[*sent]), "s", "anthropic_messages")).input == sent

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         QuotaError,
         RateLimitError,
         Refusal,
+        RequestTimeout,
         RequestTooLarge,
         ResponseTooLarge,
         SchemaMismatch,
@@ -106,7 +107,7 @@ _HOME = {
             "APIError AuthError CallCancelled CapabilityError ClientClosedError ConfigError Conflict ConnectError "
             "ContentFiltered ContextTooLong DecodeError InvalidReasoningState InvalidRequest LLMError "
             "LossError MalformedResponse NotFound OutputError OverloadedError PermissionDenied ProtocolError "
-            "ProxyError QuotaError RateLimitError Refusal RequestTooLarge ResponseTooLarge SchemaMismatch "
+            "ProxyError QuotaError RateLimitError Refusal RequestTimeout RequestTooLarge ResponseTooLarge SchemaMismatch "
             "ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated "
             "MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout"
         ),
@@ -204,6 +205,7 @@ __all__ = [
     "RequestEnd",
     "RequestRetry",
     "RequestStart",
+    "RequestTimeout",
     "RequestTooLarge",
     "Response",
     "ResponseTooLarge",

@@ -208,7 +208,7 @@ class ProxyError(ConnectError):
 
 
 class TimeoutError_(TransportError, TimeoutError):
-    """A deadline passed; `phase` is connect, pool, first_byte, silence, idle or total."""
+    """A deadline passed; `phase` is connect, pool, first_byte, silence, idle or total, or request where it was the server's."""
 
     def __init__(self, message: str, *, phase: str = "total", **facts: Any) -> None:
         super().__init__(message, **facts)
@@ -286,6 +286,13 @@ class ServerError(APIError):
 
     code = "network_error"
     retryable = True
+
+
+class RequestTimeout(TimeoutError_, ServerError):
+    """The server gave up waiting for the request; `phase` is request."""
+
+    def __init__(self, message: str, *, phase: str = "request", **facts: Any) -> None:
+        super().__init__(message, phase=phase, **facts)
 
 
 class InvalidRequest(APIError):
@@ -396,7 +403,7 @@ BY_STATUS: dict[int, type[APIError]] = {
     402: QuotaError,
     403: PermissionDenied,
     404: NotFound,
-    408: ServerError,
+    408: RequestTimeout,
     409: Conflict,
     413: RequestTooLarge,
     422: InvalidRequest,

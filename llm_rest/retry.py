@@ -104,7 +104,7 @@ def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float 
 
 def worth_another(error: LLMError, policy: RetryPolicy = DEFAULT) -> bool:
     """Whether the same request may succeed at another time."""
-    if isinstance(error, TimeoutError_) and error.phase != "connect":
+    if isinstance(error, TimeoutError_) and error.phase not in ("connect", "request"):
         # A call that waited for a free connection all its time has none left.
         return error.retryable and policy.retry_after_timeout and error.phase not in ("total", "pool")
     return error.retryable

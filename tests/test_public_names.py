@@ -21,7 +21,7 @@ PROMISED = set(
     """
     APIError AuthError CallCancelled CapabilityError ClientClosedError ConfigError Conflict ConnectError ContentFiltered
     ContextTooLong DecodeError InvalidReasoningState InvalidRequest LLMError LossError MalformedResponse NotFound OutputError
-    OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTooLarge
+    OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTimeout RequestTooLarge
     ResponseTooLarge SchemaMismatch ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated
     MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout
     Tool ToolContext ToolExecutor ToolRegistry tool

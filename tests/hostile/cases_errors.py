@@ -229,7 +229,7 @@ E = [
     status_case("E02", 401, ("auth_error",), "auth_error", 1),
     status_case("E03", 403, ("permission_denied",), "auth_error", 1),
     status_case("E04", 404, ("not_found",), "invalid_request", 1),
-    status_case("E05", 408, ("server_error", "timeout_error"), "network_error", 3),
+    status_case("E05", 408, ("request_timeout",), "network_error", 3),
     status_case("E06", 409, ("conflict",), "invalid_request", 1),
     status_case("E07", 413, ("request_too_large",), "invalid_request", 1),
     status_case("E08", 422, ("invalid_request",), "invalid_request", 1),

@@ -13,7 +13,7 @@ from ... import responses as ours
 from ...responses.carriers import digest, seal, sender, unseal
 from ...unknown import Opt, Unknown, given
 from . import types
-from .calls import Call, Named, decode_call, encode_call, wire_id
+from .calls import Named, decode_call, encode_call, wire_id
 from .carried import (
     WIRE,
     Cited,
@@ -42,11 +42,31 @@ from .hosted import VISIBLE, fingerprint, run_items
 SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
 """What ends a run of tools that the vendor runs."""
 
+THOUGHTS = (types.Thinking, types.RedactedThinking)
 _ITEMS = kinds(ours.AnyItem)
+_TOLD = (Unknown, ours.FunctionCall, ours.CustomToolCall)
 Text, ToolUse = types.Text, types.ToolUse
 
 
 # --- blocks to items ------------------------------------------------------------------------------------------------
+
+
+def plain_items(blocks: list[types.AnyBlock], id: str) -> list[ours.AnyItem] | None:
+    """The items of an answer that has nothing but plain texts and calls, as nearly all have; `None` for any other."""
+    items: list[ours.AnyItem] = []
+    parts: list[ours.ContentPart] | None = None
+    for i, block in enumerate(blocks):
+        if type(block) is Text and block.citations is block.cache_control is UNSET:
+            if parts is None:
+                parts = []
+                items.append(ours.Message(id=f"msg_{id}_{i}", role="assistant", status="completed", content=parts))
+            parts.append(ours.OutputText(text=block.text, annotations=[]))
+        elif type(block) is ToolUse:
+            items.append(decode_call(block, f"fc_{id}_{i}", "completed"))
+            parts = None
+        else:
+            return None
+    return items
 
 
 class BlockReader:
@@ -84,7 +104,7 @@ class BlockReader:
                 self._add_text(block, self.parts)
         elif isinstance(block, ToolUse):
             self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.renamed))
-        elif isinstance(block, types.Thinking | types.RedactedThinking):
+        elif isinstance(block, THOUGHTS):
             self.items.append(guest_item(block) or reasoning_of(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
@@ -177,7 +197,7 @@ class BlockWriter:
     def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
         """The blocks of one item, which stands at `path`, after those of items that waited for what did not come."""
         self.waits = True
-        if not isinstance(item, Unknown | Call):  # which is reported with its fields
+        if not isinstance(item, _TOLD):  # which is reported with its fields
             own_fields(item.leftovers, path, self.lost)
             if isinstance(item, ours.Reasoning):
                 return self._reasoning(item, path)

@@ -160,7 +160,7 @@ def _mended(arguments: str, path: str, context: Context) -> Raw:
     return Raw(encode({"INVALID_JSON": data.decode()}))
 
 
-def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named]) -> Call:
+def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named] | None = None) -> Call:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
     wire = block.id
     call = ours.FunctionCall(
@@ -181,7 +181,7 @@ def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: d
         if given(caller) and given(caller.tool_id):
             call.caller = ours.ByProgram(caller_id=caller.tool_id)
     call.leftovers = left(fields)
-    named = renamed.get(block.name) or Named(block.name, "", custom=False)
+    named = (renamed or {}).get(block.name) or Named(block.name, "", custom=False)
     call.name, call.namespace = named.name, named.namespace or block.toolset_name
     if not named.custom:
         return call

@@ -20,12 +20,14 @@ from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, given
 from . import types
-from .assistant import BlockReader, BlockWriter
+from .assistant import BlockReader, BlockWriter, plain_items
 from .calls import renamed
 from .carried import DEFAULT, left, merged, own_fields, report_extras, rest
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .hosted import conclude
+
+Items = tuple[ours.AnyItem, ...]
 
 STOPS: dict[str, tuple[str, str | None]] = {
     "end_turn": ("completed", None),
@@ -62,6 +64,7 @@ ABOUT = ("stop_details", "container", "context_management", "diagnostics", "inpu
 """Fields that describe one answer, and wait in leftovers; likewise those of its token counts."""
 ABOUT_USAGE = ("cache_creation", "server_tool_use", "inference_geo", "speed", "iterations")
 CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+CALLS = (ours.FunctionCall, ours.CustomToolCall)
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
 """Fields of a Response that this wire has no word for."""
 
@@ -79,17 +82,30 @@ def decode_response(
     """The Response that an answer is. `request` undoes what sending it renamed, and is echoed; `now` is when it was made."""
     if isinstance(body, types.Error):
         return decode_failure(body, request, now), []
-    reader = BlockReader(dialect.issuer, body.id, renamed(request.tools) if request and request.tools else None)
+    named = renamed(request.tools) if request is not None and request.tools else None
+    output = None if named else plain_items(body.content, body.id)
+    if output is not None:
+        return answered(body, output, (), (), len(body.content), request, now), []
+    reader = BlockReader(dialect.issuer, body.id, named)
     for i, block in enumerate(body.content):
         reader.add(i, block)
-    return answered(body, reader, len(body.content), request, now), []
+    return answered(body, reader.close(), reader.hosted, reader.carriers, len(body.content), request, now), []
 
 
 def answered(
-    message: types.Message, reader: BlockReader, blocks: int, request: ours.Request | None, now: float
+    message: types.Message,
+    output: list[ours.AnyItem],
+    hosted: Items,
+    carriers: Items,
+    blocks: int,
+    request: ours.Request | None,
+    now: float,
 ) -> ours.Response:
-    """The Response for `message`, whose so many blocks `reader` has read."""
-    output, used, stop = reader.close(), message.usage, message.stop_reason
+    """The Response for a message of so many `blocks`, which are the items of `output`.
+
+    Among them are `hosted`, which the vendor ran, and `carriers`, which show nothing.
+    """
+    used, stop = message.usage, message.stop_reason
     response = ours.Response(
         id=message.id,
         created_at=now,
@@ -103,11 +119,11 @@ def answered(
     if request is not None:
         for name, value in echo(request).items():
             setattr(response, name, value)
-    if reader.hosted:
+    if hosted:
         container = message.container.get("id") if message.container else None
-        conclude(reader.hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
+        conclude(hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
     if stop != "end_turn" and stop != "tool_use":
-        _end_early(response, message, reader, blocks)
+        _end_early(response, message, carriers, blocks)
     said_all = message.stop_details is message.container is message.context_management is message.diagnostics is UNSET
     said_all = said_all and message.input_transformations is UNSET and message.stop_sequence is None
     if (
@@ -120,7 +136,7 @@ def answered(
     return response
 
 
-def _end_early(response: ours.Response, message: types.Message, reader: BlockReader, blocks: int) -> None:
+def _end_early(response: ours.Response, message: types.Message, carriers: Items, blocks: int) -> None:
     stop, output = message.stop_reason, response.output
     response.status, reason = STOPS.get(stop, ("incomplete", stop)) if given(stop) else ("in_progress", None)
     if reason is not None:
@@ -135,7 +151,7 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
             output.append(ours.Message(id=id, role="assistant", status="incomplete", content=[said]))
     elif reason == "max_output_tokens":
         # The last thing the model did was cut short; a carrier behind it is not that thing.
-        last = next((item for item in reversed(output) if all(item is not one for one in reader.carriers)), None)
+        last = next((item for item in reversed(output) if all(item is not one for one in carriers)), None)
         if last is not None and not isinstance(last, Unknown):
             last.status = "incomplete"
 
@@ -244,7 +260,7 @@ def _stop_reason(response: ours.Response) -> str | None:
     """The stop reason that a response has if nothing else is known."""
     if response.status == "completed":
         for item in response.output:
-            if isinstance(item, ours.FunctionCall | ours.CustomToolCall):
+            if isinstance(item, CALLS):
                 return "tool_use"
         return "end_turn"
     if response.status != "incomplete":

@@ -137,7 +137,8 @@ class StreamDecoder:
             self._catch_up()
         reader = self._open.reader
         message.model = self._open.model or message.model
-        response = answered(message, reader, self._open.place, self._request, self._now)
+        output, hosted, carriers = reader.close(), reader.hosted, reader.carriers
+        response = answered(message, output, hosted, carriers, self._open.place, self._request, self._now)
         self._open.items.settle(last=True)
         self._finish(response)
 
@@ -194,5 +195,5 @@ class StreamDecoder:
 
 def begun(message: types.Message, request: ours.Request | None, now: float) -> ours.Response:
     """An answer before anything was said."""
-    response = answered(message, BlockReader("", message.id), 0, request, now)
+    response = answered(message, [], (), (), 0, request, now)
     return replace(response, status="in_progress", leftovers=UNSET, input_transformations=UNSET)

@@ -28,6 +28,7 @@ SEPARATE = "separate"
 """Spelling of an item that begins a message although it could stand in the one before."""
 
 InputMessage = types.InputMessage
+Message, FunctionCall, FunctionCallOutput = ours.Message, ours.FunctionCall, ours.FunctionCallOutput
 Content = str | list[types.AnyBlock]
 
 
@@ -58,13 +59,13 @@ class Turns:
         self._items = items
         for i, item in enumerate(items):
             # The kinds that nearly every conversation is made of, as long as nothing hangs on them.
-            if type(item) is ours.Message and item.leftovers is UNSET:
+            if type(item) is FunctionCall and item.leftovers is UNSET:
+                self._call(item, i)
+            elif type(item) is FunctionCallOutput and item.leftovers is UNSET:
+                self._answer(item, i)
+            elif type(item) is Message and item.leftovers is UNSET:
                 if not self._plain(item):
                     self._message(item, i)
-            elif type(item) is ours.FunctionCall and item.leftovers is UNSET:
-                self._call(item, i)
-            elif type(item) is ours.FunctionCallOutput and item.leftovers is UNSET:
-                self._answer(item, i)
             else:
                 self._rarer(item, i)
         self._leave_answer(len(items))
@@ -117,7 +118,9 @@ class Turns:
                 return False
         elif role != "assistant" or self._role != "user":
             return False
-        self._open(role, text)
+        self.messages.append(InputMessage(role, text))
+        self._role, self._results = role, 0
+        self._joins = self._closed = False
         return True
 
     def _message(self, item: ours.Message, i: int) -> None:
@@ -149,10 +152,11 @@ class Turns:
                 self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
             self._ask(said)
 
-    def _open(self, role: str, content: Content, results: int = 0, *, joins: bool = False) -> None:
+    def _open(self, role: str, content: Content) -> None:
         """Begin a message."""
         self.messages.append(InputMessage(role, content))
-        self._role, self._results, self._joins, self._closed = role, results, joins, False
+        self._role, self._results = role, 0
+        self._joins = self._closed = False
 
     def _blocks(self) -> list[types.AnyBlock]:
         """The blocks of the open message."""
@@ -226,7 +230,9 @@ class Turns:
         self._ids.add(id)
         block = encode_call(item, id, i, self.context)
         if self._role == "user" and not (self._waiting or self._held):
-            self._open("assistant", [block])
+            self.messages.append(InputMessage("assistant", [block]))
+            self._role = "assistant"
+            self._joins = self._closed = False
         else:
             self._answer_with([block], i)
         if call_id in self._waiting:
@@ -255,7 +261,9 @@ class Turns:
             self._blocks().insert(self._results, block)
             self._results += 1
         else:
-            self._open("user", [block], 1, joins=True)
+            self.messages.append(InputMessage("user", [block]))
+            self._role, self._results = "user", 1
+            self._joins, self._closed = True, False
 
     def _answer_of(self, call_id: str, start: int) -> int | None:
         for j in range(start, len(self._items)):
@@ -336,9 +344,8 @@ class Turns:
         if self._role == "user":
             self._blocks().extend(texts)
         else:
-            closed = self._closed
-            self._open("user", texts, joins=True)
-            self._closed = closed
+            self.messages.append(InputMessage("user", texts))
+            self._role, self._results, self._joins = "user", 0, True
 
 
 def _as_blocks(content: Content) -> list[types.AnyBlock]:

@@ -12,8 +12,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 if TYPE_CHECKING:
-    from websockets.frames import Frame
-
     from .access import Door
 
 
@@ -56,7 +54,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         if self._unfinished and self.door.held > self.door.limits.bodies:
             self.transport.abort()
 
-    def handle_text(self, event: Frame) -> None:
+    def handle_text(self, event: Any) -> None:
         """Leave a text as bytes: who reads the JSON in it says what is wrong."""
         self.handle_bytes(event)
 

@@ -180,7 +180,7 @@ async def test_the_body_of_an_error_is_read_to_a_limit(new_transport: NewTranspo
 )
 async def test_the_status_of_an_error_survives_its_body(new_transport: NewTransport, act: Any) -> None:
     with loopback(act) as server:
-        answer = await exchange(new_transport, server.url, Timeouts(total=0.2))
+        answer = await exchange(new_transport, server.url, Timeouts(total=0.4))
     assert answer.status == 503
     assert answer.body in (b"", b"{")
 
@@ -220,17 +220,17 @@ async def test_an_answer_that_is_not_whole_is_an_error_to_try_again(
 @pytest.mark.parametrize(
     ("act", "timeouts", "phase"),
     [
-        (send_and_stall(b""), Timeouts(total=0.2), "total"),
-        (send_and_stall(b""), Timeouts(total=9, first_byte=0.15), "first_byte"),
+        (send_and_stall(b""), Timeouts(total=0.12), "total"),
+        (send_and_stall(b""), Timeouts(total=9, first_byte=0.12), "first_byte"),
         (
             send_and_stall(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx"),
-            Timeouts(total=0.2, first_byte=0.1),
+            Timeouts(total=0.4, first_byte=0.35),
             "total",
         ),
-        (drip(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 99), Timeouts(total=0.2), "total"),
-        (drip(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 99), Timeouts(total=9, first_byte=0.15), "first_byte"),
-        (drip(http(b"x" * 500)), Timeouts(total=0.2), "total"),
-        (drip(b"HTTP/1.1 102 Processing\r\n\r\n" * 99), Timeouts(total=0.2), "total"),
+        (drip(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 99), Timeouts(total=0.12), "total"),
+        (drip(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 99), Timeouts(total=9, first_byte=0.12), "first_byte"),
+        (drip(http(b"x" * 500)), Timeouts(total=0.12), "total"),
+        (drip(b"HTTP/1.1 102 Processing\r\n\r\n" * 99), Timeouts(total=0.12), "total"),
     ],
     ids=["silent", "silent-first", "stalled", "slow-head", "slow-head-first", "slow-body", "slow-1xx"],
 )
@@ -247,7 +247,7 @@ async def test_another_call_is_worth_it_after_a_total_in_which_no_answer_began(
     new_transport: NewTransport, sent: bytes, again: bool
 ) -> None:
     with loopback(send_and_stall(sent)) as server, pytest.raises(TimeoutError_) as caught:
-        await exchange(new_transport, server.url, Timeouts(total=0.2))
+        await exchange(new_transport, server.url, Timeouts(total=0.4))
     assert caught.value.retryable is again
 
 

@@ -205,9 +205,9 @@ PING = chunks(b": ping\n\n")
 @pytest.mark.parametrize(
     ("act", "timeouts", "phase"),
     [
-        (send_and_stall(b""), Timeouts(first_byte=0.15), "first_byte"),
-        (send_and_stall(STREAM), Timeouts(first_byte=0.15), "first_byte"),
-        (send_and_stall(STREAM + chunks(b"one")), Timeouts(first_byte=0.3, silence=0.15), "silence"),
+        (send_and_stall(b""), Timeouts(first_byte=0.12), "first_byte"),
+        (send_and_stall(STREAM), Timeouts(first_byte=0.12), "first_byte"),
+        (send_and_stall(STREAM + chunks(b"one")), Timeouts(first_byte=0.5, silence=0.12), "silence"),
         (watched(STREAM + chunks(b"one"), every=PING), Timeouts(silence=9, idle=0.2), "idle"),
         (watched(STREAM + chunks(b"one"), every=PING), Timeouts(total=0.2), "total"),
         (drip(b"x" * 99, first=STREAM + chunks(b"one") + b"63\r\n"), Timeouts(silence=9, total=0.2), "total"),

@@ -23,6 +23,7 @@ from ...responses.leftovers import SPELLING, report_foreign
 from ...unknown import Decoder, Model, Open, Opt, Unknown, base, convert, extras, given
 from . import types
 
+A = TypeVar("A")
 T = TypeVar("T", bound=Struct)
 
 WIRE = "anthropic_messages"
@@ -114,17 +115,19 @@ def unopened(item: ours.Reasoning, issuer: str, path: str, lost: Losses) -> None
 
 def returning_blocks(raw: Raw) -> list[ReturningBlock] | None:
     """The blocks in an envelope, or `None` where something else was put there."""
-    try:
-        blocks = _returning.decode(bytes(raw))
-    except DecodeError:
-        return None
-    return None if any(isinstance(b, Unknown) and b.type in _SPOKEN for b in blocks) else blocks
+    blocks = _inside(_returning, raw)
+    forged = any(isinstance(block, Unknown) and block.type in _SPOKEN for block in blocks or ())
+    return None if forged else blocks
 
 
 def returning_citations(raw: Raw) -> list[list[types.AnyCitation] | None] | None:
     """The citations in an envelope."""
+    return _inside(_citations, raw)
+
+
+def _inside(decoder: Decoder[A], raw: Raw) -> A | None:
     try:
-        return _citations.decode(bytes(raw))
+        return decoder.decode(bytes(raw))
     except DecodeError:
         return None
 

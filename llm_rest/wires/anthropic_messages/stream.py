@@ -139,7 +139,7 @@ class StreamDecoder:
         message.model = self._open.model or message.model
         output, hosted, carriers = reader.close(), reader.hosted, reader.carriers
         response = answered(message, output, hosted, carriers, self._open.place, self._request, self._now)
-        self._open.items.settle(last=True)
+        self._open.settle(last=True)
         self._finish(response)
 
     def _fail(self, event: types.Error) -> None:

@@ -23,15 +23,25 @@ from ...responses import events as ev
 from ...unknown import Decoder, Unknown
 from . import types
 from .assistant import BlockWriter
-from .calls import encode_call, wire_id
-from .carried import CITATION, GAP, Cited, Sealed, encode, guest_thought, kind_of, opened, own_fields, returning_blocks
+from .calls import Call, encode_call, wire_id
+from .carried import (
+    CITATION,
+    GAP,
+    Cited,
+    Sealed,
+    encode,
+    guest_thought,
+    kind_of,
+    opened,
+    own_fields,
+    returning_blocks,
+)
 from .content import Context, block_of
 from .errors import encode_failure
 from .hosted import VISIBLE
 from .response import encode_end, encode_usage, model_of
 from .stream_sender import NOTHING, BlockSender, message_delta
 
-Call = ours.FunctionCall | ours.CustomToolCall
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)
 _raw = msgspec.json.Decoder(Raw)
 
@@ -64,18 +74,14 @@ class StreamEncoder:
             return [types.ContentBlockDelta(index=to.index, delta=types.TextDelta(text=event.delta))]
         if not self._over:
             self._feed(event)
-        return self._take()
+        return to.take()
 
     def close(self) -> list[types.AnyEvent]:
         """What ends the stream of an answer that broke off: an error."""
         if not self._over and (self._message is not None or self._error is not None):
             broke_off = self._error or ours.ResponseError(message="the answer broke off", code="server_error")
             self._fail(ours.Response(id="", status="failed", error=broke_off, output=[]))
-        return self._take()
-
-    def _take(self) -> list[types.AnyEvent]:
-        out, self._to.out = self._to.out, []
-        return out
+        return self._to.take()
 
     def _feed(self, event: ev.AnyEvent) -> None:
         match event:
@@ -98,11 +104,11 @@ class StreamEncoder:
 
     def _begin(self, response: ours.Response) -> types.Message:
         if self._message is None:
-            self._to.model = model_of(response, self._request)
-            self._context.model = messages_model(self._to.model)
+            self._to.model = model = model_of(response, self._request)
+            self._context.model = messages_model(model)
             usage = encode_usage(response, Losses())
             self._message = types.Message(
-                id=response.id, model=self._to.model, content=[], stop_reason=None, stop_sequence=None, usage=usage
+                id=response.id, model=model, content=[], stop_reason=None, stop_sequence=None, usage=usage
             )
             self._to.out.append(types.MessageStart(message=self._message))
         return self._message
@@ -116,15 +122,12 @@ class StreamEncoder:
             self._at = min(self._later)
             self._catch_up()
         self._to.stop()
-        for block in self._writer.close():
-            self._to.whole(block)
+        self._to.whole(*self._writer.close())
         body = encode_end(response, self._to.model, [], self._writer.refusals, self.losses)
-        for name, told, known in (
-            ("id", begun.id, body.id),
-            ("model", self._to.model, model_of(response, self._request)),
-        ):
-            if told != known:
-                self.losses.changed(name, "not known when the answer began")
+        if begun.id != body.id:
+            self.losses.changed("id", "not known when the answer began")
+        if self._to.model != model_of(response, self._request):
+            self.losses.changed("model", "not known when the answer began")
         self._to.out += [message_delta(begun, body), types.MessageStop()]
         self._over = True
 
@@ -148,12 +151,11 @@ class StreamEncoder:
         self._begin(ours.Response(id="", status="in_progress", output=[]))
         if index == self._at:
             self._play(event)
-            self._catch_up()
         elif index > self._at:
             self._later.setdefault(index, []).append(event)
             if isinstance(event, ev.OutputItemDone) and isinstance(event.item, ours.Reasoning):
                 self._overtake(event.item, index)
-                self._catch_up()
+        self._catch_up()
 
     def _catch_up(self) -> None:
         while self._at in self._later:
@@ -172,8 +174,7 @@ class StreamEncoder:
                 self._later.pop(k, None)
             self._writer.forget()
             self._at = index
-            for block in blocks:
-                self._to.whole(block)
+            self._to.whole(*blocks)
             self._next()
 
     def _play(self, event: Any) -> None:
@@ -211,8 +212,7 @@ class StreamEncoder:
         self._texts = []
         if isinstance(item, VISIBLE):
             return
-        for block in self._writer.settle():
-            self._to.whole(block)
+        self._to.whole(*self._writer.settle())
         if isinstance(item, Call):
             self._call(item)
 
@@ -236,8 +236,7 @@ class StreamEncoder:
         self._to.part = -1
 
     def _send_all(self, item: ours.AnyItem) -> None:
-        for block in self._writer.write(item, self._path):
-            self._to.whole(block)
+        self._to.whole(*self._writer.write(item, self._path))
 
     def _scratch(self) -> Context:
         """For what is encoded before it is complete: its losses are reported when it is."""
@@ -294,8 +293,7 @@ class StreamEncoder:
 
     def _think(self, text: str, shown: str, part: int) -> None:
         if text and not isinstance(self._to.block, types.Thinking):
-            for block in self._writer.settle():
-                self._to.whole(block)
+            self._to.whole(*self._writer.settle())
         if text:
             self._to.think(text, shown, part)
 

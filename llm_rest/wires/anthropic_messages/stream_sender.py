@@ -58,8 +58,17 @@ class BlockSender:
             self.part = -1
             self.out.append(types.ContentBlockStop(index=self.index))
 
-    def whole(self, block: types.AnyBlock) -> None:
-        """A block that is known completely."""
+    def take(self) -> list[types.AnyEvent]:
+        """The events since the last call."""
+        out, self.out = self.out, []
+        return out
+
+    def whole(self, *blocks: types.AnyBlock) -> None:
+        """Blocks that are known completely."""
+        for block in blocks:
+            self._whole(block)
+
+    def _whole(self, block: types.AnyBlock) -> None:
         match block:
             case types.Thinking():
                 self.start(replace(block, thinking="", signature=""))

@@ -45,11 +45,10 @@ def encode_thinking(
     reasoning: ours.ReasoningOptions, max_tokens: int, spelled: dict[str, Any], context: Context
 ) -> Asked:
     """What a request asks of reasoning; as this wire spelled it, where that still says the same."""
-    said: dict[str, Any] | None = spelled.get("reasoning")
-    if said is not None:
-        asked = _spelled(said)
-        if asked is not None and decode_thinking(*asked, max_tokens, context.model) == reasoning:
-            return asked
+    said: dict[str, Any] = spelled.get("reasoning", {})
+    asked = _spelled(said) if said else None
+    if asked is not None and decode_thinking(*asked, max_tokens, context.model) == reasoning:
+        return asked
     lost, model = context.lost, context.model
     for name in ("generate_summary", "context", "mode"):
         if given(getattr(reasoning, name)):
@@ -88,7 +87,8 @@ def _effort(effort: Opt[str], max_tokens: int, context: Context) -> tuple[types.
         return UNSET, "low"
     asked: Opt[str] = UNSET
     if model.efforts:
-        asked = _nearest(effort, model)
+        others = [effort, *NEAREST[effort]] if effort in NEAREST else [effort]
+        asked = next((one for one in others if one in model.efforts), model.efforts[-1] if others[1:] else effort)
         if asked != effort:
             lost.changed("reasoning.effort", f"this model has no effort {effort!r}; it is asked for {asked!r}")
     if "adaptive" in model.thinking:
@@ -107,12 +107,6 @@ def _effort(effort: Opt[str], max_tokens: int, context: Context) -> tuple[types.
             "reasoning.effort", f"thinking with {budget} of {max_tokens} tokens, which reads as {meant.effort!r}"
         )
     return thinking, asked
-
-
-def _nearest(effort: str, model: MessagesModel) -> str:
-    if effort in model.efforts or effort not in NEAREST:
-        return effort
-    return next((other for other in NEAREST[effort] if other in model.efforts), model.efforts[-1])
 
 
 def decode_thinking(
@@ -157,26 +151,19 @@ def encode_sampling(request: ours.Request, body: types.Request, context: Context
     lost, taken = context.lost, context.model.sampling
     thinks = body.thinking.type != "disabled" if given(body.thinking) else context.model.thinks == "yes"
     why = "this model takes no sampling options" if taken == "no" else "not taken while the model thinks"
-    temperature, top_p = request.temperature, request.top_p
-    if given(temperature):
-        if taken == "no" or thinks:
-            lost.dropped("temperature", why)
-        else:
-            body.temperature = min(temperature, 1)
-            if temperature > 1:
-                lost.changed("temperature", "at most 1 on this wire")
-    if given(top_p):
-        if taken == "no" or (thinks and top_p < 0.95):
-            lost.dropped("top_p", why)
-        elif taken == "one" and given(body.temperature):
+    for name in ("temperature", "top_p", "top_k"):
+        value = getattr(request, name)
+        if not given(value):
+            continue
+        if taken == "no" or (thinks and not (name == "top_p" and value >= 0.95)):
+            lost.dropped(name, why)
+        elif name == "top_p" and taken == "one" and given(body.temperature):
             lost.dropped("top_p", "this model takes temperature or top_p, not both")
+        elif name == "temperature" and value > 1:
+            body.temperature = 1
+            lost.changed("temperature", "at most 1 on this wire")
         else:
-            body.top_p = top_p
-    if given(request.top_k):
-        if taken == "no" or thinks:
-            lost.dropped("top_k", why)
-        else:
-            body.top_k = request.top_k
+            setattr(body, name, value)
 
 
 # --- how it all goes together ---------------------------------------------------------------------------------------

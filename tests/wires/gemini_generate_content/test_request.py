@@ -24,6 +24,7 @@ from llm_rest.responses import (
     InputText,
     InputVideo,
     ItemReference,
+    LocalShellCall,
     Logprob,
     Message,
     OutputText,
@@ -439,7 +440,11 @@ def test_reasoning_of_others_stays_behind() -> None:
 def test_tools_another_vendor_ran_are_not_rebuilt() -> None:
     """gemini.request.30"""
     search = WebSearchCall(id="ws_1", status="completed", action=Search(queries=["q"]))
-    assert contents(user("Hi"), search, said("Yo"), user("So?"))[1] == ["input[1] (dropped)"]
+    shell = LocalShellCall(id="sh_1", call_id="c", status="completed", action={"type": "exec"})
+    assert contents(user("Hi"), search, shell, said("Yo"), user("So?")) == (
+        [theirs("Hi"), model({"text": "Yo"}), theirs("So?")],
+        ["input[1] (dropped)", "input[2] (dropped)"],
+    )
 
 
 def test_an_image_that_was_drawn_is_shown_to_the_model_again() -> None:

@@ -35,7 +35,8 @@ def decode_time(told: Opt[str], now: float) -> Opt[int | float]:
     if not given(told):
         return now or UNSET
     try:
-        found = datetime.fromisoformat(told).timestamp()
+        time = datetime.fromisoformat(told)
+        found = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return now or UNSET
     return int(found) if found.is_integer() else found

@@ -399,7 +399,7 @@ def test_an_image_of_an_output_tells_neither_its_detail_nor_a_failure() -> None:
     shot = [InputImage(image_url=PNG, detail="high")]
     found, lost = contents(user("Hi"), call("c1"), output("c1", shot, is_error=True), model=THREE)
     assert found[2]["parts"][0]["functionResponse"]["response"] == {"error": ""}
-    assert lost == ["input[1] (emulated)"] + ["input[2].output (dropped)", "input[2].output (changed)"]
+    assert lost == ["input[1] (emulated)", "input[2].output (dropped)", "input[2].output (changed)"]
 
 
 def test_custom_calls_are_calls_with_one_text() -> None:

@@ -84,6 +84,7 @@ def test_the_model_and_the_time() -> None:
     assert returns(document).created_at == 1795168800.123456
     assert read(answer(YO), now=7)[0].created_at == 7
     assert read({**answer(YO), "createTime": "soon"}, now=7)[0].created_at == 7
+    assert read({**answer(YO), "createTime": "2026-11-20T10:00:00"})[0].created_at == 1795168800
 
 
 def test_what_was_asked_is_echoed() -> None:

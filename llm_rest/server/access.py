@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Self
@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 from anyio import move_on_after
 from msgspec import Struct
 
-from ..errors import DecodeError, ErrorFacts
-from ..unknown import check_depth
+from ..errors import ErrorFacts
 from ..vendors import is_loopback
 from .handler import Refused
 
@@ -145,29 +144,24 @@ class Reading:
                 self._fits(len(came) + len(piece))
                 self.hold(len(piece))
                 came += piece
-            body = bytes(came)
-            self.check_parts(body)
-            return body
+            self.check_parts(came)
+            return bytes(came)
         raise Refused(ErrorFacts(status=408, message="The request took too long to arrive."))
 
-    def check_parts(self, body: bytes) -> None:
+    def check_parts(self, body: bytes | bytearray) -> None:
         """Return if a body can be read in a time that its size lets expect. Raises `Refused` for one of too many parts."""
         most = self._door.limits.objects
         if body.count(b"{") > most and next(islice(_OBJECT.finditer(body), most, None), None):
-            with suppress(DecodeError):  # too deep is another matter, which is told by who reads it
-                check_depth(body)
-                raise _large("The request has too many parts.")
+            raise Refused(
+                ErrorFacts(status=400, message="The request has too many parts.", type="invalid_request_error")
+            )
 
     def _fits(self, size: int) -> None:
         if size > self._door.limits.body:
-            raise _large("The request is too large.")
+            raise Refused(ErrorFacts(status=413, message="The request is too large.", type="request_too_large"))
 
 
 _OBJECT = re.compile(rb'\{\s*"')
-
-
-def _large(message: str) -> Refused:
-    return Refused(ErrorFacts(status=413, message=message, type="request_too_large"))
 
 
 def _busy(status: int, message: str) -> Refused:

@@ -190,6 +190,14 @@ def test_sampling_is_for_the_older_version_and_beta_fields_for_those_who_ask() -
     assert anthropic_messages.refusal(document, context("anthropic_messages", headers=headers)) is None
 
 
+def test_messages_has_no_threads_and_says_so_in_the_word_by_which_clients_know() -> None:
+    headers = {"anthropic-version": "2026-10-21", "anthropic-beta": "message-threads-2026-08-12"}
+    asked = context("anthropic_messages", headers=headers)
+    facts = anthropic_messages.refusal(messages("hi", thread={"type": "create"}), asked)
+    assert facts is not None
+    assert (facts.status, facts.code) == (400, "thread_unsupported_request")
+
+
 # --- Responses ------------------------------------------------------------------------------------------------------
 
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
@@ -410,7 +418,8 @@ def calling(**config: Any) -> dict[str, Any]:
         (gemini("hi", [{**ASKS, "functionCall": {"name": "f", "args": [1]}}], [GAVE]), "protobuf.Struct"),
         (gemini("hi", [ASKS], [{"functionResponse": {"id": "a", "name": "f", "response": "1"}}]), "protobuf.Struct"),
         (gemini("hi", [ASKS], [{"functionResponse": {"id": "a", "response": {}}}]), "Name cannot be empty"),
-        (gemini("hi", [ASKS], [{"functionResponse": {"name": "f", "response": {}}}]), "the name and the id"),
+        (gemini("hi", [ASKS], [{"functionResponse": {"id": "b", "name": "f", "response": {}}}]), "the name and the id"),
+        (gemini("hi", [ASKS], [{"functionResponse": {"name": "g", "response": {}}}]), "the name and the id"),
         (gemini("hi", [ASKS], "ho"), "number of function response parts is equal"),
         (gemini("hi", [ASKS, ASKS], [GAVE]), "number of function response parts is equal"),
         (gemini([GAVE]), "number of function response parts is equal"),
@@ -461,6 +470,11 @@ def test_older_models_of_gemini_refuse_what_newer_ones_take(document: dict[str, 
     wire = "gemini_generate_content"
     assert message in says(gemini_generate_content.refusal(document, context(wire, model="gemini-2.5-flash")))
     assert gemini_generate_content.refusal(document, context(wire, model="gemini-3-flash")) is None
+
+
+def test_gemini_accepts_results_without_ids_as_the_vendors_own_client_sends_them() -> None:
+    document = gemini("hi", [ASKS], [{"functionResponse": {"name": "f", "response": {}}}])
+    assert gemini_generate_content.refusal(document, context("gemini_generate_content")) is None
 
 
 def test_gemini_accepts_a_conversation_in_either_spelling() -> None:

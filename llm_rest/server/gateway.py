@@ -251,6 +251,9 @@ class Gateway:
             raise _unserved("This server answers at once and has no background responses.", "background")
         if given(request.conversation):
             raise _unserved("This server has no conversations; it has previous_response_id.", "conversation")
+        if given(request.leftovers) and request.leftovers.get(MESSAGES, {}).get("thread"):
+            message = "This server has no threads; send the whole conversation as messages."
+            raise _unserved(message, "thread", code="thread_unsupported_request")  # by which the SDK knows to do so
         asked = await self._history.before(request, context)
         if way.endpoint.wire != context.wire:
             asked = strangers(asked, way.endpoint.wire)

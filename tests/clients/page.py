@@ -40,6 +40,12 @@ ones refuse.
 """
 
 STATE = """\
+## Loops and chats
+
+Anthropic's tool runner asks for a thread that the server keeps; the gateway has none and says so in the way by which the runner knows
+to send the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id` of OpenAI's
+Responses work in front of every wire (`tests/clients/test_loops.py`).
+
 ## Opaque state
 
 Thinking models sign their thoughts, and refuse the results of their calls without them. Clients of Responses and Messages return
@@ -47,6 +53,9 @@ what they were given, and so do clients of Chat Completions that return messages
 the gateway keeps it, for each caller apart, and puts it back when the turn returns: known by the ids of its calls, else by what
 it says and what was said before it. Where the gateway has forgotten, or keeps nothing, the vendor gets the calls under other
 names and without thoughts, as it would get those of another vendor; it does not refuse them.
+
+Some models' thoughts hold only as long as nothing before them changes, the system prompt included. Where it changed, or turns were
+left out from the front, those thoughts are left out too, so that nobody is refused for a signature never seen.
 
 Only behind the client's own wire nothing is renamed: a client of Chat Completions that drops `reasoning_details` which its vendor
 insists on is refused by that vendor, as without a gateway, unless the gateway still has them.

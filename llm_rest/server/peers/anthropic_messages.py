@@ -8,6 +8,7 @@ every recorded request.
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import ErrorFacts
@@ -71,9 +72,16 @@ def wrong_key(key: str) -> ErrorFacts:
 
 def refusal(document: Plain, context: Context) -> ErrorFacts | None:
     """Why the API would refuse this request."""
-    return next(problems(document, context), None) or next(
-        map(_invalid, forged(document, context.dialect.issuer)), None
-    )
+    wrong = map(_invalid, forged(document, context.dialect.issuer))
+    return next(chain(problems(document, context), wrong, _unsimulated(document)), None)
+
+
+def _unsimulated(document: Plain) -> Iterator[ErrorFacts]:
+    """What the API has and the simulator, which remembers nothing, has not."""
+    if document.get("thread"):
+        message = "thread: the simulator keeps no threads"
+        code = "thread_unsupported_request"
+        yield ErrorFacts(status=400, message=message, type="invalid_request_error", code=code)
 
 
 def problems(document: Plain, context: Context) -> Iterator[ErrorFacts]:

@@ -61,7 +61,9 @@ def _details(message: Plain, calls: list[Plain], said: list[Plain], path: str, i
 
 def _turn(text: str, said: list[Plain]) -> str:
     """The mark that ties a thought to what was said before it, however that is spelled."""
-    return mac("turn", text, [_plain(message) for message in said])
+    return mac(
+        "turn", text, [_plain(message) for message in said if message.get("role") not in ("system", "developer")]
+    )
 
 
 def _plain(message: Plain) -> list[object]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from .betas import route
-from .carried import DEFAULT
 from .errors import decode_error, encode_error
+from .leftovers import DEFAULT
 from .request import decode_request, encode_request
 from .response import decode_response, encode_response
 from .types import EVENT, REQUEST, RESPONSE

@@ -14,23 +14,15 @@ from ...responses.carriers import digest, seal, sender, unseal
 from ...unknown import Opt, Unknown, given
 from . import types
 from .calls import Named, decode_call, encode_call, wire_id
-from .carried import (
-    WIRE,
+from .carriers import (
     Cited,
     Payload,
     Sealed,
     carrier,
-    encode,
     guest_block,
     guest_item,
-    kind_of,
-    kinds,
-    left,
     opened,
-    own_fields,
     reasoning_of,
-    report_extras,
-    rest,
     returning_blocks,
     returning_citations,
     thinking_of,
@@ -38,6 +30,7 @@ from .carried import (
 )
 from .content import Context, block_of, text_block
 from .hosted import VISIBLE, fingerprint, run_items
+from .leftovers import WIRE, encode, kind_of, kinds, left, own_fields, report_extras, rest
 
 SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
 """What ends a run of tools that the vendor runs."""
@@ -46,6 +39,7 @@ THOUGHTS = (types.Thinking, types.RedactedThinking)
 _ITEMS = kinds(ours.AnyItem)
 _TOLD = (Unknown, ours.FunctionCall, ours.CustomToolCall)
 Text, ToolUse = types.Text, types.ToolUse
+Message, OutputText = ours.Message, ours.OutputText
 
 
 # --- blocks to items ------------------------------------------------------------------------------------------------
@@ -59,8 +53,8 @@ def plain_items(blocks: list[types.AnyBlock], id: str) -> list[ours.AnyItem] | N
         if type(block) is Text and block.citations is block.cache_control is UNSET:
             if parts is None:
                 parts = []
-                items.append(ours.Message(id=f"msg_{id}_{i}", role="assistant", status="completed", content=parts))
-            parts.append(ours.OutputText(text=block.text, annotations=[]))
+                items.append(Message(id=f"msg_{id}_{i}", role="assistant", status="completed", content=parts))
+            parts.append(OutputText(text=block.text, annotations=[]))
         elif type(block) is ToolUse:
             items.append(decode_call(block, f"fc_{id}_{i}", "completed"))
             parts = None

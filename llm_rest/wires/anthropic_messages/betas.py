@@ -15,7 +15,7 @@ from ...dialects import MessagesDialect, messages_model
 from ...responses.leftovers import SPELLING
 from ...unknown import Unknown
 from .. import Route
-from .carried import DEFAULT, WIRE, own
+from .leftovers import DEFAULT, WIRE, own
 from .options import SPEEDS
 from .thinking import samples
 from .tools import servers_alone

@@ -20,8 +20,8 @@ from ... import responses as ours
 from ...responses.carriers import digest
 from ...unknown import Opt, Unknown, extras, given
 from . import types
-from .carried import document_fields, encode, left, merged, own_fields, plain, report_extras, rest
 from .content import Context, blocks_of, part_of
+from .leftovers import document_fields, encode, left, merged, own_fields, plain, report_extras, rest
 
 TOOLSETS = ("computer", "browser")
 """Groups of tools of the vendor; namespaces of Responses."""
@@ -30,6 +30,7 @@ MARK = "llmr-"
 
 Call = ours.FunctionCall | ours.CustomToolCall
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
+FunctionCall, FunctionCallOutput = ours.FunctionCall, ours.FunctionCallOutput
 ToolUse, ToolResult = types.ToolUse, types.ToolResult
 
 _json = msgspec.json.Decoder(Raw)
@@ -101,7 +102,7 @@ def renamed(tools: Iterable[ours.AnyTool], namespace: str = "") -> dict[str, Nam
 
 def encode_call(item: Call, id: str, place: int | str, context: Context) -> types.ToolUse:
     """The block of a call, under the id it has on this wire; `place` is its position in the input, or its path."""
-    if type(item) is ours.FunctionCall and item.arguments[:1] == "{":
+    if type(item) is FunctionCall and item.arguments[:1] == "{":
         try:
             block = ToolUse(id, wire_name(item.name), _json.decode(item.arguments))
         except (msgspec.MsgspecError, UnicodeEncodeError):
@@ -163,7 +164,7 @@ def _mended(arguments: str, path: str, context: Context) -> Raw:
 def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named] | None = None) -> Call:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
     wire = block.id
-    call = ours.FunctionCall(
+    call = FunctionCall(
         id=id,
         call_id=call_id(wire) if wire.startswith(MARK) else wire,
         name=block.name,
@@ -219,7 +220,7 @@ def encode_result(item: Output, call: types.ToolUse, i: int, context: Context) -
         # Nearly every output is a plain string.
         block = ToolResult(call.id, output or UNSET)
         bare = item.leftovers is item.is_error is call.toolset_name is UNSET
-        if bare and type(item) is ours.FunctionCallOutput and item.namespace is UNSET:
+        if bare and type(item) is FunctionCallOutput and item.namespace is UNSET:
             return block
     else:
         block = ToolResult(call.id, _contents(output, f"input[{i}].output", context))

@@ -19,9 +19,9 @@ from ...dialects import MessagesDialect, MessagesModel
 from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...responses.media import data_url, parse_data_url
-from ...unknown import Opt, Unknown, extras, given
+from ...unknown import Decoder, Opt, Unknown, extras, given
 from . import types
-from .carried import decode_block, document_fields, kinds, left, merged, own_fields, plain, report_extras, rest
+from .leftovers import document_fields, encode, kinds, left, merged, own_fields, plain, report_extras, rest
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
@@ -31,6 +31,7 @@ TTL = {"30m": "1h", "12h": "1h", "5m": "5m", "1h": "1h"}
 """How long a cached stretch lives, ours on the left. The way back prefers the shorter of ours."""
 TTL_BACK = {"1h": "30m"}
 
+_block: Decoder[types.AnyBlock] = Decoder(types.AnyBlock)
 _PARTS = kinds(ours.ContentPart)
 _TEXT_SUFFIXES = (".txt", ".md", ".csv", ".html", ".htm", ".xml", ".json", ".py", ".log")
 _B = TypeVar("_B")
@@ -104,7 +105,7 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
 def _whole(part: ours.ContentPart, block: dict[str, Any]) -> types.AnyBlock | None:
     """The block among a part's leftovers, as long as the part still says what the block says."""
     try:
-        decoded = decode_block(block)
+        decoded = _block.decode(encode(block))
     except (ValueError, TypeError):
         return None
     return decoded if part_of(decoded) == part else None

@@ -14,7 +14,7 @@ from ...unknown import Decoder, Model, Opt
 from .. import Route
 from . import types
 from .betas import route
-from .carried import DEFAULT
+from .leftovers import DEFAULT
 from .request import decode_request, encode_request
 
 if TYPE_CHECKING:

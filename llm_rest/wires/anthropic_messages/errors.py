@@ -32,7 +32,7 @@ from ...responses.echo import echo
 from ...unknown import given
 from .._errors import error_facts
 from . import types
-from .carried import WIRE, left, own, rest
+from .leftovers import WIRE, left, own, rest
 
 STATUS = {
     "invalid_request_error": 400,

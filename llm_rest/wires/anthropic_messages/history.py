@@ -13,8 +13,8 @@ from ...unknown import Unknown
 from . import types
 from .assistant import BlockReader
 from .calls import decode_result
-from .carried import WIRE, own, rest
 from .content import part_of
+from .leftovers import WIRE, own, rest
 from .turns import SEPARATE
 
 ROLES = {"system": "developer"}

@@ -19,8 +19,8 @@ from ...dialects import MessagesModel
 from ...responses.carriers import digest
 from ...unknown import Opt, Unknown, extras, given
 from . import types
-from .carried import merged
 from .content import Context
+from .leftovers import merged
 
 WebSearch = (
     ours.WebSearchTool | ours.WebSearchTool20250826 | ours.WebSearchPreviewTool | ours.WebSearchPreviewTool20250311

@@ -16,8 +16,8 @@ from ...errors import DecodeError
 from ...losses import Losses
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from . import types
-from .carried import encode, plain
 from .content import TTL, TTL_BACK, Context
+from .leftovers import encode, plain
 from .schema import fitted
 
 JSON_INSTRUCTION = "Answer with one JSON object and nothing else."

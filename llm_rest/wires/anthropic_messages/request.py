@@ -19,9 +19,9 @@ from ...responses.leftovers import SPELLING
 from ...unknown import extras, given, with_extras
 from . import types
 from .betas import betas
-from .carried import DEFAULT, WIRE, left, merged, own_fields, plain, report_extras, rest
 from .content import Context, part_of
 from .history import decode_messages
+from .leftovers import DEFAULT, WIRE, left, merged, own_fields, plain, report_extras, rest
 from .options import decode_options, decode_text, encode_options, encode_text
 from .thinking import decode_thinking, encode_sampling, encode_thinking, samples, settle_thinking, spelling_of
 from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools

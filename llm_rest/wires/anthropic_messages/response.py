@@ -22,10 +22,10 @@ from ...unknown import Opt, Unknown, given
 from . import types
 from .assistant import BlockReader, BlockWriter, plain_items
 from .calls import renamed
-from .carried import DEFAULT, left, merged, own_fields, report_extras, rest
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .hosted import conclude
+from .leftovers import DEFAULT, left, merged, own_fields, report_extras, rest
 
 Items = tuple[ours.AnyItem, ...]
 
@@ -65,6 +65,7 @@ ABOUT = ("stop_details", "container", "context_management", "diagnostics", "inpu
 ABOUT_USAGE = ("cache_creation", "server_tool_use", "inference_geo", "speed", "iterations")
 CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 CALLS = (ours.FunctionCall, ours.CustomToolCall)
+Response, Usage = ours.Response, ours.Usage
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
 """Fields of a Response that this wire has no word for."""
 
@@ -106,7 +107,7 @@ def answered(
     Among them are `hosted`, which the vendor ran, and `carriers`, which show nothing.
     """
     used, stop = message.usage, message.stop_reason
-    response = ours.Response(
+    response = Response(
         id=message.id,
         created_at=now,
         status="completed",
@@ -114,8 +115,9 @@ def answered(
         output=output,
         usage=decode_usage(used),
     )
-    if given(used.service_tier):
-        response.service_tier = TIERS.get(used.service_tier, used.service_tier)
+    tier = used.service_tier
+    if tier is not UNSET and tier is not None:
+        response.service_tier = TIERS.get(tier, tier)
     if request is not None:
         for name, value in echo(request).items():
             setattr(response, name, value)
@@ -124,10 +126,13 @@ def answered(
         conclude(hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
     if stop != "end_turn" and stop != "tool_use":
         _end_early(response, message, carriers, blocks)
-    said_all = message.stop_details is message.container is message.context_management is message.diagnostics is UNSET
-    said_all = said_all and message.input_transformations is UNSET and message.stop_sequence is None
+    described = not (
+        message.stop_details is message.container is message.context_management is message.diagnostics is UNSET
+    )
     if (
-        not said_all
+        described
+        or message.input_transformations is not UNSET
+        or message.stop_sequence is not None
         or stop != _stop_reason(response)
         or type(message) is not types.Message
         or message.role != "assistant"
@@ -278,8 +283,12 @@ def decode_usage(used: types.Usage) -> ours.Usage:
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     if read is not UNSET or written is not UNSET:
         input += (read or 0) + (written or 0)
-    usage = ours.Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
-    if read is written is thought is used.service_tier is UNSET and type(used) is types.Usage and not _described(used):
+    usage = Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
+    if (
+        read is written is thought is used.service_tier is used.speed is UNSET
+        and used.cache_creation is used.server_tool_use is used.inference_geo is used.iterations is UNSET
+        and type(used) is types.Usage
+    ):
         return usage
     fields = rest(used, ABOUT_USAGE)
     if read is not UNSET or written is not UNSET:
@@ -296,12 +305,6 @@ def decode_usage(used: types.Usage) -> ours.Usage:
         fields["service_tier"] = used.service_tier
     usage.leftovers = left(fields)
     return usage
-
-
-def _described(used: types.Usage) -> bool:
-    return not (
-        used.cache_creation is used.server_tool_use is used.inference_geo is used.speed is used.iterations is UNSET
-    )
 
 
 def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:

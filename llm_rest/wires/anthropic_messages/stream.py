@@ -22,8 +22,8 @@ from ...unknown import Model, Unknown, extras, given
 from . import types
 from .assistant import BlockReader
 from .calls import renamed
-from .carried import kind_of, merged, plain
 from .errors import decode_failure
+from .leftovers import kind_of, merged, plain
 from .response import answered, decode_usage
 from .stream_blocks import OpenBlock, kind, overwrite
 

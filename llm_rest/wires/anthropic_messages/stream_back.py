@@ -24,21 +24,11 @@ from ...unknown import Decoder, Unknown
 from . import types
 from .assistant import BlockWriter
 from .calls import Call, encode_call, wire_id
-from .carried import (
-    CITATION,
-    GAP,
-    Cited,
-    Sealed,
-    encode,
-    guest_thought,
-    kind_of,
-    opened,
-    own_fields,
-    returning_blocks,
-)
+from .carriers import CITATION, GAP, Cited, Sealed, guest_thought, opened, returning_blocks
 from .content import Context, block_of
 from .errors import encode_failure
 from .hosted import VISIBLE
+from .leftovers import encode, kind_of, own_fields
 from .response import encode_end, encode_usage, model_of
 from .stream_sender import NOTHING, BlockSender, message_delta
 

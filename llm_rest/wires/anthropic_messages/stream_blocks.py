@@ -23,8 +23,9 @@ from ...unknown import Model, Unknown, base, given
 from . import types
 from .assistant import SAID, BlockReader
 from .calls import decode_call
-from .carried import CITATION, encode, kinds, left, plain, rest
+from .carriers import CITATION
 from .hosted import Use, shown
+from .leftovers import encode, kinds, left, plain, rest
 
 Takes = dict[type, Callable[[Any, Any], None]]
 """What the pieces of a block do, by their kinds."""

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from ...unknown import base, extras, with_extras
 from . import types
-from .carried import GAP, encode, plain
+from .carriers import GAP
+from .leftovers import encode, plain
 
 NOTHING = Raw(b"{}")
 """What stands for the input of a tool when its block begins."""

@@ -18,8 +18,8 @@ from ...errors import DecodeError
 from ...losses import Losses
 from ...unknown import Decoder, Opt, given
 from . import types
-from .carried import DEFAULT, encode, plain
 from .content import Context
+from .leftovers import DEFAULT, encode, plain
 
 LEAST_BUDGET = 1024
 BUDGETS = {"minimal": 0.0, "low": 0.0, "medium": 0.4, "high": 0.7, "xhigh": 0.9, "max": 0.95}

@@ -20,23 +20,10 @@ from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...unknown import Decoder, Opt, Unknown, extras, given
-from . import types
+from . import hosted, types
 from .calls import wire_name
-from .carried import DEFAULT, encode, kind_of, kinds, merged, plain, report_extras
 from .content import Context
-from .hosted import (
-    WebSearch,
-    decode_callers,
-    decode_code,
-    decode_mcp,
-    decode_server,
-    decode_web_search,
-    encode_callers,
-    encode_code,
-    encode_mcp,
-    encode_tool_search,
-    encode_web_search,
-)
+from .leftovers import DEFAULT, encode, kind_of, kinds, merged, plain, report_extras
 from .schema import fitted
 
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
@@ -119,18 +106,18 @@ def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> li
         case ours.CodeInterpreterTool():
             if isinstance(tool.container, str):
                 offer.container = tool.container
-            return [encode_code(tool, path, context)]
+            return [hosted.encode_code(tool, path, context)]
         case ours.ToolSearchTool():
-            return encode_tool_search(tool, path, context)
+            return hosted.encode_tool_search(tool, path, context)
         case ours.McpTool():
-            found = encode_mcp(tool, offer.alone, path, context)
+            found = hosted.encode_mcp(tool, offer.alone, path, context)
             if found is None:
                 return []
             server, toolset = found
             offer.servers.setdefault(server.name, server)
             return [] if toolset is None else [toolset]
-        case _ if isinstance(tool, WebSearch):
-            return [encode_web_search(tool, path, context)]
+        case _ if isinstance(tool, hosted.WebSearch):
+            return [hosted.encode_web_search(tool, path, context)]
         case Unknown() if _wire_type(tool.type):
             try:
                 return [_tool.decode(encode(tool))]
@@ -183,7 +170,7 @@ def _callable(tool: ours.FunctionTool | ours.CustomTool, namespace: str, path: s
         name=wire_name(tool.name, namespace),
         description=tool.description if given(tool.description) else UNSET,
         defer_loading=tool.defer_loading,
-        allowed_callers=encode_callers(tool.allowed_callers, context.model),
+        allowed_callers=hosted.encode_callers(tool.allowed_callers, context.model),
     )
 
 
@@ -256,7 +243,7 @@ def decode_tools(
                 (more.setdefault(SPELLING, {}) if name in SPELLED else more)[name] = plain(value)
         if more:
             fields[_key(tool)] = more
-    found += [decode_server(server) for server in servers.values()]
+    found += [hosted.decode_server(server) for server in servers.values()]
     if servers:
         spelled["mcp_servers"] = {server.name: plain(server.tool_configuration or {}) for server in servers.values()}
     left = {"tools": fields, "other_tools": others, "mcp_servers": unknown}
@@ -282,16 +269,16 @@ def _decode(
             parameters=tool.input_schema,
             strict=bool(tool.strict),
             defer_loading=tool.defer_loading,
-            allowed_callers=decode_callers(tool.allowed_callers),
+            allowed_callers=hosted.decode_callers(tool.allowed_callers),
         )
     if kind.startswith("web_search_20"):
-        return decode_web_search(tool)
+        return hosted.decode_web_search(tool)
     if kind.startswith("code_execution_20"):
-        return decode_code(tool, container)
+        return hosted.decode_code(tool, container)
     if kind.startswith("tool_search_tool_"):
         return ours.ToolSearchTool(execution="server")
     server = servers.get(tool.mcp_server_name or "") if kind == "mcp_toolset" else None
-    return None if server is None else decode_mcp(tool, server)
+    return None if server is None else hosted.decode_mcp(tool, server)
 
 
 # --- the choice among them ------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ Messages reference on roles and tool results, and the guide to system messages i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from msgspec import UNSET, Raw
 
@@ -19,8 +19,8 @@ from ...unknown import Unknown
 from . import types
 from .assistant import BlockWriter
 from .calls import Call, Output, encode_call, encode_result, wire_id
-from .carried import merged, own, own_fields, report_extras
 from .content import Context, blocks_of, text_block
+from .leftovers import merged, own, own_fields, report_extras
 from .tools import tool_additions
 
 SYSTEM = ("system", "developer")
@@ -96,15 +96,11 @@ class Turns:
                 self._fell_back |= any(isinstance(block, types.Fallback) for block in blocks)
                 if blocks:
                     self._answer_with(blocks, i)
-        if "message" in fields:
-            self._complete(fields["message"], path)
-
-    def _complete(self, fields: dict[str, Any], path: str) -> None:
-        """Give the message that was just begun the fields it had on this wire."""
-        if self._held and self._held[-1][1] == path:
-            self._held[-1] = merged(self._held[-1][0], fields, path, self.lost), path
-        elif self.messages:
-            self.messages[-1] = merged(self.messages[-1], fields, path, self.lost)
+        if "message" in fields:  # which was just begun
+            if self._held and self._held[-1][1] == path:
+                self._held[-1] = merged(self._held[-1][0], fields["message"], path, self.lost), path
+            elif self.messages:
+                self.messages[-1] = merged(self.messages[-1], fields["message"], path, self.lost)
 
     def _plain(self, item: ours.Message) -> bool:
         """Take a message of nothing but text that is a message here too, as nearly all are."""

@@ -1,4 +1,4 @@
-"""What this wire hides in a conversation: envelopes for what must return, leftovers for what describes one document.
+"""What must return to its vendor and has no field in Responses: envelopes that hold it, and the items that carry them.
 
 An envelope holds the residue of a block that Responses items cannot show, and a digest of what they do show, so that an edit
 is noticed. Before changing this file, know that envelopes may be forged: their payloads are the tagged structs below, and
@@ -7,32 +7,23 @@ whole blocks come out only if they are of the listed kinds, or of kinds nobody k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar
 
-import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
 from ... import responses as ours
-from ...dialects import MessagesDialect
 from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.carriers import digest, seal, sender, unseal
-from ...responses.leftovers import SPELLING, report_foreign
-from ...unknown import Decoder, Model, Open, Opt, Unknown, base, convert, extras, given
+from ...unknown import Decoder, Open, Opt, Unknown, extras, given
 from . import types
+from .leftovers import WIRE, encode, merged
 
-A = TypeVar("A")
-T = TypeVar("T", bound=Struct)
-
-WIRE = "anthropic_messages"
-DEFAULT = MessagesDialect()
-"""The wire's own vendor."""
 CITATION = f"{WIRE}:citation"
 """An event of ours: a citation as the vendor gave it, when it comes. Its carrier stands behind the whole message."""
 
-encode = msgspec.json.Encoder().encode
+_A = TypeVar("_A")
 
 # --- payloads -------------------------------------------------------------------------------------------------------
 
@@ -125,7 +116,7 @@ def returning_citations(raw: Raw) -> list[list[types.AnyCitation] | None] | None
     return _inside(_citations, raw)
 
 
-def _inside(decoder: Decoder[A], raw: Raw) -> A | None:
+def _inside(decoder: Decoder[_A], raw: Raw) -> _A | None:
     try:
         return decoder.decode(bytes(raw))
     except DecodeError:
@@ -161,123 +152,6 @@ def thinking_of(item: ours.Reasoning, payload: Signed | Redacted, path: str, los
 def carrier(payload: Payload, issuer: str, id: Opt[str]) -> ours.Reasoning:
     """A reasoning item that shows nothing and carries `payload`."""
     return ours.Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
-
-
-# --- leftovers ------------------------------------------------------------------------------------------------------
-
-_objects = msgspec.json.Decoder(dict[str, Raw])
-_block: Decoder[types.AnyBlock] = Decoder(types.AnyBlock)
-_decoders: dict[type, Decoder[Any]] = {}
-
-
-def decode_block(plain: Any) -> types.AnyBlock:
-    """A block from plain values. Raises `ValueError` or `TypeError` where it is none."""
-    return _block.decode(encode(plain))
-
-
-def merged(struct: T, fields: Mapping[str, Any], path: str, lost: Losses) -> T:
-    """`struct` with plain `fields` set or added; unchanged, and reported, where they do not fit it."""
-    kind = type(base(struct)) if isinstance(struct, Model) else type(struct)
-    decoder = _decoders.get(kind)
-    if decoder is None:
-        decoder = _decoders[kind] = Decoder(kind)
-    try:
-        whole = _objects.decode(encode(struct))
-        whole.update({name: Raw(encode(value)) for name, value in fields.items()})
-        return cast("T", decoder.decode(encode(whole)))
-    except (DecodeError, TypeError, ValueError):
-        lost.dropped(path, f"fields that do not fit: {', '.join(fields)}")
-        return struct
-
-
-def plain(value: Any) -> Any:
-    """A struct as plain values, as leftovers hold it."""
-    return msgspec.json.decode(encode(value))
-
-
-def kinds(form: Any) -> frozenset[type]:
-    """The structs of an open union: a value of another type is `Unknown`, or has fields its struct does not declare."""
-    return frozenset(get_args(get_args(form)[0]))
-
-
-def kind_of(struct: Model | Unknown) -> str:
-    """The `type` of an item, a part or a tool."""
-    return struct.type if isinstance(struct, Unknown) else str(struct.__struct_config__.tag)
-
-
-def report_extras(struct: Model, path: str, lost: Losses) -> None:
-    """Report the fields of `struct` that it does not declare; `path` is empty for the document itself."""
-    for name in extras(struct):
-        lost.dropped(f"{path}{'.' if path else ''}{name}", "a field this wire does not know")
-
-
-def left(fields: dict[str, Any]) -> ours.Leftovers | UnsetType:
-    """`fields` as leftovers of this wire."""
-    return {WIRE: fields} if fields else UNSET
-
-
-class _Notes(Struct):
-    """How a document was written."""
-
-    nulls: list[str] | UnsetType = UNSET
-    reasoning: dict[str, Any] | UnsetType = UNSET
-    tool_choice: str | UnsetType = UNSET
-    cache_control: dict[str, Any] | UnsetType = UNSET
-    mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
-    allowed_callers: Opt[list[str]] = UNSET
-    stop_reason: Opt[str] = UNSET
-
-
-class _ToolNotes(Struct):
-    spelling: _Notes | UnsetType = UNSET
-
-
-class _Own(Struct):
-    """Leftovers that are looked into, not only put back."""
-
-    spelling: _Notes | UnsetType = UNSET
-    message: dict[str, Any] | UnsetType = UNSET
-    tools: dict[str, _ToolNotes] | UnsetType = UNSET
-    other_tools: list[tuple[int, dict[str, Any]]] | UnsetType = UNSET
-    mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
-    output_config: dict[str, Any] | UnsetType = UNSET
-    stop_details: dict[str, Any] | UnsetType | None = UNSET
-    error: dict[str, Any] | UnsetType = UNSET
-
-
-def own(leftovers: ours.Leftovers | UnsetType) -> dict[str, Any]:
-    """What this wire left; nothing where somebody else wrote what it could not have."""
-    fields = leftovers.get(WIRE) if leftovers else None
-    if not fields:
-        return {}
-    try:
-        if "type" not in fields:  # a whole block is checked when it is decoded
-            convert(fields, _Own)
-    except msgspec.ValidationError:
-        return {}
-    return fields
-
-
-def own_fields(leftovers: ours.Leftovers | UnsetType, path: str, lost: Losses) -> dict[str, Any]:
-    """What this wire left, with what others left, and what does not fit, reported."""
-    if leftovers is UNSET:
-        return {}
-    report_foreign(leftovers, WIRE, path, lost)
-    fields = own(leftovers)
-    if not fields and leftovers.get(WIRE):
-        lost.dropped(f"{path}{'.' if path else ''}leftovers.{WIRE}", "fields that do not fit")
-    return fields
-
-
-def document_fields(own: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a block among its leftovers: without notes about spelling and about the message around it."""
-    return {name: value for name, value in own.items() if name not in (SPELLING, "message")}
-
-
-def rest(struct: Struct, names: Iterable[str] = ()) -> dict[str, Any]:
-    """The fields of `struct` named, where they are present, and those it does not declare; as plain values."""
-    values = ((name, getattr(struct, name)) for name in names)
-    return {name: plain(value) for name, value in values if value is not UNSET} | extras(struct)
 
 
 # --- guests: items of other vendors that travel through a client of this wire ---------------------------------------

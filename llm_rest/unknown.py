@@ -235,7 +235,9 @@ class Decoder(Generic[T]):
             raise DecodeError("nested too deeply", path="$") from None
 
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_STRING = re.compile(rb'"[^"]*+(?:"|\Z)')
+_WINDOW = 1024 * 1024
+_NO_BONES = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _STEPS = bytes.maketrans(b"[{]}", b"\x02\x02\x00\x00")
 
@@ -246,9 +248,17 @@ def check_depth(raw: bytes, limit: int = _MAX_DEPTH) -> None:
     # which goes one level up or down: after n of them the depth is the sum of their steps (2 or 0) less n.
     if raw.count(b"[") + raw.count(b"{") <= limit:
         return
-    steps = _STRING.sub(b"", raw).translate(_STEPS, _NO_BRACKETS)
-    if max(map(sub, accumulate(steps), count(1)), default=0) > limit:
-        raise DecodeError(f"nested deeper than {limit} levels", path="$")
+    # Escapes go first, then what is neither bracket nor quote, then strings without brackets, each at a stroke. The other
+    # strings go window by window, since all that is between them is held meanwhile: many times the document's size.
+    bones = raw.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_BONES).replace(b'""', b"")
+    depth, quote = 0, b""
+    for start in range(0, len(bones), _WINDOW):
+        window = quote + bones[start : start + _WINDOW]
+        steps = _STRING.sub(b"", window).translate(_STEPS, _NO_BRACKETS)
+        if depth + max(map(sub, accumulate(steps), count(1)), default=0) > limit:
+            raise DecodeError(f"nested deeper than {limit} levels", path="$")
+        depth += 2 * steps.count(2) - len(steps)
+        quote = b'"' * (window.count(b'"') % 2)
 
 
 class _Form:

@@ -39,28 +39,9 @@ THOUGHTS = (types.Thinking, types.RedactedThinking)
 _ITEMS = kinds(ours.AnyItem)
 _TOLD = (Unknown, ours.FunctionCall, ours.CustomToolCall)
 Text, ToolUse = types.Text, types.ToolUse
-Message, OutputText = ours.Message, ours.OutputText
 
 
 # --- blocks to items ------------------------------------------------------------------------------------------------
-
-
-def plain_items(blocks: list[types.AnyBlock], id: str) -> list[ours.AnyItem] | None:
-    """The items of an answer that has nothing but plain texts and calls, as nearly all have; `None` for any other."""
-    items: list[ours.AnyItem] = []
-    parts: list[ours.ContentPart] | None = None
-    for i, block in enumerate(blocks):
-        if type(block) is Text and block.citations is block.cache_control is UNSET:
-            if parts is None:
-                parts = []
-                items.append(Message(id=f"msg_{id}_{i}", role="assistant", status="completed", content=parts))
-            parts.append(OutputText(text=block.text, annotations=[]))
-        elif type(block) is ToolUse:
-            items.append(decode_call(block, f"fc_{id}_{i}", "completed"))
-            parts = None
-        else:
-            return None
-    return items
 
 
 class BlockReader:

@@ -30,10 +30,11 @@ MARK = "llmr-"
 
 Call = ours.FunctionCall | ours.CustomToolCall
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
-FunctionCall, FunctionCallOutput = ours.FunctionCall, ours.FunctionCallOutput
+FunctionCall = ours.FunctionCall
 ToolUse, ToolResult = types.ToolUse, types.ToolResult
 
-_json = msgspec.json.Decoder(Raw)
+raw_json = msgspec.json.Decoder(Raw).decode
+"""JSON text as it is, once it is known to be JSON."""
 _B = TypeVar("_B", types.ToolUse, types.ToolResult)
 
 
@@ -100,21 +101,9 @@ def renamed(tools: Iterable[ours.AnyTool], namespace: str = "") -> dict[str, Nam
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
-def encode_call(item: Call, id: str, place: int | str, context: Context) -> types.ToolUse:
-    """The block of a call, under the id it has on this wire; `place` is its position in the input, or its path."""
-    if type(item) is FunctionCall and item.arguments[:1] == "{":
-        try:
-            block = ToolUse(id, wire_name(item.name), _json.decode(item.arguments))
-        except (msgspec.MsgspecError, UnicodeEncodeError):
-            return _rare_call(item, id, place, context)
-        if item.caller is item.namespace is item.leftovers is item.async_ is UNSET:
-            return block
-    return _rare_call(item, id, place, context)
-
-
-def _rare_call(item: Call, id: str, place: int | str, context: Context) -> types.ToolUse:
-    """A call with what only some calls have."""
-    lost, path = context.lost, f"input[{place}]" if isinstance(place, int) else place
+def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolUse:
+    """The block of a call at `path`, under the id it has on this wire."""
+    lost = context.lost
     report_extras(item, path, lost)
     if isinstance(item, ours.FunctionCall):
         input = _mended(item.arguments, path, context)
@@ -147,6 +136,15 @@ def _as_it_was(block: _B, item: Call | Output, path: str, context: Context) -> _
     return merged(block, fields, path, context.lost) if fields else block
 
 
+def is_json(text: str) -> bool:
+    """Whether `text` can stand in a body as it is."""
+    try:
+        raw_json(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return False
+    return True
+
+
 def _mended(arguments: str, path: str, context: Context) -> Raw:
     """Arguments as an object: nothing is an empty one, and what the model got wrong is the text in one."""
     data = arguments.encode("utf-8", "replace")
@@ -154,7 +152,7 @@ def _mended(arguments: str, path: str, context: Context) -> Raw:
         return Raw(b"{}")
     try:
         if data.lstrip()[:1] == b"{":
-            return _json.decode(data)
+            return raw_json(data)
     except msgspec.MsgspecError:
         pass
     context.lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
@@ -213,18 +211,13 @@ def _free_text(arguments: str) -> str:
 # --- results --------------------------------------------------------------------------------------------------------
 
 
-def encode_result(item: Output, call: types.ToolUse, i: int, context: Context) -> types.ToolResult:
-    """The block of an output, which stands at position `i` of the input, for the block of its call."""
+def encode_result(item: Output, call: types.ToolUse, path: str, context: Context) -> types.ToolResult:
+    """The block of an output at `path`, for the block of its call."""
     output = item.output
     if isinstance(output, str):
-        # Nearly every output is a plain string.
         block = ToolResult(call.id, output or UNSET)
-        bare = item.leftovers is item.is_error is call.toolset_name is UNSET
-        if bare and type(item) is FunctionCallOutput and item.namespace is UNSET:
-            return block
     else:
-        block = ToolResult(call.id, _contents(output, f"input[{i}].output", context))
-    path = f"input[{i}]"
+        block = ToolResult(call.id, _contents(output, f"{path}.output", context))
     block.is_error, block.toolset_name = item.is_error, call.toolset_name
     if isinstance(item, ours.FunctionCallOutput) and item.namespace in TOOLSETS:
         block.toolset_name = item.namespace

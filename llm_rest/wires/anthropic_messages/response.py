@@ -20,12 +20,13 @@ from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, given
 from . import types
-from .assistant import BlockReader, BlockWriter, plain_items
+from .assistant import BlockReader, BlockWriter
 from .calls import renamed
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .hosted import conclude
 from .leftovers import DEFAULT, left, merged, own_fields, report_extras, rest
+from .ordinary import plain_items
 
 Items = tuple[ours.AnyItem, ...]
 

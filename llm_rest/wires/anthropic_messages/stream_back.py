@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ... import responses as ours
@@ -23,7 +22,7 @@ from ...responses import events as ev
 from ...unknown import Decoder, Unknown
 from . import types
 from .assistant import BlockWriter
-from .calls import Call, encode_call, wire_id
+from .calls import Call, encode_call, is_json, wire_id
 from .carriers import CITATION, GAP, Cited, Sealed, guest_thought, opened, returning_blocks
 from .content import Context, block_of
 from .errors import encode_failure
@@ -33,7 +32,6 @@ from .response import encode_end, encode_usage, model_of
 from .stream_sender import NOTHING, BlockSender, message_delta
 
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)
-_raw = msgspec.json.Decoder(Raw)
 
 
 class StreamEncoder:
@@ -336,18 +334,10 @@ class StreamEncoder:
             self._to.arguments(item.arguments[self._to.sent :] if self._to.as_it_comes else item.arguments)
             if self._to.as_it_comes:
                 meant = replace(item, arguments="{}")
-                if not _is_json(item.arguments):
+                if not is_json(item.arguments):
                     self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed as it came")
         block: Any = self._writer.write(meant, self._path)[-1]
         if isinstance(item, ours.FunctionCall) and block.input != NOTHING:
             self._to.delta(types.InputJsonDelta(partial_json=bytes(block.input).decode()))
         self._compare(sent, replace(block, input=NOTHING))
         self._to.stop()
-
-
-def _is_json(text: str) -> bool:
-    try:
-        _raw.decode(text)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return False
-    return True

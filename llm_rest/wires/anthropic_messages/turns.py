@@ -11,63 +11,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from ... import responses as ours
 from ...responses.leftovers import SPELLING
 from ...unknown import Unknown
 from . import types
-from .assistant import BlockWriter
 from .calls import Call, Output, encode_call, encode_result, wire_id
 from .content import Context, blocks_of, text_block
 from .leftovers import merged, own, own_fields, report_extras
+from .ordinary import Content, OpenTurn, as_blocks
 from .tools import tool_additions
 
 SYSTEM = ("system", "developer")
 SEPARATE = "separate"
 """Spelling of an item that begins a message although it could stand in the one before."""
 
-InputMessage = types.InputMessage
-Message, FunctionCall, FunctionCallOutput = ours.Message, ours.FunctionCall, ours.FunctionCallOutput
-Content = str | list[types.AnyBlock]
 
-
-class Turns:
+class Turns(OpenTurn):
     """The messages of a request: `write` the items, then read `system` and `messages`."""
 
     def __init__(self, context: Context, offered: frozenset[str] = frozenset()) -> None:
-        self.context = context
+        super().__init__(context)
         self.lost = context.lost
         self.system: list[types.Text] = []
-        self.messages: list[types.InputMessage] = []
         self.compacts = False
-        self._writer = BlockWriter(context)
         self._offered = offered
         self._items: Sequence[ours.AnyItem] = ()
-        self._role = ""  # of the open message, which is the last
-        self._results = 0  # how many results the open message begins with
-        self._joins = False  # whether what a user says next belongs to the open message
-        self._closed = False  # whether the next item begins a message in any case
         self._fell_back = False  # whether the open message changes the model
-        self._waiting: dict[str, list[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
-        self._ids: set[str] = set()
         self._taken: set[int] = set()  # results that moved up
-        self._held: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
 
     def write(self, items: Sequence[ours.AnyItem]) -> None:
         """Take the whole input."""
         self._items = items
-        for i, item in enumerate(items):
-            # The kinds that nearly every conversation is made of, as long as nothing hangs on them.
-            if type(item) is FunctionCall and item.leftovers is UNSET:
-                self._call(item, i)
-            elif type(item) is FunctionCallOutput and item.leftovers is UNSET:
-                self._answer(item, i)
-            elif type(item) is Message and item.leftovers is UNSET:
-                if not self._plain(item):
-                    self._message(item, i)
-            else:
-                self._rarer(item, i)
+        i = 0
+        while (i := self._ordinary(items, i)) < len(items):
+            self._rarer(items[i], i)
+            i += 1
         self._leave_answer(len(items))
         if self._role == "user":
             self._place_held()
@@ -102,23 +82,6 @@ class Turns:
             elif self.messages:
                 self.messages[-1] = merged(self.messages[-1], fields["message"], path, self.lost)
 
-    def _plain(self, item: ours.Message) -> bool:
-        """Take a message of nothing but text that is a message here too, as nearly all are."""
-        role, text = item.role, item.content
-        if type(text) is not str or not text or text.isspace() or item.phase is not UNSET:
-            return False
-        if self._waiting or self._held or self._writer.waits:
-            return False
-        if role == "user":
-            if self._joins and not self._closed:
-                return False
-        elif role != "assistant" or self._role != "user":
-            return False
-        self.messages.append(InputMessage(role, text))
-        self._role, self._results = role, 0
-        self._joins = self._closed = False
-        return True
-
     def _message(self, item: ours.Message, i: int) -> None:
         path, content = f"input[{i}]", item.content
         if item.role == "assistant":
@@ -150,15 +113,9 @@ class Turns:
 
     def _open(self, role: str, content: Content) -> None:
         """Begin a message."""
-        self.messages.append(InputMessage(role, content))
+        self.messages.append(types.InputMessage(role, content))
         self._role, self._results = role, 0
         self._joins = self._closed = False
-
-    def _blocks(self) -> list[types.AnyBlock]:
-        """The blocks of the open message."""
-        message = self.messages[-1]
-        message.content = found = _as_blocks(message.content or "")
-        return found
 
     # --- the model
 
@@ -216,25 +173,14 @@ class Turns:
             return
         if self._writer.waits:
             self._writer.settle()
-        call_id = id = item.call_id
-        # Nearly all ids are identifiers, which are legal and new; anything else takes the longer way.
-        if id in self._ids or not (id.isidentifier() and id.isascii()):
-            id, repeated = wire_id(call_id), 0
-            while id in self._ids:
-                repeated += 1
-                id = wire_id(call_id, repeated)
+        call_id, id, repeated = item.call_id, wire_id(item.call_id), 0
+        while id in self._ids:
+            repeated += 1
+            id = wire_id(call_id, repeated)
         self._ids.add(id)
-        block = encode_call(item, id, i, self.context)
-        if self._role == "user" and not (self._waiting or self._held):
-            self.messages.append(InputMessage("assistant", [block]))
-            self._role = "assistant"
-            self._joins = self._closed = False
-        else:
-            self._answer_with([block], i)
-        if call_id in self._waiting:
-            self._waiting[call_id].append((block, i))
-        else:
-            self._waiting[call_id] = [(block, i)]
+        block = encode_call(item, id, f"input[{i}]", self.context)
+        self._answer_with([block], i)
+        self._waiting.setdefault(call_id, []).append((block, i))
 
     # --- results
 
@@ -252,12 +198,12 @@ class Turns:
             call = waiting[0][0]
             if len(waiting) > 1:
                 self._waiting[call_id] = waiting[1:]
-        block = encode_result(item, call, i, self.context)
+        block = encode_result(item, call, f"input[{i}]", self.context)
         if self._role == "user" and not self._closed:
             self._blocks().insert(self._results, block)
             self._results += 1
         else:
-            self.messages.append(InputMessage("user", [block]))
+            self.messages.append(types.InputMessage("user", [block]))
             self._role, self._results = "user", 1
             self._joins, self._closed = True, False
 
@@ -286,7 +232,7 @@ class Turns:
     def _ask(self, content: Content) -> None:
         """What a user says, in the open message where that holds results only, else in one of its own."""
         if self._role == "user" and self._joins and not self._closed:
-            self._blocks().extend(_as_blocks(content))
+            self._blocks().extend(as_blocks(content))
             self._joins = False
             return
         if self._role == "user":
@@ -299,13 +245,13 @@ class Turns:
         if not content:
             return
         if not self.messages and not self._held:
-            blocks = _as_blocks(content)
+            blocks = as_blocks(content)
             texts = [block for block in blocks if isinstance(block, types.Text)]
             self.system += texts
             if len(texts) < len(blocks):
                 self.lost.dropped(path, "instructions that are not text")
             return
-        message = InputMessage("system", content)
+        message = types.InputMessage("system", content)
         if not self.context.model.system_turns:
             self._as_user_text(message, path)
             return
@@ -328,7 +274,7 @@ class Turns:
 
     def _as_user_text(self, message: types.InputMessage, path: str) -> None:
         texts: list[types.AnyBlock] = []
-        for block in _as_blocks(message.content or ""):
+        for block in as_blocks(message.content or ""):
             if isinstance(block, types.Text):
                 block.text = f"<system>\n{block.text}\n</system>"
                 texts.append(block)
@@ -340,9 +286,5 @@ class Turns:
         if self._role == "user":
             self._blocks().extend(texts)
         else:
-            self.messages.append(InputMessage("user", texts))
+            self.messages.append(types.InputMessage("user", texts))
             self._role, self._results, self._joins = "user", 0, True
-
-
-def _as_blocks(content: Content) -> list[types.AnyBlock]:
-    return [types.Text(text=content)] if isinstance(content, str) else content

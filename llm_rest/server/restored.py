@@ -41,10 +41,15 @@ BOUND = "anthropic_messages"
 
 
 class _Answered(Model):
-    """An output, and what stands for all that was sent before it."""
+    """An output, what stands for all that was sent before it, and for what it answers."""
 
     sent: str
+    asked: str
     output: list[AnyItem]
+
+    def holds(self, sent: str, asked: str) -> bool:
+        """Whether its thoughts still stand where they were thought."""
+        return self.asked == asked and (self.sent == sent or not _of(BOUND, self.output))
 
 
 _ANSWERED: Decoder[_Answered] = Decoder(_Answered)
@@ -66,7 +71,11 @@ class Restored:
         """
         if not any(_states(response.output)):
             return
-        value = msgspec.json.encode(_Answered(sent=_Sent(sent, items_of(sent)).digest, output=response.output))
+        items, asked = items_of(sent), ""
+        for _, piece in _turns(items):
+            asked = _asked(piece, asked)
+        answered = _Answered(sent=_Sent(sent, items).digest, asked=asked, output=response.output)
+        value = msgspec.json.encode(answered)
         place = "state:" + digest(value.decode())
         await self._store.put(scope, place, value)
         before = ""
@@ -79,8 +88,8 @@ class Restored:
     async def restored(self, request: Request, scope: str, wire: str = "") -> Request:
         """The request with what belongs to its turns put back, and calls named as the vendor named them.
 
-        Thoughts that are bound to what was said before them are left out where that has changed, unless the caller speaks
-        the wire of their vendor, and has to know.
+        Thoughts are left out where what they answer has changed, and some where anything before them has, unless the caller
+        speaks the wire of their vendor, and has to know.
         """
         turns = _turns(request.input) if isinstance(request.input, list) else []
         if not any(said for said, _ in turns):
@@ -88,11 +97,11 @@ class Restored:
         items: list[AnyItem] = []
         named: dict[str, str] = {}
         sent = _Sent(request, items)
-        before = ""
+        before = asked = ""
         for said, turn in turns:
             found = await self._found(turn, before, scope) if said else None
-            before = _chained(before, turn)
-            if found is not None and found.sent != sent.digest and wire != BOUND and _of(BOUND, found.output):
+            before, asked = _chained(before, turn), _asked(turn, asked)
+            if found is not None and not _of(wire, found.output) and not found.holds(sent.digest, asked):
                 turn = [item for item in turn if not isinstance(item, Reasoning)]
             elif found is not None and _states(found.output) != _states(turn):
                 named |= zip(_shown(turn).ids, _shown(found.output).ids, strict=True)
@@ -130,6 +139,12 @@ class _Sent:
             self._hash.update(msgspec.json.encode(_plainly(item)))
         self._read = len(self._items)
         return self._hash.hexdigest()
+
+
+def _asked(piece: list[AnyItem], before: str) -> str:
+    """What stands for the user's words that are answered now."""
+    words = [item.content for item in piece if isinstance(item, Message) and item.role == "user"]
+    return digest(msgspec.json.encode(words).decode()) if words else before
 
 
 def _plainly(item: AnyItem) -> Any:

@@ -42,9 +42,9 @@ ones refuse.
 STATE = """\
 ## Loops and chats
 
-Anthropic's tool runner asks for a thread that the server keeps; the gateway has none and says so in the way by which the runner knows
-to send the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id` of OpenAI's
-Responses work in front of every wire (`tests/clients/test_loops.py`).
+Anthropic's tool runner asks for a thread that the server keeps; the gateway has none and says so in the way by which the runner
+knows to send the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id` of
+OpenAI's Responses work in front of every wire (`tests/clients/test_loops.py`).
 
 ## Opaque state
 
@@ -54,8 +54,9 @@ the gateway keeps it, for each caller apart, and puts it back when the turn retu
 it says and what was said before it. Where the gateway has forgotten, or keeps nothing, the vendor gets the calls under other
 names and without thoughts, as it would get those of another vendor; it does not refuse them.
 
-Some models' thoughts hold only as long as nothing before them changes, the system prompt included. Where it changed, or turns were
-left out from the front, those thoughts are left out too, so that nobody is refused for a signature never seen.
+Thoughts hold only where they were thought. Where the question they answer has changed since, they are left out; where Anthropic's
+models thought, so they are when anything before them changed, the system prompt included. Nobody is refused for a signature
+that was never seen.
 
 Only behind the client's own wire nothing is renamed: a client of Chat Completions that drops `reasoning_details` which its vendor
 insists on is refused by that vendor, as without a gateway, unless the gateway still has them.

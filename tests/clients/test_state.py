@@ -103,10 +103,13 @@ def test_nobody_gets_the_signatures_of_another_caller(gateway: World, spy: Spy, 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["plain", "messages returned whole"])
 @pytest.mark.parametrize("model", OTHERS)
-def test_a_changed_system_prompt_or_a_shorter_history_is_not_refused(
+def test_a_conversation_that_changes_under_way_is_not_refused(
     gateway: World, spy: Spy, model: str, whole: bool
 ) -> None:
-    """Thoughts of some models hold only as long as nothing before them changes; clients that never saw one cannot know."""
+    """Thoughts hold only where they were thought; clients that never saw one cannot know.
+
+    The system prompt tells the time, notes are added to the question while it is answered, old turns are left out.
+    """
     client = gateway.client("openai.chat", "sync")
 
     async def play() -> None:
@@ -116,12 +119,14 @@ def test_a_changed_system_prompt_or_a_shorter_history_is_not_refused(
             if number == 3:
                 del said[:4]
             texts: list[str] = []
-            for _ in range(2):
+            for step in range(2):
                 clock: Said = [{"role": "system", "content": f"It is {len(spy.bodies)} o'clock."}]
                 answer = await client.ask(f"{model}.signing", [*clock, *said], tools=True, thinking=True)
+                texts.append(answer.text)
                 said += answer.said if whole else bare(answer)
                 said += client.results([(call, "4 degrees", False) for call in answer.calls])
-                texts.append(answer.text)
+                if number == 2 and step == 0:
+                    said[-3]["content"] += "\ndelay 0"
             assert texts == ["", "Cold and wet."]
             told = said
 

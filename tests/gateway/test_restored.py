@@ -125,18 +125,20 @@ def test_a_turn_that_every_client_returns_whole_is_not_kept() -> None:
 GEMINIS = Reasoning(summary=[], encrypted_content="llm_rest.1.gemini_generate_content.google.e30")
 
 
-@pytest.mark.parametrize("brought", [[], [THOUGHT]], ids=["plain", "whole"])
+@pytest.mark.parametrize("whole", [False, True], ids=["plain", "whole"])
 @pytest.mark.parametrize(("thought", "bound"), [(THOUGHT, True), (GEMINIS, False)])
-def test_a_thought_that_is_bound_to_what_was_said_before_is_left_out_where_that_changed(
-    thought: Reasoning, bound: bool, brought: list[AnyItem]
+def test_a_thought_is_left_out_where_what_it_is_bound_to_has_changed(
+    thought: Reasoning, bound: bool, whole: bool
 ) -> None:
     restored = kept(thought, call("weather"))
+    turn = [*([thought] if whole else []), call("weather"), output()]
+    without, complete = [call("weather"), output()], [thought, call("weather"), output()]
     changed = Message(role="user", content="Weather, please?")
-    expected = [changed, call("weather"), output()] if bound else [changed, thought, call("weather"), output()]
-    assert returned(restored, changed, *brought, call("weather"), output()) == expected
-    instructed = Request(model="m", instructions="Now be brief.", input=[USER, *brought, call("weather"), output()])
-    expected[0] = USER
-    assert drive(restored.restored(instructed, "s")).input == expected
+    assert returned(restored, changed, *turn) == [changed, *without], "it answers something else"
+    told = Message(role="system", content="It is three o'clock.")
+    assert returned(restored, told, USER, *turn) == [told, USER, *(without if bound else complete)]
+    instructed = Request(model="m", instructions="Now be brief.", input=[USER, *turn])
+    assert drive(restored.restored(instructed, "s")).input == [USER, *(without if bound else complete)]
 
 
 def test_a_thought_is_left_out_after_one_that_was_forgotten() -> None:

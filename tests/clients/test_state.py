@@ -218,6 +218,13 @@ FORGED = {
     ),
 }
 
+CREDIBLE = {
+    "a signature": "anthropic_messages",
+    "an envelope in an envelope": "anthropic_messages",
+    "another wire": "openai_responses",
+}
+"""Forgeries that look like the state of a vendor on that wire, who is the one to refuse them."""
+
 PLACES: dict[str, Callable[[str], Said]] = {
     "openai.responses": lambda text: [
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": text},
@@ -263,6 +270,8 @@ def test_a_forged_envelope_is_dropped_or_refused(gateway: World, spy: Spy, name:
     told: list[tuple[int, str]] = []
     gateway.run("sync", play)
     assert all(status == 400 and SECRET * 20 not in text for status, text in told)
+    if client.wire != model and model != CREDIBLE.get(forged):
+        assert SECRET not in str(spy.bodies)
 
 
 def test_every_client_has_its_places() -> None:

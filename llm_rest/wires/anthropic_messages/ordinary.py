@@ -16,30 +16,42 @@ from . import types
 from .assistant import BlockWriter
 from .calls import decode_call, raw_json, wire_id, wire_name
 from .content import Context
+from .usage import TIERS, decode_usage
 
 Content = str | list[types.AnyBlock]
 
 InputMessage, Text, ToolUse, ToolResult = types.InputMessage, types.Text, types.ToolUse, types.ToolResult
-Message, OutputText = ours.Message, ours.OutputText
+Response, Message, OutputText = ours.Response, ours.Message, ours.OutputText
 FunctionCall, FunctionCallOutput = ours.FunctionCall, ours.FunctionCallOutput
 
 
-def plain_items(blocks: list[types.AnyBlock], id: str) -> list[ours.AnyItem] | None:
-    """The items of an answer that has nothing but plain texts and calls, as nearly all have; `None` for any other."""
-    items: list[ours.AnyItem] = []
+def plain_answer(body: types.Message, now: float) -> ours.Response | None:
+    """The Response for an answer of plain texts and calls that ended as answers do; `None` for any other."""
+    if type(body) is not types.Message or body.stop_sequence is not None or body.role != "assistant":
+        return None
+    if not (body.stop_details is body.container is body.diagnostics is body.context_management is UNSET):
+        return None
+    id, ended = body.id, "end_turn"
+    output: list[ours.AnyItem] = []
     parts: list[ours.ContentPart] | None = None
-    for i, block in enumerate(blocks):
+    for i, block in enumerate(body.content):
         if type(block) is Text and block.citations is block.cache_control is UNSET:
             if parts is None:
                 parts = []
-                items.append(Message(id=f"msg_{id}_{i}", role="assistant", status="completed", content=parts))
+                output.append(Message(id=f"msg_{id}_{i}", role="assistant", status="completed", content=parts))
             parts.append(OutputText(text=block.text, annotations=[]))
         elif type(block) is ToolUse:
-            items.append(decode_call(block, f"fc_{id}_{i}", "completed"))
-            parts = None
+            output.append(decode_call(block, f"fc_{id}_{i}", "completed"))
+            parts, ended = None, "tool_use"
         else:
             return None
-    return items
+    if body.stop_reason != ended or body.input_transformations is not UNSET:
+        return None
+    usage, tier = decode_usage(body.usage), body.usage.service_tier
+    response = Response(id=id, created_at=now, status="completed", model=body.model, output=output, usage=usage)
+    if tier is not UNSET and tier is not None:
+        response.service_tier = TIERS.get(tier, tier)
+    return response
 
 
 class OpenTurn:

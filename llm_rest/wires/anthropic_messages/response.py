@@ -1,9 +1,9 @@
 """An answer of this wire as a Response, and back.
 
-Blocks and items are in `assistant`; here is what stands around them: how the answer ended, what it cost, and what describes
-this one answer only and stays in leftovers. Before changing this file, know that streams end here too, and that this wire
-counts input without what the cache gave and took, Responses with it. Follows the Messages reference and the guide to stop
-reasons of Anthropic (read 2026-11-20).
+Blocks and items are in `assistant`, what it cost in `usage`; here is what stands around them: how the answer ended, and what
+describes this one answer only and stays in leftovers. Before changing this file, know that streams end here too, and that
+ordinary answers do not come here (`ordinary`). Follows the Messages reference and the guide to stop reasons of Anthropic
+(read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from .content import Context
 from .errors import decode_failure, encode_failure
 from .hosted import conclude
 from .leftovers import DEFAULT, left, merged, own_fields, report_extras, rest
-from .ordinary import plain_items
+from .ordinary import plain_answer
+from .usage import TIERS, decode_usage, encode_usage
 
 Items = tuple[ours.AnyItem, ...]
 
@@ -57,16 +58,9 @@ TRANSFORMATIONS = {
     "end_user_binding_mismatch": "end_user_mismatch",
 }
 """Why thinking that was sent along did not count, theirs on the left."""
-TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
-"""The tier an answer was given in, theirs on the left; the way back prefers the first."""
-TIERS_BACK = {"default": "standard", "priority": "priority"}
-
 ABOUT = ("stop_details", "container", "context_management", "diagnostics", "input_transformations")
-"""Fields that describe one answer, and wait in leftovers; likewise those of its token counts."""
-ABOUT_USAGE = ("cache_creation", "server_tool_use", "inference_geo", "speed", "iterations")
-CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Fields that describe one answer, and wait in leftovers."""
 CALLS = (ours.FunctionCall, ours.CustomToolCall)
-Response, Usage = ours.Response, ours.Usage
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
 """Fields of a Response that this wire has no word for."""
 
@@ -85,9 +79,9 @@ def decode_response(
     if isinstance(body, types.Error):
         return decode_failure(body, request, now), []
     named = renamed(request.tools) if request is not None and request.tools else None
-    output = None if named else plain_items(body.content, body.id)
-    if output is not None:
-        return answered(body, output, (), (), len(body.content), request, now), []
+    plain = None if named else plain_answer(body, now)
+    if plain is not None:
+        return _echoed(plain, request), []
     reader = BlockReader(dialect.issuer, body.id, named)
     for i, block in enumerate(body.content):
         reader.add(i, block)
@@ -108,7 +102,7 @@ def answered(
     Among them are `hosted`, which the vendor ran, and `carriers`, which show nothing.
     """
     used, stop = message.usage, message.stop_reason
-    response = Response(
+    response = ours.Response(
         id=message.id,
         created_at=now,
         status="completed",
@@ -116,29 +110,21 @@ def answered(
         output=output,
         usage=decode_usage(used),
     )
-    tier = used.service_tier
-    if tier is not UNSET and tier is not None:
-        response.service_tier = TIERS.get(tier, tier)
-    if request is not None:
-        for name, value in echo(request).items():
-            setattr(response, name, value)
+    if given(used.service_tier):
+        response.service_tier = TIERS.get(used.service_tier, used.service_tier)
     if hosted:
         container = message.container.get("id") if message.container else None
         conclude(hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
     if stop != "end_turn" and stop != "tool_use":
         _end_early(response, message, carriers, blocks)
-    described = not (
-        message.stop_details is message.container is message.context_management is message.diagnostics is UNSET
-    )
-    if (
-        described
-        or message.input_transformations is not UNSET
-        or message.stop_sequence is not None
-        or stop != _stop_reason(response)
-        or type(message) is not types.Message
-        or message.role != "assistant"
-    ):
-        _leave(response, message)
+    _leave(response, message)
+    return _echoed(response, request)
+
+
+def _echoed(response: ours.Response, request: ours.Request | None) -> ours.Response:
+    if request is not None:
+        for name, value in echo(request).items():
+            setattr(response, name, value)
     return response
 
 
@@ -273,64 +259,3 @@ def _stop_reason(response: ours.Response) -> str | None:
         return None
     reason = response.incomplete_details.reason if response.incomplete_details else None
     return REASONS.get(reason, reason) if given(reason) else "max_tokens"
-
-
-# --- what it cost ---------------------------------------------------------------------------------------------------
-
-
-def decode_usage(used: types.Usage) -> ours.Usage:
-    """Token counts as Responses counts them: input with what the cache gave and took."""
-    input, output, thought = used.input_tokens, used.output_tokens, used.output_tokens_details
-    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
-    if read is not UNSET or written is not UNSET:
-        input += (read or 0) + (written or 0)
-    usage = Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
-    if (
-        read is written is thought is used.service_tier is used.speed is UNSET
-        and used.cache_creation is used.server_tool_use is used.inference_geo is used.iterations is UNSET
-        and type(used) is types.Usage
-    ):
-        return usage
-    fields = rest(used, ABOUT_USAGE)
-    if read is not UNSET or written is not UNSET:
-        usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
-        if not given(read) or not given(written):
-            fields[SPELLING] = rest(used, CACHED)
-    if thought is not UNSET:
-        thinking = thought.get("thinking_tokens") if thought else None
-        if thinking is not None:
-            usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thinking)
-        if thought is None or thinking is None or len(thought) > 1:
-            fields["output_tokens_details"] = thought
-    if used.service_tier is not UNSET and used.service_tier not in TIERS_BACK.values():
-        fields["service_tier"] = used.service_tier
-    usage.leftovers = left(fields)
-    return usage
-
-
-def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
-    """Token counts of this wire: input without what the cache gave and took."""
-    used, body = response.usage, types.Usage(input_tokens=0, output_tokens=0)
-    kept: dict[str, Any] = own_fields(used.leftovers, "usage", lost) if given(used) else {}
-    tier = response.service_tier
-    if given(tier) and tier != kept.get("service_tier", UNSET):
-        if tier in TIERS_BACK:
-            body.service_tier = TIERS_BACK[tier]
-        else:
-            lost.dropped("service_tier", f"this wire has no tier {tier!r}")
-    if not given(used):
-        return body
-    input, body.output_tokens = int(used.input_tokens), int(used.output_tokens)
-    cached = used.input_tokens_details
-    if given(cached):
-        body.cache_read_input_tokens = int(cached.cached_tokens or 0)
-        body.cache_creation_input_tokens = int(cached.cache_write_tokens or 0)
-        input -= body.cache_read_input_tokens + body.cache_creation_input_tokens
-    body.input_tokens = max(input, 0)
-    if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
-        body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
-    fields = {name: value for name, value in kept.items() if name != SPELLING}
-    for name in CACHED if SPELLING in kept else ():
-        if not getattr(body, name):
-            setattr(body, name, kept[SPELLING].get(name, UNSET))
-    return merged(body, fields, "usage.leftovers", lost) if fields else body

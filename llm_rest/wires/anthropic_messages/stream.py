@@ -24,8 +24,9 @@ from .assistant import BlockReader
 from .calls import renamed
 from .errors import decode_failure
 from .leftovers import kind_of, merged, plain
-from .response import answered, decode_usage
+from .response import answered
 from .stream_blocks import OpenBlock, kind, overwrite
+from .usage import decode_usage
 
 Delta = types.ContentBlockDelta
 OfBlock = types.ContentBlockStart | types.ContentBlockDelta | types.ContentBlockStop

@@ -28,8 +28,9 @@ from .content import Context, block_of
 from .errors import encode_failure
 from .hosted import VISIBLE
 from .leftovers import encode, kind_of, own_fields
-from .response import encode_end, encode_usage, model_of
+from .response import encode_end, model_of
 from .stream_sender import NOTHING, BlockSender, message_delta
+from .usage import encode_usage
 
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)
 

@@ -82,6 +82,13 @@ class Home:
                     connections.remove(connection)
                     connection.drop()
 
+    def shed(self, origin: str) -> None:
+        """Close those there that have waited longest and are of no use any more: the next exchange takes the latest."""
+        with suppress(LookupError, ValueError):  # another thread takes one meanwhile
+            while len(self.idle[origin]) > 1 and not (oldest := self.idle[origin][0]).usable():
+                self.idle[origin].remove(oldest)
+                oldest.drop()
+
     def drop(self) -> None:
         """Close the idle connections."""
         for origin in [*self.idle]:

@@ -146,6 +146,7 @@ class Exchanges:
         try:
             if connection is not None and again and await connection.finish():
                 home.idle.setdefault(connection.origin, []).append(connection)
+                home.shed(connection.origin)
                 connection = None
                 if self.closed:  # meanwhile
                     home.drop()

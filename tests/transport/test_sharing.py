@@ -159,6 +159,36 @@ def test_connections_that_ended_are_let_go_when_another_is_made(way: str) -> Non
         anyio.run(main, transport, backend="trio" if way == "trio" else "asyncio")
 
 
+@pytest.mark.parametrize("way", ["sync", "asyncio", "trio"])
+def test_connections_of_a_busy_hour_are_let_go_in_a_quiet_one(way: str) -> None:
+    """One connection is enough from then on; the others, which the server ends, are not kept because it serves."""
+
+    async def main(transport: Any) -> None:
+        await transport.send(post(server.url), Timeouts())
+        (home,) = transport._homes()
+        (kept,) = home.idle.values()
+        ended = [Ended(), Ended(), Ended()]
+        kept[:0] = ended
+        await transport.send(post(server.url), Timeouts())
+        assert len(kept) == 1
+        assert all(connection.dropped for connection in ended)
+        await transport.close()
+
+    class Ended:
+        dropped = False
+
+        def usable(self) -> bool:
+            return False
+
+        def drop(self) -> None:
+            self.dropped = True
+
+    with loopback(send(http(b"1"))) as server:
+        transport: Any = SyncTransport() if way == "sync" else AsyncTransport()
+        anyio.run(main, transport, backend="trio" if way == "trio" else "asyncio")
+    assert server.connections == 1
+
+
 # --- several event loops ---------------------------------------------------------------------------------------------
 
 

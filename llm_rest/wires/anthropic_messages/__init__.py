@@ -1,4 +1,16 @@
-"""The Anthropic Messages API: `POST /v1/messages`, version 2026-10-21 (the older 2023-06-01 where sampling needs it)."""
+"""The Anthropic Messages API: `POST /v1/messages`, version 2026-10-21 (the older 2023-06-01 where sampling needs it).
+
+Where to read first: `types` is the vendor's reference as structs, `ordinary` what nearly every conversation and answer needs.
+The rest, both ways:
+
+    a request           request, with turns (messages; back: history), tools (the vendor's: hosted), thinking, options, schema
+    an answer           response, with assistant (blocks and items) and usage
+    a stream            stream and stream_blocks; stream_back and stream_sender the other way
+    pieces of all three content (parts), calls (and results), carriers (what must return), leftovers (what stays here)
+    around them         betas (route, versions, headers), errors, endpoints (counting, models), lenient (hosts' habits)
+
+In all of them `types.X` is the vendor's struct and `ours.X` the one of Responses.
+"""
 
 from __future__ import annotations
 

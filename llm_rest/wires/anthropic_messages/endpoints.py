@@ -5,21 +5,19 @@ Follows Anthropic's references of token counting and of the models API (read 202
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import UNSET
 
 from ...dialects import MessagesDialect
+from ...losses import Loss
+from ...responses import Request
 from ...unknown import Decoder, Model, Opt
 from .. import Route
 from . import types
 from .betas import route
 from .leftovers import DEFAULT
 from .request import decode_request, encode_request
-
-if TYPE_CHECKING:
-    from ...losses import Loss
-    from ...responses.request import Request
 
 # --- counting -------------------------------------------------------------------------------------------------------
 

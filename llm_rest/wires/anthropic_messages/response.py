@@ -29,8 +29,6 @@ from .leftovers import DEFAULT, left, merged, own_fields, report_extras, rest
 from .ordinary import plain_answer
 from .usage import TIERS, decode_usage, encode_usage
 
-Items = tuple[ours.AnyItem, ...]
-
 STOPS: dict[str, tuple[str, str | None]] = {
     "end_turn": ("completed", None),
     "stop_sequence": ("completed", None),
@@ -85,38 +83,24 @@ def decode_response(
     reader = BlockReader(dialect.issuer, body.id, named)
     for i, block in enumerate(body.content):
         reader.add(i, block)
-    return answered(body, reader.close(), reader.hosted, reader.carriers, len(body.content), request, now), []
+    return answered(body, reader, len(body.content), request, now), []
 
 
 def answered(
-    message: types.Message,
-    output: list[ours.AnyItem],
-    hosted: Items,
-    carriers: Items,
-    blocks: int,
-    request: ours.Request | None,
-    now: float,
+    message: types.Message, reader: BlockReader, blocks: int, request: ours.Request | None, now: float
 ) -> ours.Response:
-    """The Response for a message of so many `blocks`, which are the items of `output`.
-
-    Among them are `hosted`, which the vendor ran, and `carriers`, which show nothing.
-    """
-    used, stop = message.usage, message.stop_reason
+    """The Response for `message`, whose so many blocks `reader` has read."""
+    tier, stop, output = message.usage.service_tier, message.stop_reason, reader.close()
+    usage = decode_usage(message.usage)
     response = ours.Response(
-        id=message.id,
-        created_at=now,
-        status="completed",
-        model=message.model,
-        output=output,
-        usage=decode_usage(used),
+        id=message.id, created_at=now, status="completed", model=message.model, output=output, usage=usage
     )
-    if given(used.service_tier):
-        response.service_tier = TIERS.get(used.service_tier, used.service_tier)
-    if hosted:
-        container = message.container.get("id") if message.container else None
-        conclude(hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
+    if given(tier):
+        response.service_tier = TIERS.get(tier, tier)
+    container = message.container.get("id") if message.container else None
+    conclude(reader.hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
     if stop != "end_turn" and stop != "tool_use":
-        _end_early(response, message, carriers, blocks)
+        _end_early(response, message, reader, blocks)
     _leave(response, message)
     return _echoed(response, request)
 
@@ -128,7 +112,7 @@ def _echoed(response: ours.Response, request: ours.Request | None) -> ours.Respo
     return response
 
 
-def _end_early(response: ours.Response, message: types.Message, carriers: Items, blocks: int) -> None:
+def _end_early(response: ours.Response, message: types.Message, reader: BlockReader, blocks: int) -> None:
     stop, output = message.stop_reason, response.output
     response.status, reason = STOPS.get(stop, ("incomplete", stop)) if given(stop) else ("in_progress", None)
     if reason is not None:
@@ -143,7 +127,7 @@ def _end_early(response: ours.Response, message: types.Message, carriers: Items,
             output.append(ours.Message(id=id, role="assistant", status="incomplete", content=[said]))
     elif reason == "max_output_tokens":
         # The last thing the model did was cut short; a carrier behind it is not that thing.
-        last = next((item for item in reversed(output) if all(item is not one for one in carriers)), None)
+        last = next((item for item in reversed(output) if all(item is not one for one in reader.carriers)), None)
         if last is not None and not isinstance(last, Unknown):
             last.status = "incomplete"
 

@@ -138,8 +138,7 @@ class StreamDecoder:
             self._catch_up()
         reader = self._open.reader
         message.model = self._open.model or message.model
-        output, hosted, carriers = reader.close(), reader.hosted, reader.carriers
-        response = answered(message, output, hosted, carriers, self._open.place, self._request, self._now)
+        response = answered(message, reader, self._open.place, self._request, self._now)
         self._open.settle(last=True)
         self._finish(response)
 
@@ -196,5 +195,5 @@ class StreamDecoder:
 
 def begun(message: types.Message, request: ours.Request | None, now: float) -> ours.Response:
     """An answer before anything was said."""
-    response = answered(message, [], (), (), 0, request, now)
+    response = answered(message, BlockReader("", message.id), 0, request, now)
     return replace(response, status="in_progress", leftovers=UNSET, input_transformations=UNSET)

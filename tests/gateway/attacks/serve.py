@@ -19,16 +19,31 @@ from llm_rest.server.logs import JsonLines
 from llm_rest.server.simulator import Simulator
 
 MiB = 1024 * 1024
-LIMITS = Limits(body=8 * MiB, objects=20_000, bodies=24 * MiB, body_seconds=2, head_seconds=2, stall=4, concurrent=400)
+LIMITS = Limits(
+    body=8 * MiB, objects=20_000, bodies=24 * MiB, body_seconds=1.5, head_seconds=1.5, stall=4, concurrent=400
+)
+
+
+BEHIND = {
+    "openai_responses": "openai",
+    "openai_chat": "openai",
+    "anthropic_messages": "anthropic",
+    "gemini_generate_content": "google",
+    "ollama_chat": "ollama",
+}
+"""The vendor whose key and dialect are used for each wire."""
 
 
 def config(url: str, tokens: dict[str, str]) -> Config:
     """Models named after the wires, on which the vendor at that URL is asked, and one that never comes to an end."""
-    models: dict[str, Any] = {
-        wire: Upstream(model="simulator/x", base_url=url, wire=wire, key_env="ATTACKED_KEY") for wire in wires.NAMES
-    }
-    models["endless"] = Upstream(model="simulator/endless", base_url=url, wire="openai_chat", key_env="ATTACKED_KEY")
-    return Config(models=models, tokens=tokens, limits=LIMITS)
+
+    def way(model: str, wire: str) -> Upstream:
+        vendor = BEHIND[wire]
+        base_url = f"{url}/v1" if vendor == "openai" else url
+        return Upstream(model=f"{vendor}/{model}", base_url=base_url, wire=wire, key_env="ATTACKED_KEY")
+
+    models: dict[str, Any] = {wire: way("x", wire) for wire in wires.NAMES}
+    return Config(models={**models, "endless": way("endless", "openai_chat")}, tokens=tokens, limits=LIMITS)
 
 
 def main(url: str) -> None:

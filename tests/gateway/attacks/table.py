@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from tests.gateway.attacks.raw import Line, one
@@ -27,6 +28,8 @@ class Attack:
     on: tuple[str, ...] = BOTH
     best: bool = False
     mib: int = 64
+    slow: bool = False
+    """Waits for something; all of these are made at the same time."""
     cannot: Mapping[str, str] = field(default_factory=dict[str, str])
     """The servers on which there is no such attack, and why."""
 
@@ -64,15 +67,27 @@ def each(*variants: tuple[str, Does]) -> Does:
     return lambda place: [f"{name}: {fault}" for name, does in variants for fault in does(place)]
 
 
-def run(attack: Attack, place: Place) -> list[str]:
-    """What is wrong after an attack."""
+def groups(attacks: Sequence[Attack]) -> list[tuple[str, list[Attack]]]:
+    """What is made one after the other, on which server: an attack, or all those that wait."""
+    alone = [(on, [attack]) for attack in attacks if not attack.slow for on in attack.on]
+    slow = [(on, [attack for attack in attacks if attack.slow and on in attack.on]) for on in BOTH]
+    return [*alone, *((on, group) for on, group in slow if group)]
+
+
+def run(group: Sequence[Attack], place: Place) -> list[str]:
+    """What is wrong after an attack, or several at once."""
     world = place.world
     world.logged()
     world.vendor.contexts.clear()
     calls, before = world.trap.calls, world.peak(forget=True)
     place.lines.clear()
     try:
-        found = attack.does(place)
+        if len(group) == 1:
+            found = group[0].does(place)
+        else:
+            with ThreadPoolExecutor(len(group)) as pool:
+                made = [(attack.id, pool.submit(attack.does, place)) for attack in group]
+                found = [f"{name}: {fault}" for name, does in made for fault in does.result()]
     finally:
         for line in place.lines:
             line.close()
@@ -83,7 +98,7 @@ def run(attack: Attack, place: Place) -> list[str]:
     if answer is None or answer.status != 200 or b'"Fine."' not in answer.body:
         found.append(f"a normal request is answered {answer}")
     grown = world.peak() - before
-    if grown > attack.mib:
+    if grown > max(attack.mib for attack in group):
         found.append(f"grew by {grown} MiB")
     if not eventually(lambda: world.connections(place) == 0):
         found.append(f"{world.connections(place)} connections stay open")

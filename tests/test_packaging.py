@@ -77,7 +77,7 @@ def test_the_wheel_is_pure(wheel: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
-@pytest.mark.xfail(reason="326 kB on 2026-11-20; the goal stands", strict=True)
+@pytest.mark.xfail(reason="651 kB on 2026-11-20; the goal stands", strict=True)
 def test_the_wheel_has_less_than_250_kilobytes(wheel: Path) -> None:
     assert wheel.stat().st_size < 250_000
 
@@ -109,7 +109,7 @@ def test_a_clean_environment_holds_at_most_nine_distributions(installed: Path) -
 
 
 @pytest.mark.xfail(
-    reason="4.08 MB on 2026-11-20, 2.55 of it the three dependencies and theirs; the goal stands", strict=True
+    reason="4.5 MB on 2026-11-20, 2.55 of it the three dependencies and theirs; the goal stands", strict=True
 )
 def test_a_clean_environment_has_less_than_four_megabytes(installed: Path) -> None:
     site = Path(run(installed, "import sysconfig; print(sysconfig.get_path('purelib'))"))

@@ -128,7 +128,7 @@ NAMES = [
 # --- where requests go ----------------------------------------------------------------------------------------------
 
 
-OTHER = dict(zip(wires.NAMES, [*wires.NAMES[1:], wires.NAMES[0]], strict=True))
+OTHER: dict[str, str] = dict(zip(wires.NAMES, [*wires.NAMES[1:], wires.NAMES[0]], strict=True))
 """For each wire one that is not it."""
 
 

@@ -102,7 +102,7 @@ SLOW = [
     Attack("S05", "crumbs of a body", bodies_drip, slow=True),
     Attack("S06", "a body that stops coming", stalled, slow=True),
     Attack("S07", "a client that reads slowly", slow_reader, slow=True),
-    Attack("S08", "20 clients that read nothing for 3 seconds", unread, mib=128),
+    Attack("S08", "20 clients that read nothing for 3 seconds", unread, mib=128, slow=True),
     Attack(
         "S09",
         "a client that never reads",
@@ -187,7 +187,7 @@ MANY = [
     Attack("L03", "200 clients that leave while they ask", halfway),
     Attack("L04", "300 requests on 300 connections", burst),
     Attack("L05", "more requests at a time than may be", too_many),
-    Attack("L06", "1,000 connections that say nothing", idle),
+    Attack("L06", "1,000 connections that say nothing", idle, slow=True),
 ]
 
 CASES = [*SLOW, *MANY]

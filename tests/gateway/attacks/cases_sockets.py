@@ -164,7 +164,7 @@ CASES = [
     )),
     Attack("W02", "a message in pieces without end", fragments),
     Attack("W03", "20 connections with most of a message on each", unfinished, mib=96),
-    Attack("W04", "large messages that wait for the one before", waiting),
+    Attack("W04", "large messages that wait for the one before", waiting, slow=True),
     Attack("W05", "600,000 pings, no pong read", pinging),
     Attack("W06", "300,000 messages, no answer read", flooding),
     Attack("W07", "half a handshake; 20 that say nothing", half_open, slow=True),
@@ -187,6 +187,6 @@ CASES = [
     )),
     Attack("W14", "without a token", lambda place: judged(place.line(upgrade()).hear(one), (401,), closes=False), on=("guarded",), cannot={"gateway": "has no tokens here", "simulator": "has no tokens ever"}),
     Attack("W15", "gone in the middle of an answer", leaving),
-    Attack("W16", "ten who read nothing", unread),
-    Attack("W17", "a request behind the handshake", smuggled),
+    Attack("W16", "ten who read nothing", unread, slow=True),
+    Attack("W17", "a request behind the handshake", smuggled, slow=True),
 ]  # fmt: skip

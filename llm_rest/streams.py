@@ -69,11 +69,11 @@ class StreamReader:
     def _events(self, frames: list[Frame]) -> list[AnyEvent]:
         if self._problem is not None:
             raise self._problem
-        if self._ended:
-            return []
         events: list[AnyEvent] = []
         decode, feed = self._decode, self._machine.feed
         for _, data in frames:
+            if self._ended:
+                break
             # Hosts put blanks around the end mark, send it where the wire has none, and send events without data.
             if len(data) < 16 and ((mark := data.strip()) == b"" or mark in self._ends):
                 events += self._end() if mark else ()

@@ -42,6 +42,17 @@ def test_the_end_mark_ends_a_stream_before_its_bytes_end(mark: bytes) -> None:
     assert machine.close() == []
 
 
+def test_what_comes_behind_the_end_mark_is_not_read_wherever_the_bytes_are_cut() -> None:
+    first = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
+    last = {"id": "c", "choices": [{"index": 0, "delta": {"content": "!"}, "finish_reason": "stop"}]}
+    frames = [
+        b"data: " + data + b"\n\n" for data in (json.dumps(first).encode(), b"[DONE]", json.dumps(last).encode(), b"{")
+    ]
+    apart = reader("openai_chat")
+    assert texts(reader("openai_chat").feed(b"".join(frames))) == ["Hi"]
+    assert texts([event for frame in frames for event in apart.feed(frame)]) == ["Hi"]
+
+
 def test_events_without_data_say_nothing() -> None:
     assert reader().feed(b"data: \n\ndata:   \n\n: ping\n\n") == []
 

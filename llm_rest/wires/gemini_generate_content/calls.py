@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw
+from msgspec.structs import replace
 
 from ...responses.carriers import digest
 from ...responses.items import CustomToolCall, CustomToolCallOutput, Direct, FunctionCall, FunctionCallOutput
 from ...responses.leftovers import own
 from ...responses.parts import InputText
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
-from ...unknown import extras, given, with_extras
+from ...unknown import given
 from . import types
 from .carried import ABSENT, document_fields, encode, left, merged, own_fields, report_extras, rest, spelling, text_of
 from .media import decode_parts, encode_parts
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 Call = FunctionCall | CustomToolCall
 Output = FunctionCallOutput | CustomToolCallOutput
-M = TypeVar("M", types.Part, types.FunctionResponsePart)
 
 _json = msgspec.json.Decoder(Raw)
 _object = msgspec.json.Decoder(dict[str, Raw])
@@ -202,24 +202,23 @@ def encode_output(item: Output, call: Call | None, path: str, context: Context) 
     return merged(types.Part(function_response=encoded), document_fields(kept), path, lost), beside
 
 
-def _content(
-    item: Output, path: str, context: Context
-) -> tuple[str | None, list[types.FunctionResponsePart], list[types.Part]]:
+def _content(item: Output, path: str, context: Context) -> tuple[str | None, list[types.Part], list[types.Part]]:
     """The text of an output (`None` where it has none), its media inside, and its media beside."""
     if isinstance(item.output, str):
         return item.output, [], []
     lost = context.lost
     texts: list[str] = []
-    inside: list[types.FunctionResponsePart] = []
+    inside: list[types.Part] = []
     beside: list[types.Part] = []
     for part in encode_parts(item.output, f"{path}.output", context):
         media = part.inline_data or part.file_data
         if given(part.text):
             texts.append(part.text)
         elif media and media.mime_type in context.model.media_in_outputs:
-            inside.append(_media(types.FunctionResponsePart, part))
             if given(part.media_resolution):
                 lost.dropped(f"{path}.output", "how closely a function's image is looked at")
+                part = replace(part, media_resolution=UNSET)
+            inside.append(part)
         else:
             lost.changed(f"{path}.output", "media that cannot stand in an output here, sent beside it")
             beside.append(part)
@@ -227,12 +226,6 @@ def _content(
         lost.changed(f"{path}.output", "texts of an output, sent as one")
     said = texts or beside or (item.output and not inside)
     return "\n".join(texts) if said else None, inside, beside
-
-
-def _media(kind: type[M], part: types.Part | types.FunctionResponsePart) -> M:
-    """The media of a part as a part of another kind."""
-    found = kind(inline_data=part.inline_data, file_data=part.file_data, media_processing=part.media_processing)
-    return with_extras(found, extras(part)) if extras(part) else found
 
 
 def _object_of(text: str, form: Any, failed: Any) -> Raw:
@@ -261,9 +254,8 @@ def decode_output(
     text = _text_of(item, response, spelled)
     item.output = [] if text is None else text
     if response.parts:
-        media = [_media(types.Part, one) for one in response.parts]
         texts: list[ContentPart] = [] if text is None else [InputText(text=text)]
-        item.output = [*texts, *decode_parts(media)]
+        item.output = [*texts, *decode_parts(response.parts)]
     fields = rest(part, ("functionResponse",))
     more = rest(response, ("id", "name", "response", "parts"))
     item.leftovers = left({**fields, "functionResponse": more} if more else fields, spelled)

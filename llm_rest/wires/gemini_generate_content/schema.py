@@ -132,8 +132,9 @@ class _Fitting:
                 told.append(f"{name}: {_encode(value).decode()}")
                 self.lost.changed(here, "not enforced on this wire; told in the description instead")
         if told:
-            said = fit.get("description")
-            fit["description"] = "\n\n".join(filter(None, (said, f"({', '.join(told)})")))
+            said = fit.get("description") or ""
+            before = said if isinstance(said, str) else _encode(said).decode()
+            fit["description"] = "\n\n".join(filter(None, (before, f"({', '.join(told)})")))
         return fit
 
     def named(self, name: str, schemas: Schema, fit: Schema, path: str, depth: int) -> None:

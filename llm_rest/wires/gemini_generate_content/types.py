@@ -65,21 +65,13 @@ class FunctionCall(Document):
     will_continue: Opt[bool] = UNSET
 
 
-class FunctionResponsePart(Document):
-    """Media that a function gave."""
-
-    inline_data: Opt[Blob] = UNSET
-    file_data: Opt[FileData] = UNSET
-    media_processing: Opt[Json] = UNSET
-
-
 class FunctionResponse(Document):
-    """What a function gave. `response` is an object; `output` or `error` in it is what counts."""
+    """What a function gave. `response` is an object; `output` or `error` in it is what counts, and `parts` are its media."""
 
     id: Opt[str] = UNSET
     name: Opt[str] = UNSET
     response: Raw | UnsetType = UNSET
-    parts: Opt[list[FunctionResponsePart]] = UNSET
+    parts: Opt[list[Part]] = UNSET
     scheduling: Opt[str] = UNSET
     will_continue: Opt[bool] = UNSET
 

@@ -254,6 +254,14 @@ def test_media_in_an_output_are_parts_of_it() -> None:
     assert request.input[-1].output == [InputText(text="4"), InputImage(image_url="data:image/png;base64,AAAA")]
 
 
+def test_a_part_of_an_output_that_this_wire_has_for_contents_alone_is_read_all_the_same() -> None:
+    """gemini.request_back.11"""
+    part = gave("c1", {"output": "4"})
+    part["functionResponse"]["parts"] = [{"text": "and more"}, {"newKind": {"a": 1}}]
+    request = asked({"contents": [theirs("Hi"), model(called("c1")), theirs(part)]}, model=THREE)
+    assert [one.text for one in request.input[-1].output] == ["4", "and more", ""]
+
+
 def test_a_call_keeps_that_it_had_no_id_or_no_arguments() -> None:
     """gemini.request_back.12"""
     bare = {"functionCall": {"name": "f"}}

@@ -104,6 +104,7 @@ def test_what_cannot_be_enforced_is_told_in_the_description(keyword: str, value:
     """gemini.schema.7, BUGS 49"""
     assert fit({keyword: value}) == ({"description": text}, [f"s.{keyword} (changed)"])
     assert fit({"description": "d", keyword: value})[0] == {"description": f"d\n\n{text}"}
+    assert fit({"description": [1], keyword: value})[0] == {"description": f"[1]\n\n{text}"}
 
 
 @pytest.mark.parametrize("keyword", ["$schema", "examples", "discriminator", "readOnly"])

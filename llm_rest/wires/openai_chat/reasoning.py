@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct, field
 from ...responses.carriers import digest, seal, unseal
 from ...responses.items import Reasoning
 from ...responses.parts import ReasoningText, SummaryText
-from ...unknown import Opt, Unknown, given
+from ...unknown import Opt, Unknown, extras, given
 from .._left import as_list, as_object
 from .types import WIRE, AnyPart, Json, Spoken, Text, Thinking
 
@@ -52,8 +52,9 @@ def text_places(came: Any) -> list[Place]:
 class Thought(Struct, tag="thought", omit_defaults=True):
     """Where a host put the text of a reasoning item, and what it attached to it.
 
-    `shown` is the digest of the text. In `details` a text that is shown stands as `true`. `signature` and `closed` are
-    fields of a `thinking` part, which is `bare` where it held a string; `gap` stood between `</think>` and the text.
+    `shown` is the digest of the text. In `details` a text that is shown stands as `true`; a `thinking` part has them where
+    its pieces are more than texts. `signature` and `closed` are fields of that part, which is `bare` where it held a string;
+    `gap` stood between `</think>` and the text.
     """
 
     place: Place
@@ -155,9 +156,12 @@ def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "") -> Rea
 
 def decode_thinking(part: Thinking, dialect: ChatDialect) -> Reasoning:
     """The reasoning item for a `thinking` part."""
-    pieces = [part.thinking] if isinstance(part.thinking, str) else [_piece(piece) for piece in part.thinking]
-    item = Reasoning(summary=[], content=[ReasoningText(text=piece) for piece in pieces])
+    pieces = [Text(text=part.thinking)] if isinstance(part.thinking, str) else part.thinking
+    shown = [piece.text for piece in pieces if isinstance(piece, Text)]
+    item = Reasoning(summary=[], content=[ReasoningText(text=text) for text in shown])
     state = Thought(place="thinking", shown=digest(text_of(item)), bare=isinstance(part.thinking, str))
+    if any(type(piece) is not Text for piece in pieces):
+        state.details = [_piece(piece) for piece in pieces]
     if given(part.signature):
         state.signature = part.signature
     if given(part.closed):
@@ -166,8 +170,9 @@ def decode_thinking(part: Thinking, dialect: ChatDialect) -> Reasoning:
     return item
 
 
-def _piece(piece: Text | Unknown) -> str:
-    return piece.text if isinstance(piece, Text) else ""
+def _piece(piece: Text | Unknown) -> Json:
+    """A piece of a thought with all it says, but for the text that is shown."""
+    return {"type": "text", **extras(piece), "text": True} if isinstance(piece, Text) else dict(piece)
 
 
 def split_think(text: str) -> tuple[str, str, str] | None:
@@ -283,7 +288,10 @@ def show_foreign(said: Spoken, item: Reasoning) -> None:
 
 
 def _thinking(item: Reasoning, state: Thought) -> Thinking:
-    part = Thinking(thinking=text_of(item) if state.bare else [Text(text=text) for text in texts(item)])
+    shown = {"text": iter(texts(item))}
+    pieces: list[Text | Unknown] = [Unknown(_shown_again(piece, shown)) for piece in state.details]
+    pieces = pieces or [Text(text=text) for text in texts(item)]
+    part = Thinking(thinking=text_of(item) if state.bare else pieces)
     if state.signature is not None:
         part.signature = state.signature
     if state.closed is not None:

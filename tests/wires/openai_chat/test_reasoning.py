@@ -99,6 +99,19 @@ def test_thinking_parts_go_back_as_parts() -> None:
     assert replayed("mistral", {"content": content}) == ([{"role": "assistant", "content": content}], [])
 
 
+def test_references_in_a_thought_go_back_where_they_stood() -> None:
+    """chat.request.21"""
+    pieces = [
+        {"type": "text", "text": "See"},
+        {"type": "reference", "reference_ids": [1]},
+        {"type": "text", "text": ".", "a": 1},
+    ]
+    content = [{"type": "thinking", "thinking": pieces}, {"type": "text", "text": "a"}]
+    assert replayed("mistral", {"content": content}) == ([{"role": "assistant", "content": content}], [])
+    request, _ = asked(CHAT_HOSTS["mistral"], messages=[{"role": "assistant", "content": content}])
+    assert [part.text for part in request.input[0].content] == ["See", "."]
+
+
 def test_a_thought_without_text_or_calls_survives() -> None:
     """chat.request.21 and BUGS 6"""
     sent, lost = replayed("zai", {"content": "", "reasoning_content": "Hm."}, Message(role="user", content="Go on."))

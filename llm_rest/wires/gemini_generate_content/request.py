@@ -19,14 +19,13 @@ from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.items import AdditionalTools, AnyItem, Message
 from ...responses.leftovers import SPELLING
-from ...responses.parts import InputText
 from ...responses.request import Request
 from ...responses.tools import ImageGenerationTool
 from ...unknown import given
 from .. import Route
 from . import types
 from .carried import document_fields, encode, inner, merged, own_fields, plain, report_extras, rest, spelling
-from .media import Context
+from .media import Context, decode_parts
 from .options import (
     TIERS_BACK,
     decode_format,
@@ -289,10 +288,10 @@ def _decode_system(body: types.Request, request: Request, spelled: types.Json) -
     more = rest(said, ("parts",))
     if more:
         spelled["systemInstruction"] = more
-    texts = [part.text for part in said.parts or () if given(part.text)]
-    if texts:
-        request.instructions = texts[0]
-    return [Message(role="developer", content=[InputText(text=text)]) for text in texts[1:]]
+    parts = list(said.parts or ())
+    if parts and parts[0].text and parts[0] == types.Part(text=parts[0].text):
+        request.instructions = parts.pop(0).text
+    return [Message(role="developer", content=decode_parts([part])) for part in parts]
 
 
 # --- where it goes --------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ...responses.items import (
     AdditionalTools,
     CompactionTrigger,
@@ -147,14 +149,14 @@ class Turns:
                 self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
             self._hear(parts, joined=joined)
             return
-        texts = [part.text for part in parts if given(part.text)]
+        texts = [part for part in parts if given(part.text)]
         if len(texts) < len(parts):
             self.lost.dropped(path, "instructions are text on this wire")
         if not self.contents:
-            self.system += [types.Part(text=text) for text in texts]
+            self.system += texts
         else:
             self.lost.changed(path, "no instructions can stand here; they are sent as the user's, in <system> tags")
-            self._hear([types.Part(text=f"<system>\n{text}\n</system>") for text in texts])
+            self._hear([replace(part, text=f"<system>\n{part.text}\n</system>") for part in texts])
 
     def _hear(self, parts: list[types.Part], *, joined: bool = False) -> None:
         last = self.contents[-1] if joined and self.contents else types.Content()

@@ -79,6 +79,7 @@ def test_what_is_said_first_is_the_instructions() -> None:
     assert request.instructions == "a"
     assert request.input[0] == Message(role="developer", content=[InputText(text="b")])
     assert both({**HI, "systemInstruction": {"role": "system", "parts": [{"text": "a"}]}}).instructions == "a"
+    both({**HI, "systemInstruction": {"parts": [{"text": "a", "partMetadata": {"b": 1}}, {"text": "c", "new": 2}]}})
 
 
 def test_contents_are_messages_of_their_sides() -> None:

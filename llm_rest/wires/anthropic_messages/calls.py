@@ -101,8 +101,27 @@ def renamed(tools: Iterable[ours.AnyTool], namespace: str = "") -> dict[str, Nam
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
+def plain_call(item: ours.FunctionCall) -> types.ToolUse | None:
+    """The block of a call that nothing hangs on, as nearly all are: its id is legal and its arguments are an object."""
+    id, text = item.call_id, item.arguments
+    if text[:1] != "{" or item.status == "incomplete":
+        return None
+    if not (item.caller is item.namespace is item.leftovers is item.async_ is UNSET):
+        return None
+    if not (id.isidentifier() and id.isascii()) and wire_id(id) != id:
+        return None
+    try:
+        return ToolUse(id, wire_name(item.name), raw_json(text))
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return None
+
+
 def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolUse:
     """The block of a call at `path`, under the id it has on this wire."""
+    plain_block = plain_call(item) if type(item) is FunctionCall else None
+    if plain_block is not None:
+        plain_block.id = id
+        return plain_block
     lost = context.lost
     report_extras(item, path, lost)
     if isinstance(item, ours.FunctionCall):
@@ -216,6 +235,9 @@ def encode_result(item: Output, call: types.ToolUse, path: str, context: Context
     output = item.output
     if isinstance(output, str):
         block = ToolResult(call.id, output or UNSET)
+        bare = item.leftovers is item.is_error is call.toolset_name is UNSET
+        if bare and type(item) is ours.FunctionCallOutput and item.namespace is UNSET:
+            return block
     else:
         block = ToolResult(call.id, _contents(output, f"{path}.output", context))
     block.is_error, block.toolset_name = item.is_error, call.toolset_name

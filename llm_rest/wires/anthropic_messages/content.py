@@ -51,7 +51,7 @@ class Context:
 
     def marked(self, block: _B, path: str) -> _B:
         """`block`, noted where it ends a cached stretch."""
-        if isinstance(block, types.MarkableBlock | types.Tool) and given(block.cache_control):
+        if isinstance(block, types.MarkableBlock) and given(block.cache_control):
             self.marks.append((path, block))
         return block
 

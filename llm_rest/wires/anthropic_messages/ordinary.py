@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import UNSET
 
 from ... import responses as ours
 from . import types
 from .assistant import BlockWriter
-from .calls import decode_call, raw_json, wire_id, wire_name
+from .calls import decode_call, plain_call
 from .content import Context
 from .usage import TIERS, decode_usage
 
@@ -83,23 +82,31 @@ class OpenTurn:
             item = items[i]
             if type(item) is Message:
                 said, text = item.role, item.content
-                if type(text) is not str or not text or waiting or item.leftovers is not UNSET:
+                if waiting or not (item.leftovers is item.phase is UNSET):
                     break
                 if (joins or said != "user") and (role != "user" or said != "assistant"):
                     break
-                if item.phase is not UNSET or text.isspace():
-                    break
-                messages.append(InputMessage(said, text))
+                if type(text) is str:
+                    if not text or text.isspace():
+                        break
+                    messages.append(InputMessage(said, text))
+                else:
+                    texts = None if said == "user" or _may_carry(items, i + 1) else _plain_texts(text)
+                    if not texts:
+                        break
+                    messages.append(InputMessage(said, texts))
                 role, results, joins = said, 0, False
             elif type(item) is FunctionCall:
-                call = _call_of(item)
-                if call is None or call.id in ids or role != ("assistant" if waiting else "user"):
+                call = plain_call(item)
+                if call is None or call.id in ids:
                     break
-                if waiting:
+                if role == "assistant":
                     self._blocks().append(call)
-                else:
+                elif role == "user" and not waiting:
                     messages.append(InputMessage("assistant", [call]))
                     role, joins = "assistant", False
+                else:
+                    break
                 ids.add(call.id)
                 waiting[call.id] = [(call, i)]
             elif type(item) is FunctionCallOutput:
@@ -136,16 +143,18 @@ def as_blocks(content: Content) -> list[types.AnyBlock]:
     return [types.Text(text=content)] if isinstance(content, str) else content
 
 
-def _call_of(item: ours.FunctionCall) -> types.ToolUse | None:
-    """The block of a call that nothing hangs on, as nearly all are: its id is legal and its arguments are an object."""
-    id, text = item.call_id, item.arguments
-    if text[:1] != "{" or item.status == "incomplete":
-        return None
-    if not (item.caller is item.namespace is item.leftovers is item.async_ is UNSET):
-        return None
-    if not (id.isidentifier() and id.isascii()) and wire_id(id) != id:
-        return None
-    try:
-        return ToolUse(id, wire_name(item.name), raw_json(text))
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return None
+def _may_carry(items: Sequence[ours.AnyItem], i: int) -> bool:
+    """Whether the item at `i` may hold citations of the message before it."""
+    return i < len(items) and isinstance(items[i], ours.Reasoning)
+
+
+def _plain_texts(parts: str | list[ours.ContentPart]) -> list[types.AnyBlock] | None:
+    """The blocks of what a model said, where nothing hangs on its texts."""
+    blocks: list[types.AnyBlock] = []
+    for part in parts:
+        if type(part) is not OutputText or part.annotations or part.logprobs or part.leftovers is not UNSET:
+            return None
+        if not part.text or part.text.isspace():
+            return None
+        blocks.append(Text(part.text))
+    return blocks

@@ -39,27 +39,25 @@ def _fit(schema: Schema, lost: Losses, path: str, depth: int) -> Schema:
     refers = "$ref" in schema
     fit: Schema = {}
     told: list[str] = []
-
-    def inner(value: Any, path: str) -> Any:
-        """What stands where a schema may stand: a schema, or true and false."""
-        return _fit(cast("Schema", value), lost, path, depth + 1) if isinstance(value, dict) else value
-
     for name, value in schema.items():
         here = f"{path}.{name}"
-        if name == "$ref":
+        if name in KEPT and not refers:
+            fit[name] = value
+        elif name == "$ref":
             fit = {"$ref": value, **fit}
             if not isinstance(value, str) or not value.startswith("#"):
                 lost.refused(here, "a reference out of the schema")
         elif isinstance(value, dict) and (name in DEFINITIONS or (name == "properties" and not refers)):
-            fit[name] = {key: inner(one, f"{here}.{key}") for key, one in cast("Schema", value).items()}
+            named = cast("Schema", value).items()
+            fit[name] = {key: _fit_any(one, lost, f"{here}.{key}", depth) for key, one in named}
         elif refers:
             lost.dropped(here, "nothing stands beside a reference on this wire")
-        elif name in KEPT or _allowed(name, value):
+        elif _allowed(name, value):
             fit[name] = value
         elif name == "items" and isinstance(value, dict):
-            fit[name] = inner(value, here)
+            fit[name] = _fit_any(value, lost, here, depth)
         elif name in ("anyOf", "oneOf", "allOf") and isinstance(value, list):
-            fit |= _choices(name, [inner(one, f"{here}[{i}]") for i, one in enumerate(cast("Any", value))], here, lost)
+            fit |= _choices(name, cast("Any", value), here, lost, depth)
         elif name != "additionalProperties":
             told.append(f"{name}: {_encode(value).decode()}")
             lost.changed(here, "not enforced on this wire; told in the description instead")
@@ -73,7 +71,13 @@ def _fit(schema: Schema, lost: Losses, path: str, depth: int) -> Schema:
     return fit
 
 
-def _choices(name: str, choices: list[Any], path: str, lost: Losses) -> Schema:
+def _fit_any(value: Any, lost: Losses, path: str, depth: int) -> Any:
+    """What stands where a schema may stand: a schema, or true and false."""
+    return _fit(cast("Schema", value), lost, path, depth + 1) if isinstance(value, dict) else value
+
+
+def _choices(name: str, arms: list[Any], path: str, lost: Losses, depth: int) -> Schema:
+    choices = [_fit_any(one, lost, f"{path}[{i}]", depth) for i, one in enumerate(arms)]
     if name == "oneOf":
         lost.changed(path, "oneOf is sent as anyOf: more than one may fit")
         return {"anyOf": choices}
@@ -109,6 +113,8 @@ def _open_places(schema: Schema) -> int:
         arms: list[Any] = [one for arms in lists for one in arms if isinstance(one, dict)]
         return [one for one in arms if "properties" in one or "$ref" in one]
 
+    if schema.keys().isdisjoint(("allOf", "anyOf", "oneOf")):
+        return 1
     both, either = described("allOf"), described("anyOf", "oneOf")
     both += [schema] if "properties" in schema else []
     closed = all(one.get("additionalProperties") is False for one in (*both, *either))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ... import responses as ours
 from ...dialects import MessagesModel
@@ -65,7 +66,7 @@ def encode_tools(tools: Sequence[ours.AnyTool], kept: dict[str, Any], context: C
     fields: dict[str, dict[str, Any]] = kept.get("tools", {})
     for i, tool in enumerate(tools):
         for encoded in _encode(tool, f"tools[{i}]", offer, context):
-            more = fields.get(_key(encoded))
+            more = fields.get(_key(encoded)) if fields else None
             offer.tools.append(_completed(encoded, tool, more, f"tools[{i}]", offer, context) if more else encoded)
     for place, other in kept.get("other_tools", ()):
         offer.tools.insert(place, merged(types.Tool(), other, "leftovers.anthropic_messages.other_tools", lost))
@@ -78,7 +79,8 @@ def encode_tools(tools: Sequence[ours.AnyTool], kept: dict[str, Any], context: C
         if key in seen:
             lost.refused(f"tools[{i}]", f"a second tool of the name {key!r}")
         seen.add(key)
-        context.marked(encoded, f"tools[{i}]")
+        if given(encoded.cache_control):
+            context.marks.append((f"tools[{i}]", encoded))
     return offer
 
 
@@ -133,10 +135,11 @@ def _encode_function(tool: ours.FunctionTool, namespace: str, path: str, context
     if parameters.get("type") != "object":
         parameters = {"properties": {}, **parameters, "type": "object"}
         context.lost.changed(f"{path}.parameters", "arguments are an object on this wire")
-    encoded = _callable(tool, namespace, path, context)
+    if tool.output_schema:
+        context.lost.dropped(f"{path}.output_schema", "a tool of this wire does not describe what it gives")
+    encoded = _callable(tool, parameters, namespace, path, context)
     if encoded.name != tool.name and not namespace:
         context.lost.emulated(f"{path}.name", f"the tool is called {encoded.name!r} on this wire")
-    encoded.input_schema = parameters
     if tool.strict:
         changes = Losses()
         fitted(parameters, changes, "")
@@ -153,22 +156,21 @@ def _encode_custom(tool: ours.CustomTool, namespace: str, path: str, context: Co
     context.lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
     if isinstance(tool.format, ours.Grammar | Unknown):
         context.lost.dropped(f"{path}.format", "this wire enforces no grammar")
-    encoded = _callable(tool, namespace, path, context)
     properties = {"input": {"type": "string", "description": "The input, as plain text."}}
-    encoded.input_schema = {"type": "object", "properties": properties, "required": ["input"]}
-    encoded.input_schema["additionalProperties"] = False
-    return encoded
+    schema = {"type": "object", "properties": properties, "required": ["input"], "additionalProperties": False}
+    return _callable(tool, schema, namespace, path, context)
 
 
-def _callable(tool: ours.FunctionTool | ours.CustomTool, namespace: str, path: str, context: Context) -> types.Tool:
+def _callable(
+    tool: ours.FunctionTool | ours.CustomTool, schema: ours.Schema, namespace: str, path: str, context: Context
+) -> types.Tool:
     """What functions and custom tools have in common."""
-    if isinstance(tool, ours.FunctionTool) and tool.output_schema:
-        context.lost.dropped(f"{path}.output_schema", "a tool of this wire does not describe what it gives")
     if tool.async_:
         context.lost.dropped(f"{path}.async", "calls are waited for on this wire")
     return types.Tool(
         name=wire_name(tool.name, namespace),
         description=tool.description if given(tool.description) else UNSET,
+        input_schema=schema,
         defer_loading=tool.defer_loading,
         allowed_callers=hosted.encode_callers(tool.allowed_callers, context.model),
     )
@@ -235,9 +237,13 @@ def decode_tools(
             continue
         found.append(decoded)
         servers.pop(tool.mcp_server_name or "", None)
-        (same,) = _encode(decoded, "", Offer({}), context)
+        if isinstance(decoded, ours.FunctionTool):  # whether its schema can be enforced is settled when it is sent
+            (same,) = _encode(replace(decoded, strict=False), "", Offer({}), context)
+            same.strict = tool.strict or UNSET
+        else:
+            (same,) = _encode(decoded, "", Offer({}), context)
         more = extras(tool)
-        for name in types.Tool.__struct_fields__:
+        for name in types.Tool.__struct_fields__ if tool != same else ():
             value = getattr(tool, name)
             if value is not UNSET and value != getattr(same, name):
                 (more.setdefault(SPELLING, {}) if name in SPELLED else more)[name] = plain(value)

@@ -66,6 +66,7 @@ class OpenTurn:
         self._closed = False  # whether the next item begins a message in any case
         self._waiting: dict[str, list[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
         self._ids: set[str] = set()
+        self._taken: set[int] = set()  # results that moved up
         self._held: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
 
     def _ordinary(self, items: Sequence[ours.AnyItem], start: int) -> int:
@@ -73,7 +74,7 @@ class OpenTurn:
 
         It does what the rest of this class does with them, as long as nothing waits that could make a difference.
         """
-        if self._held or self._closed or self._writer.waits:
+        if self._held or self._closed or self._taken or self._writer.waits:
             return start
         messages, waiting, ids = self.messages, self._waiting, self._ids
         role, results, joins = self._role, self._results, self._joins

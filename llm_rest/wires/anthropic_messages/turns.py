@@ -39,7 +39,6 @@ class Turns(OpenTurn):
         self._offered = offered
         self._items: Sequence[ours.AnyItem] = ()
         self._fell_back = False  # whether the open message changes the model
-        self._taken: set[int] = set()  # results that moved up
 
     def write(self, items: Sequence[ours.AnyItem]) -> None:
         """Take the whole input."""

@@ -248,6 +248,8 @@ def _secret(token: object) -> Secret:
 
 _NAME = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _NOT_IN_A_VALUE = r"[^\t\x20-\x7e\xa0-\xff]|^[\t ]|[\t ]$"
+_OF_THE_CONNECTION = frozenset({"content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"})
+"""What says where a request begins, ends and goes; a second word on that lets two servers read two different requests."""
 
 
 def checked_headers(headers: Mapping[str, str | Secret]) -> dict[str, str | Secret]:
@@ -263,6 +265,8 @@ def _problem(name: str, value: object) -> ConfigError | None:
     """What is wrong with a header; made here and raised by the caller, whose frame no longer holds the value."""
     if not re.fullmatch(_NAME, name):
         return ConfigError(f"{name!r} cannot be the name of a header", hint="use letters, digits and dashes")
+    if name.lower() in _OF_THE_CONNECTION:
+        return ConfigError(f"the header {name} is the connection's own", hint="leave it out")
     text = value.reveal() if isinstance(value, Secret) else value
     if not isinstance(text, str):
         return ConfigError(f"the value of the header {name} is a {type(text).__name__}", hint="pass a str")

@@ -9,6 +9,7 @@ import logging
 import pickle
 import traceback
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ def endpoint(model: str = "openai/gpt-5.1", **options: object) -> Endpoint:
     return resolve(model, environ={}, **options)  # pyright: ignore[reportArgumentType]
 
 
-def shown(headers: dict[str, str | Secret]) -> dict[str, str]:
+def shown(headers: Mapping[str, str | Secret]) -> dict[str, str]:
     return {name: value.reveal() if isinstance(value, Secret) else value for name, value in headers.items()}
 
 
@@ -297,6 +298,12 @@ def test_a_key_that_cannot_be_a_header_is_refused_without_being_shown(model: str
 def test_a_header_has_a_name(name: str) -> None:
     with pytest.raises(ConfigError, match="cannot be the name of a header"):
         checked_headers({name: "v"})
+
+
+@pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "Expect"])
+def test_where_a_request_ends_and_goes_is_nobodys_to_say(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"the header {name} is the connection's own"):
+        checked_headers({name: "0"})
 
 
 def test_a_header_value_is_text() -> None:

@@ -348,6 +348,7 @@ async def test_a_missing_key_names_the_variable_to_set(new_client: NewClient, mo
         ({"tools": [{"type": "function", "name": "f", "parameters": {"x": float("inf")}}]}, r"tools\[0\].parameters.x"),
         ({"extra_headers": {"X": "a\r\nY: b"}}, "X"),
         ({"extra_headers": {"a b": "c"}}, "a b"),
+        ({"extra_headers": {"Content-Length": "0"}}, "Content-Length"),
         ({"timeout": 0}, "timeout"),
         ({"on_loss": "cry"}, "on_loss"),
         ({"model": "gpt-4o"}, "vendor"),

@@ -128,7 +128,10 @@ def _read(source: Source, what: str) -> tuple[bytes, str]:
     if isinstance(source, bytes):
         data, name = source, ""
     else:
-        path = Path(source)
+        try:
+            path = Path(source)
+        except TypeError:
+            raise ConfigError(f"{what}: expected a path, bytes or a URL, got {type(source).__name__}") from None
         name = path.name
         try:
             data = path.read_bytes()
@@ -224,7 +227,7 @@ async def _fetched(transport: Transport, url: str, detail: Detail | None, timeou
 
 def _fetchable(url: str) -> str:
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(str(url))
         whole = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.username is None
     except ValueError:
         whole = False

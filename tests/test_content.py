@@ -110,6 +110,8 @@ def test_bytes_get_a_name_by_their_type() -> None:
         (image, PDF, "application/pdf"),
         (file, b"\xff\xfe\x00", "not known"),
         (file, "a\0b", "cannot be read"),
+        (image, 5, "got int"),
+        (fetch_image, 5, "only https"),
     ],
     ids=str,
 )

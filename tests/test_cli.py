@@ -582,6 +582,12 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
     assert len(done.stdout.splitlines()) == 1
 
 
+def test_an_output_that_takes_nothing_is_no_traceback() -> None:
+    full, closed = shell("llm-rest models > /dev/full"), shell("llm-rest models >&-")
+    assert (full.returncode, full.stderr) == (1, "llm-rest: the answer cannot be written: No space left on device\n")
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
 def test_tables_are_plain_in_a_pipe_and_pretty_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     from llm_rest.cli import tables
 

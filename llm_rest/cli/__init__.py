@@ -7,7 +7,7 @@ standard output, everything said about them to the standard error.
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | the call failed: the vendor's answer, the network, a conversation of the demo |
+| 1 | the call failed: the vendor's answer, the network, a conversation of the demo; or the output cannot be written |
 | 2 | nothing was done: wrong arguments, a missing key, bad JSON |
 | 3 | `convert --strict`: something could not be carried |
 | 4 | `convert --kind stream`: the stream on stdin was cut before its end |
@@ -17,6 +17,7 @@ standard output, everything said about them to the standard error.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -34,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .parser import parser
 
     arguments = parser().parse_args(argv)
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # which the shell closed
+        sys.stdout = io.StringIO()
     try:
         code: int = _command(arguments)(arguments)
         sys.stdout.flush()
@@ -41,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What is still buffered would fail once more when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+    except OSError as problem:
+        complain(f"the answer cannot be written: {problem.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED

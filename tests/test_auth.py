@@ -8,8 +8,7 @@ import json
 import logging
 import pickle
 import traceback
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec

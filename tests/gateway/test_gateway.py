@@ -405,6 +405,11 @@ def test_a_client_that_never_reads_holds_back_the_vendor() -> None:
         assert busy.left.wait(10)
 
 
+def drained(plain: socket.socket) -> None:
+    while plain.recv(100_000):
+        pass
+
+
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system keeps what nobody reads")
 def test_a_client_that_does_not_read_for_too_long_is_left() -> None:
     busy = Busy()
@@ -413,8 +418,7 @@ def test_a_client_that_does_not_read_for_too_long_is_left() -> None:
             assert busy.left.wait(10)
             time.sleep(2)
             with pytest.raises(ConnectionResetError):  # and not what is left of it, which nobody kept
-                while plain.recv(100_000):
-                    pass
+                drained(plain)
 
 
 def test_streams_that_run_are_finished_when_the_server_stops(upstream: str) -> None:

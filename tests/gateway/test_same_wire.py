@@ -58,11 +58,11 @@ def http(upstream: str) -> Generator[httpx.Client]:
 def plain(body: str, wire: str) -> list[Any]:
     """The documents in an answer, without what names the model and the settings that only a gateway adds."""
     lines = [line.removeprefix("data: ") for line in body.splitlines() if line.startswith(("data: ", "{"))]
-    found = [json.loads(line) if line.startswith("{") else line for line in lines]
+    found: list[Any] = [json.loads(line) if line.startswith("{") else line for line in lines]
     for document in found:
         for inner in (document, document.get("message"), document.get("response")) if document != "[DONE]" else ():
-            for name in ("model", "modelVersion", "store", "include"):
-                inner and inner.pop(name, None)
+            for name in ("model", "modelVersion", "store", "include") if inner else ():
+                inner.pop(name, None)
     return found
 
 

@@ -45,12 +45,13 @@ class WebSocket(WebSocketsSansIOProtocol):
     """WebSockets whose unfinished messages count among all bodies, and whose clients must read to be answered."""
 
     door: Door
+    _fragments = 0
     _unfinished = 0
 
     def data_received(self, data: bytes) -> None:
         """Take in a piece; there is no place for a message without end."""
-        self._hold(self._unfinished + len(data))
         super().data_received(data)
+        self._hold(self._fragments + len(self.conn.reader.buffer))
         if self._unfinished and self.door.held > self.door.limits.bodies:
             self.transport.abort()
 
@@ -58,8 +59,19 @@ class WebSocket(WebSocketsSansIOProtocol):
         """Leave a text as bytes: who reads the JSON in it says what is wrong."""
         self.handle_bytes(event)
 
+    def handle_bytes(self, event: Any) -> None:
+        """Take in a message, or the first part of one."""
+        self._fragments = len(event.data)
+        super().handle_bytes(event)
+
+    def handle_cont(self, event: Any) -> None:
+        """Take in another part."""
+        self._fragments += len(event.data)
+        super().handle_cont(event)
+
     def send_receive_event_to_app(self) -> None:
         """Hand on a message, which the application counts from now on."""
+        self._fragments = 0
         self._hold(0)
         super().send_receive_event_to_app()
 
@@ -77,7 +89,21 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     def _hold(self, size: int) -> None:
         self.door.held += size - self._unfinished
+        if size and not self._unfinished:
+            self._wait()
+        elif self._unfinished and not size:
+            self._late.cancel()
         self._unfinished = size
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(self.door.limits.body_seconds, self._give_up)
+
+    def _give_up(self) -> None:
+        """End the connection of a message that does not come, unless it is us who do not listen."""
+        if self.read_paused:
+            self._wait()
+        else:
+            self.transport.abort()
 
 
 def protocols(door: Door) -> tuple[type[Http], type[WebSocket]]:

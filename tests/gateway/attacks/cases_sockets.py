@@ -106,6 +106,28 @@ def flooding(place: Place) -> list[str]:
     return []
 
 
+def crumbs(place: Place) -> list[str]:
+    """A message of which a little comes now and then; pings alone are no message."""
+    quiet = opened(place).send(frame(PING, b"x"))
+    line = opened(place).send(frame(TEXT, b"{", length=MiB))
+    for _ in range(80):
+        if line.send(b" ").hear(seconds=0.1).closed:
+            break
+    quiet.send(*[frame(PING, b"x" * 125)] * 10, turn("say Fine.")).hear(ended)
+    found = [] if line.closed else ["is waited for"]
+    return [*found, *([] if events(quiet)[-1]["type"] == "response.completed" else ["a quiet one is closed"])]
+
+
+def pings_hold_nothing(place: Place) -> list[str]:
+    """More of them than all bodies may be, from one who reads; others are served meanwhile."""
+    line = opened(place)
+    for _ in range(30):
+        line.send(frame(PING, b"x" * 125) * 8000).hear(seconds=0.01)
+        line.heard.clear()
+    answer = place.ask(place.question("openai_chat", "say Fine."))
+    return [] if not line.closed and answer and answer.status == 200 else [f"closed {line.closed}, others get {answer}"]
+
+
 def half_open(place: Place) -> list[str]:
     """The wish to have a WebSocket, never said to its end; or said, and nothing more."""
     begun = [place.line(upgrade()[:-20]) for _ in range(20)]
@@ -166,6 +188,8 @@ CASES = [
     Attack("W03", "20 connections with most of a message on each", unfinished, mib=96),
     Attack("W04", "large messages that wait for the one before", waiting, slow=True),
     Attack("W05", "600,000 pings, no pong read", pinging),
+    Attack("W18", "a message of which crumbs come", crumbs, slow=True),
+    Attack("W19", "30 MB of pings from one who reads", pings_hold_nothing),
     Attack("W06", "300,000 messages, no answer read", flooding),
     Attack("W07", "half a handshake; 20 that say nothing", half_open, slow=True),
     Attack("W08", "frames that are none", each(

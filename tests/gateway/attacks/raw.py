@@ -47,7 +47,7 @@ class Line:
 
     def hear(self, enough: Callable[[Line], bool] = lambda line: False, *, seconds: float = 20) -> Line:
         """Listen until that is enough, the server closes, or nothing more comes."""
-        until = time.monotonic() + seconds
+        until, usual = time.monotonic() + seconds, self.socket.gettimeout()
         while not enough(self) and (left := until - time.monotonic()) > 0:
             self.socket.settimeout(left)
             try:
@@ -60,6 +60,8 @@ class Line:
                 self.closed = True
                 break
             self.heard += piece
+        with contextlib.suppress(OSError):
+            self.socket.settimeout(usual)
         return self
 
     @property

@@ -221,8 +221,11 @@ def _decode_mark(part: types.Part, made: rp.ContentPart, dialect: ChatDialect, l
         else:
             left["prompt_cache_breakpoint"] = msgspec.to_builtins(mark)
     if control is not UNSET:
-        known_form = control and control.keys() <= {"type", "ttl"} and control.get("type") == "ephemeral"
+        said: Json = control or {}
+        known_form = (
+            said.get("type") == "ephemeral" and said.keys() <= {"type", "ttl"} and isinstance(said.get("ttl", ""), str)
+        )
         if taker and known_form and dialect.cache_mark == "cache_control":
-            taker.prompt_cache_breakpoint = rp.CacheBreakpoint(ttl=(control or {}).get("ttl", UNSET))
+            taker.prompt_cache_breakpoint = rp.CacheBreakpoint(ttl=said.get("ttl", UNSET))
         else:
             left["cache_control"] = control

@@ -20,7 +20,7 @@ from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.leftovers import own
 from ...responses.response import Response, ResponseError
 from ...unknown import Opt, extras, given, with_extras
-from .._left import as_object, notes
+from .._left import as_list, as_object, notes
 from . import types
 from .calls import encode_call
 from .pieces import GROWING
@@ -206,7 +206,8 @@ class StreamEncoder:
         self.losses += lost
         choice = whole.choices[0]
         chunks: list[types.Chunk] = []
-        rest = self._unsent(choice.message) if given(choice.message) else types.Delta()
+        # Leftovers may say anything, where a message and calls belong too.
+        rest = self._unsent(choice.message) if isinstance(choice.message, types.Answer) else types.Delta()
         if rest != types.Delta():
             chunks.append(self._chunk(rest))
         last = self._chunk(types.Delta(), choice.finish_reason)
@@ -233,7 +234,7 @@ class StreamEncoder:
             elif name == "tool_calls":
                 value = self._unsent_calls(value)
             elif name == "reasoning_details" and value:
-                value = value[self._details :]
+                value = as_list(value)[self._details :]
             if value is not UNSET and value is not None and value != []:
                 setattr(rest, name, value)
         return with_extras(rest, extras(said))
@@ -245,8 +246,9 @@ class StreamEncoder:
             return UNSET if sent or self._parts else whole
         return whole[len(sent) :] or UNSET if whole.startswith(sent) else UNSET
 
-    def _unsent_calls(self, calls: Opt[list[types.ToolCall]]) -> Opt[list[types.ToolCall]]:
-        attached = ((number, call.extra_content) for number, call in enumerate(calls or ()))
+    def _unsent_calls(self, calls: Any) -> Opt[list[types.ToolCall]]:
+        made = enumerate(as_list(calls))
+        attached = ((number, call.extra_content) for number, call in made if isinstance(call, types.ToolCall))
         rest = [types.ToolCall(index=number, extra_content=state) for number, state in attached if given(state)]
         return rest or UNSET
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
@@ -173,6 +174,14 @@ def test_what_a_part_says_beyond_responses_is_kept(part: dict[str, Any]) -> None
     """chat.request_back.26 and chat.request_back.31"""
     (message,) = heard({"role": "user", "content": [part]})
     assert message.content[0].leftovers
+
+
+@pytest.mark.parametrize("ttl", [5, None, ["1h"]])
+def test_a_cache_mark_for_no_time_is_kept_for_its_host(ttl: Any) -> None:
+    """chat.request_back.31"""
+    part = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "ttl": ttl}}
+    request, _ = asked(CHAT_HOSTS["openrouter"], messages=[{"role": "user", "content": [part]}])
+    assert request.input[0].content[0].prompt_cache_breakpoint is UNSET
 
 
 def test_what_the_assistant_said_is_a_string_or_parts() -> None:

@@ -24,6 +24,7 @@ from llm_rest.responses import (
     UrlCitation,
     WebSearchCall,
 )
+from llm_rest.responses.assemble import disassemble
 from llm_rest.unknown import Unknown, with_extras
 from llm_rest.wires import openai_chat as wire
 from tests.wires.openai_chat import CALL, answered, asked, output, plain, said, shown
@@ -238,8 +239,13 @@ def test_an_edited_answer_says_what_it_says_now() -> None:
         {"choices[0]": 5, "choices[0].message": 5, "choices[0].message.tool_calls": 5, "choices[1:]": 5, "spelling": 5},
         {"choices[0]": {"finish_reason": {}}, "choices[0].message": {"spelling": {"reasoning": 5, "parts": 1}}},
         {"choices[0].message.tool_calls": {"c1": 5}, "choices[1:]": [5], "spelling": {"message": 5, "id": []}},
+        {"choices[0].message": {"tool_calls": "x", "reasoning_details": 5}},
     ],
 )
 def test_leftovers_from_anywhere_cannot_break_a_conversion(left: dict[str, Any]) -> None:
     thought = Reasoning(summary=[], content=[ReasoningText(text="Hm.")])
     shown(output(thought, text("a"), ASK, leftovers={"openai_chat": left}))
+    machine = wire.encode_stream()
+    for event in disassemble(output(thought, text("a"), leftovers={"openai_chat": left})):
+        machine.feed(event)
+    machine.close()

@@ -20,6 +20,7 @@ from ...responses.items import (
     FunctionCallOutput,
     ItemReference,
     Message,
+    Reasoning,
 )
 from ...responses.leftovers import SPELLING, own
 from ...unknown import Unknown, given
@@ -65,6 +66,7 @@ class Turns:
         for i, item in enumerate(items):
             if isinstance(item, Output):
                 self._outputs.setdefault(item.call_id or "", []).append((i, item))
+        around: types.Json | None = None  # what the content that begins next says around its parts
         for i, item in enumerate(items):
             kept = {} if isinstance(item, Unknown) else own(item.leftovers, WIRE)
             stands = spelling(kept).get("stands") if kept else None
@@ -85,10 +87,13 @@ class Turns:
                     pass  # offered with the other tools
                 case _:
                     self._said(item, i)
-            if CONTENT in kept and len(self.contents) > begun:
-                told = restored(types.Content, kept[CONTENT]) or self.contents[-1]
+            around = kept.get(CONTENT, around)
+            if around is not None and len(self.contents) > begun:
+                told = restored(types.Content, around) or self.contents[-1]
                 told.parts = self.contents[-1].parts
-                self.contents[-1] = told
+                self.contents[-1], around = told, None
+            elif not isinstance(item, Reasoning):  # a signature stands before its part, and begins no content itself
+                around = None
         self._leave(len(items))
         if self.contents and self.contents[-1].role == "model" and not self.context.model.prefill:
             self.lost.refused("input", "this model does not continue an answer; the conversation ends with the user")

@@ -82,6 +82,16 @@ def test_what_is_said_first_is_the_instructions() -> None:
     both({**HI, "systemInstruction": {"parts": [{"text": "a", "partMetadata": {"b": 1}}, {"text": "c", "new": 2}]}})
 
 
+@pytest.mark.parametrize(
+    "part",
+    [called("c1", thoughtSignature="c2ln"), {"text": "a", "thoughtSignature": "c2ln"}, {"text": "t", "thought": True}],
+)
+def test_what_a_content_says_around_signed_parts_is_kept(part: Any) -> None:
+    """gemini.request_back.3"""
+    after = gave("c1", {"output": "4"}) if "functionCall" in part else {"text": "So?"}
+    both({"contents": [theirs("Hi"), {**model(part), "later": 1}, theirs(after)]}, THREE)
+
+
 def test_contents_are_messages_of_their_sides() -> None:
     """gemini.request_back.3"""
     request = both({"contents": [theirs("Hi"), model({"text": "Yo"}), {"parts": [{"text": "So?"}]}]})

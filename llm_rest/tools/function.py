@@ -58,6 +58,9 @@ class Tool(Generic[P, R_co]):
         self.strict = strict
         if on_resume not in ("lost", "rerun"):
             raise ConfigError(f"{self.name}: on_resume is 'lost' or 'rerun', not {on_resume!r}")
+        seconds: Any = timeout
+        if seconds is not None and seconds is not UNSET and not (isinstance(seconds, int | float) and seconds > 0):
+            raise ConfigError(f"{self.name}: timeout is seconds, more than 0, or None; not {timeout!r}")
         # It still looks like the function; attributes of the function's own stay there.
         functools.update_wrapper(self, function, updated=())
 

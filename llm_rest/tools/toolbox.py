@@ -98,7 +98,11 @@ class Toolbox:
             case Definition() | dict():
                 self._define(cast("Plain", one), self._executor)
             case ToolExecutor() if not isinstance(one, type):
-                for name in cast("Iterable[str]", getattr(one, "names", ())):
+                names = getattr(one, "names", None)
+                if names is None:
+                    kind = type(one).__name__
+                    raise ConfigError(f"{kind} does not say what its tools are", hint="give it names, or as executor=")
+                for name in cast("Iterable[str]", names() if callable(names) else names):
                     self._define(one.definition(name), one)
             case _ if callable(one):
                 found = as_tool(one)

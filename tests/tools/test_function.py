@@ -387,3 +387,11 @@ def test_what_a_model_cannot_be_offered_is_refused_when_the_tool_is_made(
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         tool(**options)(weather)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, "3", float("nan")])
+def test_a_timeout_that_is_no_time_is_refused_when_the_tool_is_made(seconds: Any) -> None:
+    def waits() -> None: ...
+
+    with pytest.raises(ConfigError, match="timeout is seconds"):
+        tool(timeout=seconds)(waits)

@@ -403,3 +403,36 @@ def test_a_synchronous_caller_needs_no_event_loop_and_may_stand_beside_one() -> 
         return await asyncio.to_thread(box.run_sync, prepared)
 
     assert asyncio.run(main()) == "waited 0.0"
+
+
+def test_an_executor_that_does_not_say_what_its_tools_are_is_refused() -> None:
+    class Shop:
+        def has_tool(self, name: str) -> bool:
+            return True
+
+        def definition(self, name: str) -> FunctionTool:
+            return FunctionTool(name=name)
+
+        def execute(self, name: str, arguments: dict[str, Any]) -> str:
+            return name
+
+    with pytest.raises(ConfigError, match="Shop does not say what its tools are"):
+        Toolbox([Shop()])
+    assert Toolbox(["price"], Shop()).names == ("price",)
+
+
+def test_an_executor_may_list_its_tools_by_a_method() -> None:
+    class Shop:
+        def names(self) -> list[str]:
+            return ["price"]
+
+        def has_tool(self, name: str) -> bool:
+            return name == "price"
+
+        def definition(self, name: str) -> FunctionTool:
+            return FunctionTool(name=name)
+
+        def execute(self, name: str, arguments: dict[str, Any]) -> str:
+            return name
+
+    assert Toolbox([Shop()]).names == ("price",)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 from urllib.parse import urlencode
 from weakref import WeakValueDictionary
 
@@ -189,6 +189,12 @@ def _secrets_in(request: Request) -> dict[str, Secret]:
     return found
 
 
+class CanStop(Protocol):
+    """What `Caller.cancel` ends."""
+
+    def stop(self) -> None: ...
+
+
 class Caller:
     """What both kinds of client share. `waits` says whether a token provider may be asynchronous."""
 
@@ -205,7 +211,7 @@ class Caller:
         self.targets = targets
         self.heard_by = heard_by
         self.budget = Budget()
-        self._under_way: WeakValueDictionary[int, Call] = WeakValueDictionary()
+        self._under_way: WeakValueDictionary[int, CanStop] = WeakValueDictionary()
         self._above: Caller | None = None
         self._waits = waits
         self.defaults: dict[str, Any] = {}
@@ -280,6 +286,10 @@ class Caller:
         other = copy(self)
         other._above, other._under_way = self, WeakValueDictionary()
         return other
+
+    def watch(self, work: CanStop) -> None:
+        """Let `cancel` end this as well."""
+        self._under_way[id(work)] = work
 
     def cancel(self) -> None:
         """End every call that is under way."""

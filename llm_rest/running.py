@@ -6,8 +6,9 @@ given anew to every process and stay out of it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import uuid4
 
 import msgspec
@@ -31,7 +32,7 @@ from .turns import STATE, Limits, RunState
 from .unknown import convert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from .call import Caller, Settings
     from .loop.engine import Approver, Listener, Shell
@@ -124,7 +125,7 @@ class _Asked:
     """The model calls that this process makes for a run."""
 
     def __init__(self, caller: Caller, site: Site) -> None:
-        self._caller = caller.apart()
+        self._client, self._caller = caller, caller.apart()
         self._site = site
         self._settings: dict[str, Any] = {}
         self._form: Any = None
@@ -146,8 +147,8 @@ class _Asked:
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
         if self._settings.get("max_repairs") is not None:
             how["max_repairs"] = self._settings["max_repairs"]
-        toolbox = Toolbox([*tools, *(options.pop("tools", None) or ())], how.get("executor"))
-        return partial(
+        toolbox = Toolbox([*_listed(tools), *_listed(options.pop("tools", None))], how.get("executor"))
+        make = partial(
             Engine,
             shell,
             _state(input, options, how),
@@ -158,6 +159,13 @@ class _Asked:
             how.get("approve"),
             self._caller.cancel,
         )
+
+        def made(run: Any) -> Engine:
+            engine = make(run)
+            self._client.watch(engine)
+            return engine
+
+        return made
 
     async def answer(self, request: Request) -> Reply:
         """The model's reply; one that is made in the background is waited for."""
@@ -194,6 +202,14 @@ class _Asked:
         losses = [loss for one in made for loss in one.losses]
         told = replace(known, losses=losses, metadata={**known.metadata, **counted, "latency_ms": took})
         return reply(replace(response), told)
+
+
+def _listed(tools: Any) -> Iterable[Any]:
+    """The tools as a list, where one alone was given or none."""
+    if tools is None:
+        return ()
+    several = isinstance(tools, Iterable) and not isinstance(tools, str | Mapping)
+    return cast("Iterable[Any]", tools if several else (tools,))
 
 
 def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:

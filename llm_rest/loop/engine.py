@@ -167,6 +167,17 @@ class Engine:
                 return
         self.take(report(at=self._now()))
 
+    def cancel(self) -> None:
+        """End the run; one that was not begun yet is not begun any more."""
+        self.say(h.Cancelled)
+        if self._workers is None:
+            self._driven = True
+
+    def stop(self) -> None:
+        """End the run if it is being driven: somebody ended all that is under way."""
+        if self._workers is not None:
+            self.say(h.Cancelled)
+
     def leave(self) -> None:
         """Nobody drives the run any more. What was under way is cancelled."""
         if self.state.running:
@@ -353,7 +364,7 @@ class BaseRun(Generic[R_co]):
 
     def cancel(self) -> None:
         """End the run now: what runs is cancelled, and every call gets an output that says so."""
-        self._engine.say(h.Cancelled)
+        self._engine.cancel()
 
     def _find(self, id: str) -> str:
         for call in self.waiting:

@@ -7,12 +7,14 @@ cancellation too, leaves nothing running.
 from __future__ import annotations
 
 import inspect
-import math
 import sys
+import threading
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import anyio
+from anyio.lowlevel import current_token
 
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co
@@ -32,10 +34,14 @@ E_co = TypeVar("E_co", covariant=True)
 
 
 class TaskWorkers:
-    """A task for every job, each in a scope of its own, and a channel for what they report."""
+    """A task for every job, each in a scope of its own, and what they report, which words from other threads come between."""
 
     def __init__(self) -> None:
-        self._send, self._receive = anyio.create_memory_object_stream[Any](math.inf)
+        self._reports: deque[Any] = deque()
+        self._came = anyio.Event()
+        loop: Any = getattr(current_token(), "native_token", current_token())
+        self._soon = loop.run_sync_soon if hasattr(loop, "run_sync_soon") else loop.call_soon_threadsafe
+        self._thread = threading.get_ident()
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._group = anyio.create_task_group()
 
@@ -47,11 +53,7 @@ class TaskWorkers:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         self._group.cancel_scope.cancel()
-        try:
-            return await self._group.__aexit__(kind, value, traceback)
-        finally:
-            self._send.close()
-            self._receive.close()
+        return await self._group.__aexit__(kind, value, traceback)
 
     def now(self) -> float:
         return anyio.current_time()
@@ -76,15 +78,23 @@ class TaskWorkers:
             scope.cancel()
 
     def put(self, report: Any) -> None:
-        self._send.send_nowait(report)
+        self._reports.append(report)
+        if threading.get_ident() == self._thread:
+            self._wake()
+        else:
+            with suppress(RuntimeError):  # its loop has ended
+                self._soon(self._wake)
+
+    def _wake(self) -> None:
+        self._came.set()
 
     async def receive(self, within: float | None) -> Any:
-        with suppress(anyio.WouldBlock):
-            return self._receive.receive_nowait()
-        if within != 0.0:
+        if not self._reports and within != 0.0:
+            # What another thread reports wakes whatever event is there when the loop comes to it.
+            self._came = anyio.Event()
             with anyio.move_on_after(within):
-                return await self._receive.receive()
-        return None
+                await self._came.wait()
+        return self._reports.popleft() if self._reports else None
 
 
 class TaskShell:

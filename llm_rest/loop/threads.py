@@ -73,7 +73,8 @@ class ThreadWorkers:
 
     async def receive(self, within: float | None) -> Any:
         try:
-            return self._reports.get(timeout=within)
+            # A queue does not take every number: `inf` is longer than it can wait.
+            return self._reports.get(timeout=None if within is None else min(within, threading.TIMEOUT_MAX))
         except queue.Empty:
             return None
 

@@ -843,3 +843,55 @@ async def test_a_stored_conversation_gets_only_what_is_new(way: str) -> None:
     await result(new_run(way, model, [add], request=Request(conversation="conv_1")))
     assert [request.previous_response_id for request in model.asked] == [msgspec.UNSET] * 2
     assert len(model.seen) == 1
+
+
+@pytest.mark.parametrize("word", ["cancel", "approve"])
+async def test_a_run_hears_words_from_other_threads_at_once(word: str, way: str) -> None:
+    late: list[str] = []
+
+    @tool(timeout=None)
+    async def waits() -> str:
+        await anyio.sleep(20)
+        late.append("the word was not heard")
+        return "late"
+
+    @tool(needs_approval=True)
+    def guarded(context: ToolContext) -> str:
+        context.run.cancel()  # in a thread for every kind of caller
+        return "done"
+
+    run = new_run(way, Model(says(call("waits"), call("guarded", call_id="c2"))), [waits, guarded])
+    said = run.cancel if word == "cancel" else lambda: run.approve("c2")
+
+    def say_soon() -> None:
+        while not run.waiting:
+            time.sleep(0.005)
+        time.sleep(0.05)
+        said()
+
+    thread = threading.Thread(target=say_soon)
+    thread.start()
+    with pytest.raises(CallCancelled):
+        await result(run)
+    assert not late
+    assert run.calls[1].runs == (word == "approve")
+    thread.join()
+
+
+async def test_a_run_that_was_cancelled_before_it_began_asks_nobody(way: str) -> None:
+    model = Model(says("never"))
+    run = new_run(way, model)
+    run.cancel()
+    with pytest.raises(CallCancelled):
+        await result(run)
+    assert model.asked == []
+
+
+async def test_without_end_is_a_limit_like_any_other(way: str) -> None:
+    @tool(timeout=float("inf"))
+    def quick() -> str:
+        return "done"
+
+    run = new_run(way, Model(says(call("quick")), says("ok")), [quick], total=float("inf"))
+    await result(run)
+    assert run.calls[0].output == "done"

@@ -30,6 +30,7 @@ from llm_rest import (
     Reply,
     StreamInterrupted,
     ToolContext,
+    ToolRegistry,
     image,
     tool,
     wires,
@@ -436,3 +437,28 @@ async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose:
         assert server.left.wait(10), "the connection is closed"
         until(lambda: way != "sync" or threading.active_count() <= before)
         await closed(llm)
+
+
+async def test_cancelling_all_that_a_client_does_ends_its_runs_while_their_tools_run(way: str) -> None:
+    heard: list[Any] = []
+    release = threading.Event()
+
+    @tool
+    def waits() -> str:
+        client.cancel()
+        return str(release.wait(10))
+
+    client: Any = (Client if way == "sync" else AsyncClient)("simulator/any")
+    run = client.run("call waits\nsay Done.", [waits], on_event=heard.append)
+    with pytest.raises(CallCancelled):
+        await result(run)
+    release.set()
+    assert [call.state for call in run.calls] == ["cancelled"]
+    await closed(client)
+
+
+@pytest.mark.parametrize("offered", [get_weather, ToolRegistry(get_weather)], ids=["tool", "registry"])
+def test_one_tool_or_registry_needs_no_list_around_it(offered: Any) -> None:
+    with Client("simulator/any") as llm:
+        assert llm.generate_with_tools('call get_weather {"city": "Oslo"}\nsay Cold.', offered).output_text == "Cold."
+        assert llm.generate_with_tools("say Hi.", None).output_text == "Hi."  # pyright: ignore[reportArgumentType]

@@ -67,7 +67,9 @@ def _fit(schema: Schema, lost: Losses, path: str, depth: int) -> Schema:
         lost.refused(path, "an object described in several places, each of which this wire closes for the others")
     _close(schema, fit, path, lost)
     if told:
-        fit["description"] = "\n\n".join(filter(None, (fit.get("description"), f"({', '.join(told)})")))
+        said = fit.get("description") or ""
+        before = said if isinstance(said, str) else _encode(said).decode()
+        fit["description"] = "\n\n".join(filter(None, (before, f"({', '.join(told)})")))
     return fit
 
 

@@ -47,6 +47,7 @@ def test_a_schema_within_the_limits_is_sent_as_it_is() -> None:
     [
         ({"type": "integer", "minimum": 1, "maximum": 9}, "(minimum: 1, maximum: 9)"),
         ({"type": "string", "maxLength": 5, "description": "d"}, "d\n\n(maxLength: 5)"),
+        ({"type": "string", "maxLength": 5, "description": ["d"]}, '["d"]\n\n(maxLength: 5)'),
         ({"type": "string", "format": "phone"}, '(format: "phone")'),
         ({"type": "string", "pattern": r"(?=a)b"}, r'(pattern: "(?=a)b")'),
         ({"type": "string", "pattern": r"\bb"}, r'(pattern: "\\bb")'),

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 
 from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
-from ...unknown import Opt, Unknown, convert, given
+from ...unknown import Model, Opt, Unknown, convert, extras, given
 from .._left import ABSENT, absent, as_object, notes
 from . import types
 from .tools import decode_tools, encode_tools, is_search, name_of
@@ -175,7 +175,7 @@ def decode_offer(body: types.Request, request: Request, left: Json, spelling: Js
         tools += decode_tools([types.Tool(type="function", function=each) for each in body.functions], kept)
     if given(body.web_search_options):
         spelling["web_search"] = True
-        tools.append(_decode_search(body.web_search_options))
+        tools.append(_decode_search(body.web_search_options, lost))
     if kept:
         left["tools"] = kept
     choice: Opt[str | types.ToolChoice] = body.tool_choice
@@ -191,6 +191,10 @@ def decode_offer(body: types.Request, request: Request, left: Json, spelling: Js
     if choice:
         request.tool_choice = _decode_choice(choice)
         usual = choice == request.tool_choice if isinstance(choice, str) else choice.type in ("function", "custom")
+        if usual and not isinstance(choice, str):
+            _report(choice, "tool_choice", lost)
+            _report(choice.function, "tool_choice.function", lost)
+            _report(choice.custom, "tool_choice.custom", lost)
         if not usual:
             spelling["tool_choice"] = msgspec.to_builtins(choice)
     elif choice is not UNSET:
@@ -217,11 +221,20 @@ def _flat(entry: Json) -> Json:
     return {"type": entry["type"], **cast("Json", inner)} if isinstance(inner, dict) else entry
 
 
-def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
+def _report(options: Opt[Model], path: str, lost: Losses) -> None:
+    if given(options):
+        for name in extras(options):
+            lost.dropped(f"{path}.{name}", "a field of an option that is not known here")
+
+
+def _decode_search(options: types.WebSearchOptions, lost: Losses) -> rt.WebSearchTool:
     """The web search tool that the option stands for."""
     tool = rt.WebSearchTool(search_context_size=options.search_context_size)
+    _report(options, "web_search_options", lost)
     if given(where := options.user_location):
         near = where.approximate
+        _report(where, "web_search_options.user_location", lost)
+        _report(near, "web_search_options.user_location.approximate", lost)
         place: Json = {name: getattr(near, name) for name in PLACE} if given(near) else {}
         tool.user_location = rt.UserLocation(type=where.type, **place)
     return tool

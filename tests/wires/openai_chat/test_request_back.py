@@ -391,6 +391,19 @@ def test_web_search_is_a_tool() -> None:
     assert request.tools == [WebSearchTool(search_context_size="low", user_location=where)]
 
 
+def test_what_options_say_beyond_what_is_known_is_told() -> None:
+    """chat.request_back.23"""
+    search = {"later": 1, "user_location": {"type": "approximate", "approximate": {"city": "Oslo", "planet": "Mars"}}}
+    choice = {"type": "function", "function": {"name": "weather", "soon": True}}
+    body = {"model": "m", "messages": [HI], "tools": [TOOL], "tool_choice": choice, "web_search_options": search}
+    _, lost = wire.decode_request(wire.REQUEST.decode(json.dumps(body)))
+    assert [(loss.path, loss.kind) for loss in lost] == [
+        ("web_search_options.later", "dropped"),
+        ("web_search_options.user_location.approximate.planet", "dropped"),
+        ("tool_choice.function.soon", "dropped"),
+    ]
+
+
 # --- options --------------------------------------------------------------------------------------------------------
 
 

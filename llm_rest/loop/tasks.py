@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 import anyio
 from anyio.lowlevel import current_token
 
+from ..errors import ConfigError
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co
 
@@ -145,8 +146,10 @@ class AsyncRunEvents(Generic[E_co]):
         self._engine = engine
         self._streams = streams
         self._workers: TaskWorkers | None = None
+        self._entered = False
 
     async def __aenter__(self) -> Self:
+        self._entered = True
         if not self._engine.at_rest:
             workers = await TaskWorkers().__aenter__()
             try:
@@ -169,6 +172,9 @@ class AsyncRunEvents(Generic[E_co]):
         return self
 
     async def __anext__(self) -> E_co:
+        if not self._entered:
+            hint = "async with run.events() as events: ..."
+            raise ConfigError("the events of a run are read inside an `async with`", hint=hint)
         while self._workers is not None:
             while self._engine.out:
                 event: Any = self._engine.out.popleft()

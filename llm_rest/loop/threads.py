@@ -15,6 +15,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
+from ..errors import ConfigError
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co, Workers
 
@@ -129,9 +130,10 @@ class RunEvents(Generic[E_co]):
         self._engine = engine
         self._new_workers = workers
         self._streams = streams
-        self._open = False
+        self._open = self._entered = False
 
     def __enter__(self) -> Self:
+        self._entered = True
         if not self._engine.at_rest:
             self._engine.begin(self._new_workers(), streams=self._streams)
             self._open = True
@@ -148,6 +150,8 @@ class RunEvents(Generic[E_co]):
         return self
 
     def __next__(self) -> E_co:
+        if not self._entered:
+            raise ConfigError("the events of a run are read inside a `with`", hint="with run.events() as events: ...")
         while self._open:
             while self._engine.out:
                 event: Any = self._engine.out.popleft()

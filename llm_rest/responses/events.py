@@ -25,6 +25,11 @@ class Event(Model, tag_field="type"):
     sequence_number: Opt[int] = UNSET
     stream_id: Opt[str] = UNSET
 
+    @property
+    def type(self) -> str:
+        """Its kind, as it is written in the document."""
+        return str(type(self).__struct_config__.tag)
+
 
 class OfItem(Event):
     """An event about one entry of the output. A place the sender leaves out is the first."""

@@ -895,3 +895,16 @@ async def test_without_end_is_a_limit_like_any_other(way: str) -> None:
     run = new_run(way, Model(says(call("quick")), says("ok")), [quick], total=float("inf"))
     await result(run)
     assert run.calls[0].output == "done"
+
+
+@pytest.mark.parametrize("how", ["events", "stream"])
+async def test_events_outside_of_a_with_are_refused_and_not_empty(how: str, way: str) -> None:
+    events = getattr(new_run(way, Model(says("hi"))), how)()
+    with pytest.raises(ConfigError, match="with"):
+        next(events) if way == "sync" else await anext(events)
+
+
+async def test_everything_a_streamed_run_tells_has_its_type(way: str) -> None:
+    told = [event.type for event in await watched(new_run(way, Model(says("hi"))), streams=True)]
+    assert told[:2] == ["iteration:start", "response.created"]
+    assert {"response.output_text.delta", "response.completed", "llm:response"} <= {*told}

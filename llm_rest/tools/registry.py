@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, cast, runtime_checkable
+from functools import partial
+from typing import Any, Protocol, cast, overload, runtime_checkable
 
 from ..errors import ConfigError, ToolArgumentsInvalid, ToolNotFound
 from ..forms import DoesNotFit
@@ -33,8 +34,14 @@ class ToolRegistry:
         for one in tools:
             self.register(one)
 
-    def register(self, function: AnyFunction | Callable[..., Any], /, **options: Any) -> AnyFunction:
+    @overload
+    def register(self, function: AnyFunction | Callable[..., Any], /, **options: Any) -> AnyFunction: ...
+    @overload
+    def register(self, /, **options: Any) -> Callable[[Callable[..., Any]], AnyFunction]: ...
+    def register(self, function: Any = None, /, **options: Any) -> Any:
         """Add a tool, or a function with the options of `tool`. Raises `ConfigError` for a name that is taken."""
+        if function is None:  # `@registry.register(blocking=False)`
+            return partial(self.register, **options)
         added = as_tool(function, **options)
         if added.name in self._tools:
             raise ConfigError(f"there is a tool called {added.name!r} already", hint="give name= to one of them")

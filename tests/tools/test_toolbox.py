@@ -436,3 +436,14 @@ def test_an_executor_may_list_its_tools_by_a_method() -> None:
             return name
 
     assert Toolbox([Shop()]).names == ("price",)
+
+
+def test_a_registry_takes_the_options_of_a_tool_as_a_decorator() -> None:
+    registry = ToolRegistry()
+
+    @registry.register(blocking=False, name="later")
+    def slow() -> str:
+        return "done"
+
+    assert registry.names == ("later",)
+    assert slow.blocking is False

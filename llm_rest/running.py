@@ -65,8 +65,8 @@ class LoopOptions(TypedDict, total=False):
     """A type, or a JSON Schema: the reply's `parsed` is a value of it. Answers are not streamed then."""
     chain: bool
     """Leave the conversation with the vendor (`store`, `previous_response_id`) instead of sending it every time."""
-    state: RunState | bytes | str | None
-    """The state of an earlier run, or its JSON, to be taken up again instead of an input."""
+    state: RunState | dict[str, Any] | bytes | str | None
+    """The state of an earlier run, or its JSON, as text or as data, to be taken up again instead of an input."""
 
 
 class RunOptions(StreamCallOptions, LoopOptions, total=False):
@@ -101,7 +101,11 @@ def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> 
     if saved is not None:
         if input is not None or fields:
             raise ConfigError("a run that is taken up again has its input and options", hint="give state= or an input")
+        if isinstance(saved, dict):  # as a column of JSON gives it
+            saved = msgspec.json.encode(saved)
         state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
+        if not isinstance(state, RunState):
+            raise ConfigError(f"state= takes a RunState or its JSON, not a {type(state).__name__}")
         return replace(state, limits=_limits(state.limits, given))
     request = to_request(input, fields)
     said: list[AnyItem] = request.input if isinstance(request.input, list) else []

@@ -19,8 +19,9 @@ from .reply import Generation, Reply, summed
 from .responses import events as ev
 from .responses.items import CustomToolCall, FunctionCall
 from .streaming import AsyncStream, Stream
-from .structured.output import Mismatch, Output, Way, as_message, corrected
+from .structured.output import Mismatch, Output, Way, as_message, corrected, items_of
 from .structured.partial import PartialJson
+from .unknown import given
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .on_loss import Site
     from .options import Input
     from .responses.events import AnyEvent
+    from .responses.items import AnyItem
     from .responses.request import Request
     from .target import Target
 
@@ -61,12 +63,22 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
         came = found.output
         vars(found)["generation"] = replace(summed(calls), losses=[*calls[-1].losses, *notes])
         try:
-            return answered(output, way, found)
+            typed = answered(output, way, found)
+            if not typed.found:
+                # The conversation goes on from the calls, and has to hold what they were made after.
+                found.output[:0] = _said_since(way.request, asked)
+            return typed
         except SchemaMismatch as problem:
             if len(calls) > settings.max_repairs:
                 raise
             notes.append(Loss("output_text", f"asked for again, because it did not fit: {problem.message}", "changed"))
             asked = corrected(asked, came, way.tool, problem.problems)
+
+
+def _said_since(first: Request, last: Request) -> list[AnyItem]:
+    """What was said between two requests of one answer: answers that did not fit, and what is wrong with them."""
+    said = last.input if isinstance(last.input, list) and last is not first else []
+    return said if given(last.conversation) else said[len(items_of(first)) :]
 
 
 def within(settings: Settings, spent: float) -> Settings:

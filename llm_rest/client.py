@@ -121,8 +121,12 @@ def _caller(
     return Caller(transport, targets, waits=waits, defaults=first, heard_by=listeners(on_event))
 
 
-def _check(http: object, max_connections: object, *, waits: bool) -> None:
-    """Return if `http` is a client of the kind that is needed, told by what it can do: `httpx` or `httpx2`."""
+def _check(http: object, max_connections: object, defaults: object, credentials: object, *, waits: bool) -> None:
+    """Return if these are what they are called; `http` is told by what it can do, as `httpx` and `httpx2` can."""
+    if defaults is not None and not isinstance(defaults, Mapping):
+        raise ConfigError(f"defaults= takes options by name, not a {type(defaults).__name__}")
+    if credentials is not None and not callable(credentials):
+        raise ConfigError(f"credentials= takes a function (vendor, account), not a {type(credentials).__name__}")
     if not isinstance(max_connections, int) or max_connections < 1:
         raise ConfigError(f"max_connections is a number from 1, not {max_connections!r}")
     kind, closes = ("AsyncClient", "aclose") if waits else ("Client", "close")
@@ -162,7 +166,7 @@ class Client(_Shared):
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
         from .transport.blocking import SyncTransport  # loads the HTTP client
 
-        _check(http, max_connections, waits=False)
+        _check(http, max_connections, defaults, credentials, waits=False)
         self._caller = _caller(
             SyncTransport(max_connections=max_connections, http=http, tls=tls),
             waits=False,
@@ -330,7 +334,7 @@ class AsyncClient(_Shared):
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
         from .transport.asynchronous import AsyncTransport  # loads the HTTP client
 
-        _check(http, max_connections, waits=True)
+        _check(http, max_connections, defaults, credentials, waits=True)
         self._caller = _caller(
             AsyncTransport(max_connections=max_connections, http=http, tls=tls),
             waits=True,

@@ -606,3 +606,8 @@ def test_tables_are_plain_in_a_pipe_and_pretty_on_a_terminal(monkeypatch: pytest
     assert shown(Terminal()) != plain
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert shown(Terminal()) == plain
+
+
+def test_models_that_nothing_is_known_of_are_named(run: Console) -> None:
+    code, _, err = run("models", "nobody-knows")
+    assert (code, "nobody-knows" in err) == (0, True)

@@ -559,3 +559,10 @@ def test_a_message_of_many_parts_is_sent_as_parts(httpx_mock: HTTPXMock) -> None
         llm.generate([Message(role="user", content=[InputText(text="Hi")]), Message(role="assistant", content=[said])])
     kinds = [item["content"][0]["type"] for item in sent(httpx_mock)["input"]]
     assert kinds == ["input_text", "output_text"]
+
+
+@pytest.mark.parametrize("wrong", [{"defaults": 5}, {"credentials": 5}, {"http": 5}, {"max_connections": 0}])
+def test_what_a_client_is_made_of_is_checked(wrong: dict[str, Any]) -> None:
+    for kind in (Client, AsyncClient):
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
+            kind("simulator/x", **wrong)

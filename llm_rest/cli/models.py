@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..models import ROWS
+from . import note
 from .tables import show
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def run(arguments: Namespace) -> int:
         facts = [{"prefix": row.prefix, "at": row.at, **msgspec.to_builtins(row.facts)} for row in rows]
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(facts)).decode() + "\n")
         return 0
+    if not rows:
+        note(f"nothing is known of models whose names begin with {arguments.prefix}; `llm-rest models` lists all")
     show(
         ("model", "at", "tools", "images", "JSON schema", "reasoning", "efforts", "context", "output"),
         [

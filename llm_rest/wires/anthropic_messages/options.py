@@ -201,7 +201,8 @@ def _encode_cache(options: ours.CacheOptions, body: types.Request, spelled: dict
             if options.ttl != TTL_BACK["1h"]:
                 lost.changed("prompt_cache_options.ttl", f"{options.ttl} became one hour, the longest there is")
         said = spelled.get("cache_control", {})
-        if said and TTL_BACK.get(said.get("ttl", ""), UNSET) == options.ttl:
+        ttl = said.get("ttl", "")
+        if said and isinstance(ttl, str | None) and TTL_BACK.get(ttl or "", UNSET) == options.ttl:
             mark.ttl = said.get("ttl", UNSET)
     elif given(options.ttl):
         lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own on this wire")

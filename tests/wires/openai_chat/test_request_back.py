@@ -181,7 +181,8 @@ def test_a_cache_mark_for_no_time_is_kept_for_its_host(ttl: Any) -> None:
     """chat.request_back.31"""
     part = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "ttl": ttl}}
     request, _ = asked(CHAT_HOSTS["openrouter"], messages=[{"role": "user", "content": [part]}])
-    assert request.input[0].content[0].prompt_cache_breakpoint is UNSET
+    said: Any = request.input
+    assert said[0].content[0].prompt_cache_breakpoint is UNSET
 
 
 def test_what_the_assistant_said_is_a_string_or_parts() -> None:

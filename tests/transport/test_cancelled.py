@@ -109,15 +109,17 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
             await llm.aclose()
 
     async def still_works(llm: AsyncClient) -> None:
-        """Every place is free: as many calls as there are places are answered at once, however long that takes."""
+        """Every place is free, and calls are answered again, as far as this server answers: about one in seven."""
         for home in llm._caller.transport._homes():  # type: ignore[attr-defined]
             assert home.slots.value == CONNECTIONS
-        for _ in range(20):
-            with anyio.move_on_after(1):
+        seen: list[object] = []
+        for _ in range(200):
+            with anyio.move_on_after(0.3):
                 reply = await llm.try_generate("Hi", retry=1)
                 if not isinstance(reply, dict):
                     return
-        raise AssertionError("no call was answered any more")
+                seen.append(reply["description"])
+        raise AssertionError(f"no call was answered any more: {seen}")
 
     before = open_sockets()
     with hindered(SEED) as good, nobody_accepting() as never:

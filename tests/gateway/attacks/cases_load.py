@@ -183,7 +183,8 @@ def idle(place: Place) -> list[str]:
 
 MANY = [
     Attack("L01", "200 clients that ask for a stream and leave", leaving),
-    Attack("L02", "100 clients that leave when it has begun", after_a_byte),
+    # A hundred streams under way at once, each with connections on both sides: about a megabyte each.
+    Attack("L02", "100 clients that leave when it has begun", after_a_byte, mib=128),
     Attack("L03", "200 clients that leave while they ask", halfway),
     Attack("L04", "300 requests on 300 connections", burst),
     Attack("L05", "more requests at a time than may be", too_many),

@@ -132,6 +132,16 @@ def test_the_examples_of_a_page_run_and_print_what_it_says(
             run_console(example, tmp_path)
 
 
+def test_a_newcomer_is_shown_both_commands() -> None:
+    shown = [command for block in examples(PAGES[0], PAGES[0].read_text()) for command, _ in commands(block.body)]
+    assert {"make demo", "make test"} <= {command.partition("#")[0].strip() for command in shown}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_block_of_commands_is_empty(page: Path) -> None:
+    assert [example.name for example in examples(page, page.read_text()) if not example.body.strip()] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_other_files_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)

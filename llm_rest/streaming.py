@@ -89,6 +89,11 @@ class _Streaming:
         return self._over and self._complete
 
     @property
+    def losses(self) -> list[Loss]:
+        """What the vendor does not get of the request; once it is over also what could not be brought back of the answer."""
+        return [*self._lost, *(self._came.losses if self._came else ())]
+
+    @property
     def response(self) -> Reply:
         """The response as far as it was handed out: complete after the last event, `incomplete` where that never came."""
         if self._reply is not None:
@@ -97,8 +102,8 @@ class _Streaming:
         if self._over and not self._seen.finished:
             found = replace(found, status=CANCELLED if self._cancelled else "incomplete")
         came, target = self._came, self._target
-        losses, attempts, raw = (came.losses, came.trial.attempts, came.raw) if came else ([], self._attempts, b"")
-        how = Told([*self._lost, *losses], attempts, raw, target.provider, target.model, self._cancelled)
+        attempts, raw = (came.trial.attempts, came.raw) if came else (self._attempts, b"")
+        how = Told(self.losses, attempts, raw, target.provider, target.model, self._cancelled)
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:

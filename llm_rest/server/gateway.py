@@ -173,12 +173,13 @@ class Gateway:
         way, asked = await self._prepared(request, context)
         with _told(context):
             async with way.client.stream(asked) as events:
+                context.losses.extend(sent := events.losses)
                 while batch := await events.batch():
                     for event in batch:
                         if isinstance(event, _WHOLE):
                             self._dress(event.response, request, way, context)
                             if isinstance(event, ev.TERMINAL):
-                                _note(context, events.response)
+                                _note(context, events.response, known=len(sent))
                                 await self._history.after(request, asked, event.response, context)
                     yield batch
 
@@ -314,10 +315,10 @@ def _unserved(message: str, param: str, code: str | None = None) -> Refused:
     return Refused(ErrorFacts(status=400, message=message, param=param, code=code, type="invalid_request_error"))
 
 
-def _note(context: Context, reply: Reply) -> None:
-    """Note how an answer was obtained."""
+def _note(context: Context, reply: Reply, *, known: int = 0) -> None:
+    """Note how an answer was obtained; of its losses, all after those that are `known`."""
     how = reply.generation
-    context.losses.extend(how.losses)
+    context.losses.extend(how.losses[known:])
     context.facts["attempts"] = len(how.attempts)
 
 

@@ -147,7 +147,8 @@ def test_what_a_vendor_cannot_take_is_told_in_a_header(http: httpx.Client) -> No
     answer = post(http, "openai_chat", "anthropic_messages", "hi", logit_bias={"5": 1})
     assert answer.status_code == 200
     assert any("logit_bias" in loss for loss in json.loads(answer.headers["x-llm-rest-losses"]))
-    streamed = post(http, "openai_chat", "anthropic_messages", "hi", logit_bias={"5": 1}, stream=True)
+    slowly = "pieces 1\ndelay 0.05\nsay 12345678"  # the header is sent long before the end
+    streamed = post(http, "openai_chat", "anthropic_messages", slowly, logit_bias={"5": 1}, stream=True)
     assert any("logit_bias" in loss for loss in json.loads(streamed.headers["x-llm-rest-losses"]))
 
 

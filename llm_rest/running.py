@@ -24,7 +24,8 @@ from .loop.threads import Run, ThreadShell
 from .observers import listeners
 from .options import SETTINGS, StreamCallOptions, checked_names, to_request
 from .reply import COUNTS, Generation, Reply, metadata, reply, summed
-from .responses.items import CustomToolCallOutput, FunctionCallOutput, Message
+from .responses.items import CustomToolCallOutput, FunctionCallOutput
+from .responses.request import items_of
 from .streaming import AsyncStream, Stream
 from .tools import Toolbox
 from .transport import drive
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from .losses import Loss
     from .on_loss import Site
     from .options import Input
-    from .responses.items import AnyItem
     from .responses.request import Request
     from .responses.response import Response
     from .target import Target
@@ -108,9 +108,7 @@ def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> 
             raise ConfigError(f"state= takes a RunState or its JSON, not a {type(state).__name__}")
         return replace(state, limits=_limits(state.limits, given))
     request = to_request(input, fields)
-    said: list[AnyItem] = request.input if isinstance(request.input, list) else []
-    if isinstance(request.input, str):
-        said = [Message(role="user", content=request.input)]
+    said = items_of(request)
     if given.get("chain") and request.store is UNSET:
         request = replace(request, store=True)
     request = replace(request, input=UNSET, tools=UNSET)

@@ -18,8 +18,9 @@ from .losses import Loss
 from .reply import Generation, Reply, summed
 from .responses import events as ev
 from .responses.items import CustomToolCall, FunctionCall
+from .responses.request import items_of
 from .streaming import AsyncStream, Stream
-from .structured.output import Mismatch, Output, Way, as_message, corrected, items_of
+from .structured.output import Mismatch, Output, Way, as_message, corrected
 from .structured.partial import PartialJson
 from .unknown import given
 

@@ -31,9 +31,10 @@ from llm_rest.responses import (
     Response,
     TextOptions,
 )
+from llm_rest.responses.request import items_of
 from llm_rest.server import model
 from llm_rest.server.handler import Refused
-from llm_rest.server.reading import count, items_of
+from llm_rest.server.reading import count
 from llm_rest.server.script import Call, Cite, Cut, Fail, Refuse, Say, Think, parse
 
 WEATHER = FunctionTool(

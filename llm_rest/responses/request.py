@@ -11,7 +11,7 @@ from typing import Any, Literal
 from msgspec import UNSET, UnsetType
 
 from ..unknown import Decoder, Model, Open, Opt
-from .items import AnyItem
+from .items import AnyItem, Message
 from .normalize import normalize
 from .parts import Leftovers
 from .tools import AnyTool, Schema, ToolChoice
@@ -126,6 +126,13 @@ class Request(Model):
     top_k: Opt[int] = UNSET
     extra: dict[str, dict[str, Any]] | UnsetType = UNSET
     leftovers: Leftovers | UnsetType = UNSET
+
+
+def items_of(request: Request) -> list[AnyItem]:
+    """The input as items; a text is what the user says."""
+    if isinstance(request.input, str):
+        return [Message(role="user", content=request.input)]
+    return request.input or []
 
 
 OURS = ("stop", "seed", "top_k", "extra", "leftovers")

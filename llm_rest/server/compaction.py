@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from ..responses.carriers import digest, seal, unseal
 from ..responses.items import AnyItem, Compaction, Message
 from ..responses.parts import OutputText
+from ..responses.request import items_of
 from ..responses.response import CompactedResponse
 from ..unknown import Model
-from .kept import items_of
 
 if TYPE_CHECKING:
     from ..responses import Request, Response

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from ..errors import DecodeError, ErrorFacts, printable
 from ..responses.echo import echo
-from ..responses.items import AnyItem, CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Message
+from ..responses.items import AnyItem, CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput
+from ..responses.request import items_of
 from ..responses.response import Response
 from ..unknown import Decoder, Model, Opt, given
 from .handler import Refused
@@ -81,13 +82,6 @@ class Kept:
             return None if found is None else _TURN.decode(found)
         except DecodeError:
             return None  # a file from a version that wrote it otherwise
-
-
-def items_of(request: Request) -> list[AnyItem]:
-    """The input as items; a text is what the user says."""
-    if isinstance(request.input, str):
-        return [Message(role="user", content=request.input)]
-    return request.input or []
 
 
 def _check_calls(before: list[AnyItem], new: list[AnyItem]) -> None:

@@ -25,24 +25,18 @@ from ..responses import (
     PlainText,
     RefusalPart,
 )
+from ..responses.request import items_of
 from ..unknown import Unknown, given
 from .schema import compact
 
 if TYPE_CHECKING:
-    from ..responses import AnyItem, ContentPart, Request
+    from ..responses import ContentPart, Request
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_ATTACHMENT = 256
 """What an image or a file costs, whatever its size."""
 
 AnyFunction = FunctionTool | CustomTool
-
-
-def items_of(request: Request) -> list[AnyItem]:
-    """The input as items; a plain string is one user message."""
-    if isinstance(request.input, str):
-        return [Message(role="user", content=request.input)]
-    return request.input if given(request.input) else []
 
 
 def text_of(content: str | list[ContentPart]) -> str:

@@ -28,8 +28,8 @@ from ..responses.items import (
     Reasoning,
 )
 from ..responses.parts import OutputText, RefusalPart
+from ..responses.request import items_of
 from ..unknown import Decoder, Model, Unknown, given
-from .kept import items_of
 from .reading import text_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from ..json_schema import Schema, checked, problems
 from ..losses import Loss, Losses
 from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from ..responses.parts import OutputText
-from ..responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextOptions
+from ..responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextOptions, items_of
 from ..responses.tools import ChooseFunction, FunctionTool
 from ..unknown import given
 from .reading import NotJson, json_in
@@ -176,13 +176,6 @@ class Output(Generic[T]):
         if not self.wraps:
             return [plain]
         return [plain[_WRAP]] if isinstance(plain, dict) and _WRAP in plain else []
-
-
-def items_of(request: Request) -> list[AnyItem]:
-    """The input of a request as items."""
-    if isinstance(request.input, str):
-        return [Message(role="user", content=request.input)]
-    return request.input or []
 
 
 def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:

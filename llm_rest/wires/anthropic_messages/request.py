@@ -16,6 +16,7 @@ from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
 from ...losses import Loss, Losses
 from ...responses.leftovers import SPELLING
+from ...responses.request import items_of
 from ...unknown import extras, given, with_extras
 from . import types
 from .betas import betas
@@ -103,9 +104,9 @@ def _encode_tools(
 def _encode_input(
     request: ours.Request, body: types.Request, offer: Offer, context: Context, spelled: dict[str, Any]
 ) -> None:
-    source, lost = request.input, context.lost
+    lost = context.lost
     turns = Turns(context, frozenset(tool.name for tool in offer.tools if given(tool.name)))
-    turns.write([ours.Message(role="user", content=source)] if isinstance(source, str) else source or [])
+    turns.write(items_of(request))
     body.messages = turns.messages
     if not turns.messages:
         lost.refused("input", "nothing to answer")

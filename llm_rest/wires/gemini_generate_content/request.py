@@ -19,7 +19,7 @@ from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.items import AdditionalTools, AnyItem, Message
 from ...responses.leftovers import SPELLING
-from ...responses.request import Request
+from ...responses.request import Request, items_of
 from ...responses.tools import ImageGenerationTool
 from ...unknown import given
 from .. import Route
@@ -98,9 +98,7 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     context = Context(lost, dialect, gemini_model(request.model or ""), replay=True)
     kept = own_fields(request.leftovers, "", lost)
     report_extras(request, "", lost)
-    items: Sequence[AnyItem] = (
-        [Message(role="user", content=request.input)] if isinstance(request.input, str) else request.input or ()
-    )
+    items = items_of(request)
     turns = Turns(context)
     turns.write(items)
     if not turns.contents:

@@ -17,9 +17,17 @@ from msgspec import UNSET, UnsetType
 from ...dialects import OllamaDialect
 from ...losses import Loss, Losses
 from ...responses.closed import strict_if_possible
-from ...responses.items import AdditionalTools, AnyItem, Message
+from ...responses.items import AdditionalTools, AnyItem
 from ...responses.leftovers import own, report_foreign
-from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions, Request, TextFormat, TextOptions
+from ...responses.request import (
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    ReasoningOptions,
+    Request,
+    TextFormat,
+    TextOptions,
+    items_of,
+)
 from ...unknown import Unknown, extras, given, with_extras
 from .. import Route
 from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, rest, sent
@@ -86,7 +94,7 @@ def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tupl
     lost = Losses()
     left = own(request.leftovers, WIRE)
     spelling = notes(left)
-    items = _items(request)
+    items = items_of(request)
     body = types.Request(model=request.model, stream=bool(request.stream))
     note = _encode_tools(request, items, body, left, lost)
     body.messages = encode_messages(request.instructions or "", items, note, dialect, lost)
@@ -105,12 +113,6 @@ def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tupl
     if not dialect.loads_models and given(body.options):
         _leave_loading(body.options, left, lost)
     return body, lost
-
-
-def _items(request: Request) -> Sequence[AnyItem]:
-    if isinstance(request.input, str):
-        return (Message(role="user", content=request.input),)
-    return request.input or ()
 
 
 def _encode_tools(request: Request, items: Sequence[AnyItem], body: types.Request, left: Json, lost: Losses) -> str:

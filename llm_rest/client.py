@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 from . import endpoints
 from .auth import Secret, Token, TokenProvider
 from .call import Caller
+from .driving import drive
 from .errors import ConfigError, LLMError
 from .observers import Listener, listeners
 from .on_loss import Site
@@ -22,7 +23,7 @@ from .reply import Reply
 from .retry import RetryPolicy
 from .streaming import AsyncStream, Stream
 from .target import Targets
-from .transport import Timeouts, Transport, drive
+from .transport import Timeouts, Transport
 
 if TYPE_CHECKING:
     from types import TracebackType

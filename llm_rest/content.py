@@ -15,11 +15,12 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import UNSET
 
+from .driving import drive
 from .errors import ConfigError, ProtocolError
 from .responses.items import Message
 from .responses.media import data_url
 from .responses.parts import InputFile, InputImage, InputText, OutputText
-from .transport import HttpRequest, Timeouts, drive
+from .transport import HttpRequest, Timeouts
 
 if TYPE_CHECKING:
     from .responses.parts import ContentPart

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from . import endpoints, typed
 from .call import hide
+from .driving import drive
 from .errors import ConfigError
 from .loop.engine import Engine
 from .loop.tasks import AsyncRun, TaskShell
@@ -28,7 +29,6 @@ from .responses.items import CustomToolCallOutput, FunctionCallOutput
 from .responses.request import items_of
 from .streaming import AsyncStream, Stream
 from .tools import Toolbox
-from .transport import drive
 from .turns import STATE, Limits, RunState
 from .unknown import convert
 

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from .answers import failure, partial_of, told
 from .arrival import FAILURES, Arrival
 from .call import encoded, untold
+from .driving import drive
 from .errors import CallCancelled, LLMError, StreamInterrupted
 from .on_loss import settle
 from .reply import Reply, Told, reply
 from .responses import events as ev
 from .responses.assemble import Assembler
-from .transport import drive
 from .trials import CANCELLED
 
 if TYPE_CHECKING:

@@ -65,10 +65,15 @@ ROWS = (
     Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
     Row(("auth", "flights"), ("errors", "vendors", "flights"), ("msgspec", "anyio")),
     Row(("mcp",), ("errors", "responses")),
+    Row(("driving",), (), ()),
     # h11 and certifi come with httpx, whose transports are entered where a tool intercepts them. trio is named where it runs.
-    Row(("transport",), ("errors", "framing"), ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio", "certifi")),
-    Row(CLIENT, (*PURE, "wires", *TABLES, "auth", "mcp", "transport", *TOOLS, *CLIENT)),
-    Row(TOOLS, (*FOUNDATION, "responses", "models", *TOOLS), ("msgspec", "anyio")),
+    Row(
+        ("transport",),
+        ("errors", "framing", "driving"),
+        ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio", "certifi"),
+    ),
+    Row(CLIENT, (*PURE, "wires", *TABLES, "auth", "mcp", "driving", "transport", *TOOLS, *CLIENT)),
+    Row(TOOLS, (*FOUNDATION, "responses", "models", "driving", *TOOLS), ("msgspec", "anyio")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),
     Row(("cli",), ("*",), ("msgspec", "rich")),
     # The package itself hands out names of everything and is imported by nobody below the rim.

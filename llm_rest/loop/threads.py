@@ -15,6 +15,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
+from ..driving import drive
 from ..errors import ConfigError
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co, Workers
@@ -30,19 +31,7 @@ if TYPE_CHECKING:
     from ..turns import Output
     from ..turns.events import AnyLoopEvent
 
-T = TypeVar("T")
 E_co = TypeVar("E_co", covariant=True)
-
-
-def drive(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never waits."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        found: T = done.value
-        return found
-    work.close()
-    raise RuntimeError("a coroutine waited where nobody can wait")
 
 
 class ThreadWorkers:

@@ -1,7 +1,7 @@
 """What stands behind the server: something that answers requests, and how it refuses.
 
 A handler is written as coroutines, so that it may wait for somebody else. One that never waits, such as the simulator, is
-also driven to its end in one go, by callers that have no event loop (`transport.drive`).
+also driven to its end in one go, by callers that have no event loop (`driving.drive`).
 """
 
 from __future__ import annotations

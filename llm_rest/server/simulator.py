@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..transport import drive
+from ..driving import drive
 from . import model, peers
 from .access import key
 from .exchange import Answer, Streamed, exchange

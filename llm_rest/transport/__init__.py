@@ -1,6 +1,6 @@
 """How bytes travel: one HTTP request out, one answer back, whole or as it comes, for sync and async callers by the same code.
 
-The whole of a call is written once as a coroutine over the `Transport` below; `drive` runs it for sync callers, whose
+The whole of a call is written once as a coroutine over the `Transport` below; `driving.py` runs it for sync callers, whose
 transport never suspends, so no thread and no event loop is involved. Nothing here knows vendors or wires. Before changing
 this package, know that importing it loads no sockets and no event loop: `blocking` and `asynchronous` do, when a client is made.
 """
@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import UNSET, Struct, UnsetType
 
 from ..errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
     from contextlib import AbstractContextManager
 
     from .exchange import Incoming
     from .under_way import Call
-
-T = TypeVar("T")
 
 WHOLE = 600.0
 """How long a call for a whole answer may take that says nothing about it."""
@@ -113,14 +110,3 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Close every connection. Later calls raise `ClientClosedError`."""
         ...
-
-
-def drive(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never suspends: shared code over a sync transport."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    work.close()
-    raise RuntimeError("a synchronous call tried to wait for an event loop")

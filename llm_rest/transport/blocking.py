@@ -11,7 +11,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
 
-from . import drive
+from ..driving import drive
 from .connections import Connection, Home
 from .exchange import Exchanges
 from .problems import timed_out

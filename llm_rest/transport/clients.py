@@ -13,7 +13,8 @@ from inspect import isawaitable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from . import HttpRequest, drive
+from ..driving import drive
+from . import HttpRequest
 from .line import Line, plain, raw_headers
 from .urls import address_of
 

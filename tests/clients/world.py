@@ -11,6 +11,7 @@ import msgspec
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from llm_rest import wires
+from llm_rest.driving import drive
 from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Request, Response
 from llm_rest.responses import events as ev
@@ -23,7 +24,6 @@ from llm_rest.server.history import StoredHistory
 from llm_rest.server.peers.openai_state import START
 from llm_rest.server.seals import opened
 from llm_rest.server.simulator import Simulator
-from llm_rest.transport import drive
 
 from .neutral import Client
 from .of_anthropic import Messages

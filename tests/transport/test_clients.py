@@ -10,11 +10,12 @@ import anyio.lowlevel
 import httpx
 import pytest
 
+from llm_rest.driving import drive
 from llm_rest.errors import (
     ClientClosedError,
     TimeoutError_,
 )
-from llm_rest.transport import Timeouts, drive
+from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from tests.loopback import (

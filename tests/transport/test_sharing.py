@@ -20,8 +20,9 @@ import anyio
 import pytest
 
 from llm_rest import AsyncClient, Client
+from llm_rest.driving import drive
 from llm_rest.errors import TimeoutError_
-from llm_rest.transport import Timeouts, drive
+from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from tests.callers import BEGIN, answer, completed, delta

@@ -14,6 +14,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from llm_rest.driving import drive
 from llm_rest.errors import (
     LLMError,
     MalformedResponse,
@@ -22,7 +23,7 @@ from llm_rest.errors import (
     TimeoutError_,
     TransportError,
 )
-from llm_rest.transport import HttpAnswer, HttpRequest, Timeouts, drive
+from llm_rest.transport import HttpAnswer, HttpRequest, Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from llm_rest.transport.deadlines import Deadline, StreamDeadline

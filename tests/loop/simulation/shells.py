@@ -14,9 +14,10 @@ import anyio
 import msgspec
 
 import llm_rest.loop.engine as engine_module
+from llm_rest.driving import drive
 from llm_rest.loop.engine import Engine
 from llm_rest.loop.tasks import AsyncRun, TaskShell
-from llm_rest.loop.threads import Run, ThreadShell, drive
+from llm_rest.loop.threads import Run, ThreadShell
 from llm_rest.responses.items import Message
 from llm_rest.responses.request import Request
 from llm_rest.responses.response import Response

@@ -231,9 +231,7 @@ class Client(_Shared):
 
         return JsonStream(self._caller, input, _plain(options), Site(), type)
 
-    def run(
-        self, input: Input | None = None, offered: Iterable[Any] = (), /, **options: Unpack[RunOptions]
-    ) -> Run[Reply]:
+    def run(self, input: Input | None = None, offered: Iterable[Any] = (), **options: Unpack[RunOptions]) -> Run[Reply]:
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
 
         What is `offered` are functions, `@tool`s, executors and definitions. `on_event` hears what happens, `approve` is
@@ -245,7 +243,7 @@ class Client(_Shared):
         return run_of(self._caller, input, offered, _plain(options), Site())
 
     def generate_with_tools(
-        self, input: Input | None = None, offered: Iterable[Any] = (), /, **options: Unpack[RunOptions]
+        self, input: Input | None = None, offered: Iterable[Any] = (), **options: Unpack[RunOptions]
     ) -> Reply:
         """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
         from .running import run_of
@@ -409,7 +407,7 @@ class AsyncClient(_Shared):
         return AsyncJsonStream(self._caller, input, _plain(options), Site(), type)
 
     def run(
-        self, input: Input | None = None, offered: Iterable[Any] = (), /, **options: Unpack[RunOptions]
+        self, input: Input | None = None, offered: Iterable[Any] = (), **options: Unpack[RunOptions]
     ) -> AsyncRun[Reply]:
         """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes."""
         from .running import async_run_of
@@ -417,7 +415,7 @@ class AsyncClient(_Shared):
         return async_run_of(self._caller, input, offered, _plain(options), Site())
 
     def generate_with_tools(
-        self, input: Input | None = None, offered: Iterable[Any] = (), /, **options: Unpack[RunOptions]
+        self, input: Input | None = None, offered: Iterable[Any] = (), **options: Unpack[RunOptions]
     ) -> Coroutine[Any, Any, Reply]:
         """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
         from .running import async_run_of

@@ -15,19 +15,27 @@ from .errors import OutputError
 from .responses.items import AnyItem, Message
 
 if TYPE_CHECKING:
-    from .client import AsyncClient, Client
+    from .client import AsyncClient, Client  # noqa: F401 (named as text below)
     from .reply import Reply
 
+C = TypeVar("C")
 T = TypeVar("T")
 Asked = str | list[AnyItem]
 
 
-class _Generating(Generic[T]):
+class _Generating(Generic[C, T]):
     """What both kinds of generator share."""
 
     def __init__(
-        self, prompt: Asked, output: type[T] | Mapping[str, Any], context: Context | None, options: dict[str, Any]
+        self,
+        llm: C,
+        prompt: Asked,
+        output: type[T] | Mapping[str, Any],
+        *,
+        context: Context | None = None,
+        **options: Any,
     ) -> None:
+        self._llm = llm
         self.prompt = prompt
         self.context = context or Context()
         self.history: list[AnyItem] = list(self.context.items)
@@ -47,23 +55,11 @@ class _Generating(Generic[T]):
         return cast("T", found.parsed if "output" in self._options else text), found.generation.metadata
 
 
-class Generator(_Generating[T]):
+class Generator(_Generating["Client", T]):
     """Asks `prompt` with its context and gives each answer as `output`: `str` for plain text, a type, or a JSON Schema.
 
     Every turn sees the turns before it. `options` are those of `generate`. Not for several threads at once.
     """
-
-    def __init__(
-        self,
-        llm: Client,
-        prompt: Asked,
-        output: type[T] | Mapping[str, Any],
-        *,
-        context: Context | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(prompt, output, context, options)
-        self._llm = llm
 
     def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
         """The answer and the metadata of its call. `input` is asked this time instead of the prompt."""
@@ -71,20 +67,8 @@ class Generator(_Generating[T]):
         return self._answered(asked, self._llm.generate(asked, **self._options))
 
 
-class AsyncGenerator(_Generating[T]):
+class AsyncGenerator(_Generating["AsyncClient", T]):
     """`Generator` for async callers; providers of its context may be asynchronous."""
-
-    def __init__(
-        self,
-        llm: AsyncClient,
-        prompt: Asked,
-        output: type[T] | Mapping[str, Any],
-        *,
-        context: Context | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(prompt, output, context, options)
-        self._llm = llm
 
     async def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
         """The answer and the metadata of its call. `input` is asked this time instead of the prompt."""

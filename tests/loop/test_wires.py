@@ -462,3 +462,11 @@ def test_one_tool_or_registry_needs_no_list_around_it(offered: Any) -> None:
     with Client("simulator/any") as llm:
         assert llm.generate_with_tools('call get_weather {"city": "Oslo"}\nsay Cold.', offered).output_text == "Cold."
         assert llm.generate_with_tools("say Hi.", None).output_text == "Hi."  # pyright: ignore[reportArgumentType]
+
+
+async def test_input_may_be_given_by_keyword(way: str) -> None:
+    client: Any = (Client if way == "sync" else AsyncClient)("simulator/any")
+    for tools in ({"offered": get_weather}, {"tools": [get_weather]}):
+        run = client.run(input='call get_weather {"city": "Oslo"}\nsay Cold.', **tools)
+        assert (await result(run)).output_text == "Cold."
+    await closed(client)

@@ -8,6 +8,7 @@ raised outside the frames that know the headers.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ LINGER = 0.2
 """How long the end of a stream's body is waited for once its last event came: it saves a connection, and may never come."""
 
 
-class Exchanges:
+class Exchanges(ABC):
     """Sends requests over up to `max_connections` connections of its own, or through the HTTP client given.
 
     With `public_only` hosts that resolve to private addresses are refused, and no proxy is used. The two transports say
@@ -169,17 +170,17 @@ class Exchanges:
 
     # What the two kinds do differently.
 
+    @abstractmethod
     def _homes(self) -> Iterable[Home]:
         """Where connections are kept."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _enter(self, deadline: Deadline) -> Home:
         """Wait until one more exchange may run here; whoever ends it releases the slot."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forgotten(self, home: Home, connection: Connection) -> None:
         """End an exchange from outside any coroutine: whoever had its answer forgot it."""
-        raise NotImplementedError
 
 
 class Incoming:

@@ -7,6 +7,7 @@ wait first says how to wake it and then asks whether the call is over. Native ca
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +22,7 @@ class Stopped(BaseException):
     """Ends the waits of a thread whose call was stopped. Nobody outside this package and `Call` sees it."""
 
 
-class Call:
+class Call(ABC):
     """Use it in a `with` around every wait of the call, as often as it takes. What `stop` broke off ends there quietly."""
 
     __slots__ = ("__weakref__", "stopped", "trial")
@@ -31,17 +32,17 @@ class Call:
         self.trial: Any = None
         """The request that is under way, as whoever makes the call knows it."""
 
-    def __enter__(self) -> Self:
-        raise NotImplementedError
+    @abstractmethod
+    def __enter__(self) -> Self: ...
 
+    @abstractmethod
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> bool:
-        raise NotImplementedError
+    ) -> bool: ...
 
+    @abstractmethod
     def stop(self) -> None:
         """End it, from any thread."""
-        raise NotImplementedError
 
     def _ended_by(self, problem: BaseException | None) -> bool:
         # Waking it may close its connection, which is an error like any other.

@@ -10,10 +10,23 @@ import threading
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any
 
+from .driving import drive
+
 Headers = Mapping[str, Any]
 
 _MOST_KEPT = 1000
 """Questions whose last answer is kept: whose tokens they are, callers of a gateway decide."""
+
+
+class _Event:
+    """What `anyio.Event` is to tasks, for threads."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self.set = self._over.set
+
+    async def wait(self) -> None:
+        self._over.wait()
 
 
 class _Flight:
@@ -42,22 +55,11 @@ class Flights:
 
     def ask(self, about: Hashable, question: Callable[[], Headers], refused: Headers | None) -> Headers:
         """The answer, for a thread, which asks itself or waits for the one that does."""
-        while True:
-            flight, mine, answer = self._join(about, about, threading.Event, refused)
-            if answer is not None:
-                return answer
-            if mine:
-                try:
-                    return self._landed(flight, about, question())
-                except Exception as problem:
-                    flight.problem = problem
-                    raise
-                finally:
-                    del self._asked[about]
-                    flight.over.set()
-            flight.over.wait()
-            if (answer := _good_for(refused, flight)) is not None:
-                return answer
+
+        async def asked() -> Headers:
+            return question()
+
+        return drive(self._answer(about, about, _Event, asked, refused))
 
     async def ask_async(
         self, about: Hashable, question: Callable[[], Awaitable[Headers]], refused: Headers | None
@@ -66,9 +68,18 @@ class Flights:
         import anyio
         from anyio.lowlevel import current_token
 
-        place = (current_token(), about)
+        return await self._answer((current_token(), about), about, anyio.Event, question, refused)
+
+    async def _answer(
+        self,
+        place: Hashable,
+        about: Hashable,
+        event: Callable[[], Any],
+        question: Callable[[], Awaitable[Headers]],
+        refused: Headers | None,
+    ) -> Headers:
         while True:
-            flight, mine, answer = self._join(place, about, anyio.Event, refused)
+            flight, mine, answer = self._join(place, about, event, refused)
             if answer is not None:
                 return answer
             if mine:

@@ -63,7 +63,7 @@ ROWS = (
     Row(("vendors",), ("dialects", "errors")),
     # `check(request, capabilities)` reads a Responses request.
     Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
-    Row(("auth", "flights"), ("errors", "vendors", "flights"), ("msgspec", "anyio")),
+    Row(("auth", "flights"), ("errors", "vendors", "driving", "flights"), ("msgspec", "anyio")),
     Row(("mcp",), ("errors", "responses")),
     Row(("driving",), (), ()),
     # h11 and certifi come with httpx, whose transports are entered where a tool intercepts them. trio is named where it runs.

@@ -11,11 +11,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
-from urllib.parse import urlencode
 from weakref import WeakValueDictionary
 
-import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from . import models
@@ -24,43 +22,32 @@ from .auth import Secret, Signed, checked_headers
 from .errors import CallCancelled, ConfigError, LLMError, Refusal, TimeoutError_, Truncated
 from .mcp import hidden
 from .on_loss import Site, settle
-from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, surrogates_in, to_request
+from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, to_request
+from .outgoing import SENT_ALWAYS, encoded, with_headers
 from .reply import Reply, Told, reply
 from .responses.echo import echo
 from .responses.request import Request
 from .responses.response import Response
-from .responses.tools import McpTool
 from .retry import Budget, RetryPolicy, policy_of
 from .sending import Accept, asked
 from .transport import WHOLE, Timeouts, is_duration
 from .trials import CANCELLED
-from .wires import Route
 
 if TYPE_CHECKING:
     from .errors import Attempt
     from .losses import Loss
     from .observers import Listener
     from .options import Input
+    from .outgoing import Outgoing
     from .structured.output import Strategy
     from .target import Target, Targets
     from .transport import HttpAnswer, HttpRequest, Transport
     from .transport.exchange import Incoming
     from .transport.under_way import Call
     from .trials import Trial
+    from .wires import Route
 
 T = TypeVar("T")
-
-_encoder = msgspec.json.Encoder()
-
-SENT_ALWAYS: dict[str, str | Secret] = {
-    "Content-Type": "application/json",
-    "Accept-Encoding": "gzip",
-    "User-Agent": "llm_rest",
-}
-"""The headers of every request, unless the vendor or the caller says otherwise."""
-
-SENT_FOR_STREAMS = {"Accept-Encoding": "identity"}
-"""A server that compresses may hold events back until they fill a block."""
 
 
 class Settings(NamedTuple):
@@ -130,63 +117,9 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     )
 
 
-def with_headers(sent: dict[str, str | Secret], given: Mapping[str, str | Secret]) -> dict[str, str | Secret]:
-    """The headers with those of the caller, which win whatever their case."""
-    if not given:
-        return sent
-    names = {name.lower() for name in given}
-    return {name: value for name, value in sent.items() if name.lower() not in names} | dict(given)
-
-
-def url_of(base_url: str, route: Route) -> str:
-    """Where a route leads below a base URL."""
-    return f"{base_url}{route.path}?{urlencode(route.query, doseq=True)}" if route.query else base_url + route.path
-
-
-class Outgoing(Struct, frozen=True):
-    """A document on its way: its bytes, where they go, and the secrets in them. Its repr shows no content."""
-
-    route: Route
-    body: bytes = b""
-    secrets: dict[str, Secret] = {}
-    stream: bool = False
-
-    def url(self, target: Target) -> str:
-        """Where it goes."""
-        return url_of(target.endpoint.base_url, self.route)
-
-    def __repr__(self) -> str:
-        return f"<{self.route.method} {self.route.path}, {len(self.body)} bytes>"
-
-
-def encoded(
-    encode: Callable[..., tuple[Any, list[Loss]]], route: Callable[..., Route], request: Request, dialect: Any
-) -> tuple[Outgoing, list[Loss]]:
-    """The request as a wire sends it, and what the wire could not carry. Raises `ConfigError` for what is no character."""
-    try:
-        body, lost = encode(request, dialect=dialect)
-        where = route(request, dialect=dialect)
-        if request.stream is True:
-            where = replace(where, headers={**SENT_FOR_STREAMS, **where.headers})
-        return Outgoing(where, _encoder.encode(body), _secrets_in(request), request.stream is True), lost
-    except UnicodeEncodeError:
-        pass
-    raise surrogates_in(request)
-
-
 def untold(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
     """The losses without those at the paths that the caller recovers. What cannot be sent never is."""
     return [loss for loss in lost if loss.kind == "refused" or not loss.path.startswith(recovered)]
-
-
-def _secrets_in(request: Request) -> dict[str, Secret]:
-    """The tokens that travel in the body: those for MCP servers."""
-    found: dict[str, Secret] = {}
-    for i, tool in enumerate(request.tools or ()):
-        if isinstance(tool, McpTool):
-            inside = {**(tool.headers or {}), "authorization": tool.authorization or ""}
-            found |= {f"tools[{i}].{name}": Secret(value) for name, value in inside.items()}
-    return found
 
 
 class CanStop(Protocol):

@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from .answers import document_of
-from .call import Outgoing, encoded, interrupted
+from .call import interrupted
 from .errors import CallCancelled, ConfigError, NotFound, TimeoutError_
 from .on_loss import Site, settle
+from .outgoing import Outgoing, encoded
 from .reply import Reply
 from .transport import is_duration
 from .wires import Route

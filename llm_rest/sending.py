@@ -23,7 +23,8 @@ from .trials import Trial
 
 if TYPE_CHECKING:
     from .auth import Secret
-    from .call import Caller, Outgoing, Settings
+    from .call import Caller, Settings
+    from .outgoing import Outgoing
     from .target import Target
     from .transport.exchange import Incoming
     from .transport.under_way import Call

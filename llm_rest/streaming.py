@@ -16,10 +16,11 @@ from msgspec.structs import replace
 
 from .answers import failure, partial_of, told
 from .arrival import FAILURES, Arrival
-from .call import encoded, untold
+from .call import untold
 from .driving import drive
 from .errors import CallCancelled, LLMError, StreamInterrupted
 from .on_loss import settle
+from .outgoing import encoded
 from .reply import Reply, Told, reply
 from .responses import events as ev
 from .responses.assemble import Assembler

@@ -24,6 +24,7 @@ CLIENT = (
     "client",
     "running",
     "call",
+    "outgoing",
     "sending",
     "retry",
     "streams",

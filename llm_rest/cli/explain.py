@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from .. import models
 from ..auth import Secret, credentials
-from ..call import SENT_ALWAYS, url_of
 from ..options import to_request
+from ..outgoing import SENT_ALWAYS, url_of
 from ..target import Targets
 from ..vendors import NoAuth
 from . import note

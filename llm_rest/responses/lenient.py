@@ -2,8 +2,8 @@
 
 Applied only to a document that did not fit as it came, after which it either fits or is refused. Works on plain values,
 returns new ones and never changes what it was given. Before changing this file, know that what already fits must come out
-untouched, and that each repair of a call is noted in the call's own leftovers (`REPAIRED`), where the wire's decoder finds
-and reports it.
+untouched, and that each repair is noted in the leftovers of what it was done to (`REPAIRED`), where the wire's converters
+find and report it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WIRE = "openai_responses"
 REPAIRED = "repaired"
 
 _TEXT_OF = {"function_call": "arguments", "custom_tool_call": "input"}
-_COUNTS = ("input_tokens", "output_tokens", "total_tokens")
+_COUNTS = ("input_tokens", "output_tokens")
 
 
 def lenient_response(document: Any) -> Any:
@@ -26,9 +26,12 @@ def lenient_response(document: Any) -> Any:
     if not isinstance(document, dict):
         return document
     response = dict(cast("Plain", document))
-    if not isinstance(response.get("id"), str):
-        # Without an id of its own an answer gets one from its content; `decode_response` has both.
-        response["id"] = str(response["id"]) if isinstance(response.get("id"), int) else ""
+    found = response.get("id")
+    if isinstance(found, int):
+        response = _noted({**response, "id": str(found)}, ["it was a number"])
+    elif not isinstance(found, str):
+        # Without an id of its own an answer gets one from its content; `decode_response` has both, and says so.
+        response["id"] = ""
     if isinstance(response.get("output"), list):
         response["output"] = lenient_items(cast("list[Any]", response["output"]), response["id"])
     if isinstance(response.get("usage"), dict):
@@ -67,25 +70,38 @@ def _item(item: Plain, call_id: str) -> Plain:
     kind = item.get("type") or _kind(item)
     if kind == "function" and isinstance(item.get("function"), dict):
         kind = "function_call"
-    typed = item if kind is None or kind == item.get("type") else {**item, "type": kind}
-    if kind == "function_call_output" and "call_id" not in item:
-        return {**typed, "call_id": None}
-    if kind == "message" and item.get("content", "") is None:
-        return {**typed, "content": []}
+    typed: Plain = item if kind is None or kind == item.get("type") else {**item, "type": kind}
+    faults = [] if item.get("type") or typed is item else ["it had no type"]
     text = _TEXT_OF.get(kind) if isinstance(kind, str) else None
-    if text is None or (typed is item and all(isinstance(item.get(name), str) for name in ("call_id", "name", text))):
-        return typed
-    return _call(typed, call_id, ["it had no type"] if not item.get("type") else [])
+    if text is not None and not (
+        typed is item and all(isinstance(item.get(name), str) for name in ("call_id", "name", text))
+    ):
+        return _call(typed, call_id, faults)
+    if kind == "function_call_output" and "call_id" not in item:
+        typed = {**typed, "call_id": None}
+        faults.append("it had no call_id")
+    if kind == "message" and item.get("content", "") is None:
+        typed = {**typed, "content": list[Any]()}
+        faults.append("its content was null")
+    return _noted(typed, faults)
 
 
 def _call(item: Plain, call_id: str, faults: list[str]) -> Plain:
-    """The call with everything a call needs, and with what had to be put right noted in its leftovers."""
+    """The call with everything a call needs."""
     call = repair_call(item, call_id=call_id)
-    faults += call.faults
     rest = {name: value for name, value in item.items() if name not in ("function", "custom", "arguments", "input")}
     kind, text = ("custom_tool_call", "input") if call.custom else ("function_call", "arguments")
-    noted = {"leftovers": {WIRE: {REPAIRED: faults}}} if faults else {}
-    return {**rest, "type": kind, "call_id": call.call_id, "name": call.name, text: call.text, **noted}
+    repaired = {**rest, "type": kind, "call_id": call.call_id, "name": call.name, text: call.text}
+    return _noted(repaired, [*faults, *call.faults])
+
+
+def _noted(repaired: Plain, faults: list[str]) -> Plain:
+    """What was repaired, with what had to be put right in its leftovers."""
+    if not faults:
+        return repaired
+    others = repaired.get("leftovers")
+    left = cast("Plain", others) if isinstance(others, dict) else {}
+    return {**repaired, "leftovers": {**left, WIRE: {REPAIRED: faults}}}
 
 
 def _kind(item: Plain) -> str | None:
@@ -102,14 +118,6 @@ def _kind(item: Plain) -> str | None:
 
 
 def _usage(usage: Plain) -> Plain:
-    """Counts that are null or text as the numbers they mean."""
-    found = {name: _count(usage.get(name)) for name in _COUNTS if name in usage}
-    return {"input_tokens": 0, "output_tokens": 0, **usage, **found}
-
-
-def _count(value: Any) -> Any:
-    if value is None:
-        return 0
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 20:
-        return int(value)
-    return value
+    """Counts that are missing or null as none."""
+    missing = [name for name in _COUNTS if usage.get(name) is None]
+    return _noted({**usage, **dict.fromkeys(missing, 0)}, [f"it had no {name}, read as 0" for name in missing])

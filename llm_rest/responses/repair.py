@@ -73,6 +73,8 @@ def repair_call(call: Mapping[str, Any], *, call_id: str, nested: bool = False) 
     found = _id(call)
     if not found:
         faults.append("it had no id")
+    elif not nested and found != call.get("call_id"):
+        faults.append("it had no call_id, read as its other id")
     kind = call.get("type")
     inner, custom = _inner(call, kind)
     if not isinstance(kind, str) or not kind:

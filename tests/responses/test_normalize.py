@@ -175,17 +175,21 @@ def test_a_bare_string_is_a_part_in_the_voice_of_its_role() -> None:
     ]
 
 
+def repaired(*faults: str) -> Any:
+    return {"leftovers": {"openai_responses": {"repaired": [*faults]}}}
+
+
 def test_an_empty_message_stays_a_message() -> None:
     assert items({"role": "user", "content": []}, {"role": "assistant", "content": None}) == [
         message([]),
-        message([], "assistant"),
+        message([], "assistant") | repaired("its content was null"),
     ]
 
 
 def test_an_output_without_a_call_id_has_none() -> None:
     """responses.request_back.19"""
     assert items({"type": "function_call_output", "output": "4"}) == [
-        {"type": "function_call_output", "call_id": None, "output": "4"}
+        {"type": "function_call_output", "call_id": None, "output": "4"} | repaired("it had no call_id")
     ]
 
 

@@ -62,7 +62,14 @@ def test_empty_arguments_are_read_as_an_empty_object(empty: str | None) -> None:
 
 
 def test_nesting_is_a_fault_only_where_the_wire_is_flat() -> None:
-    assert repair_call(WELL_FORMED, call_id="").faults == ("name and arguments stood one level down",)
+    call = {**WELL_FORMED, "call_id": WELL_FORMED["id"]}
+    assert repair_call(call, call_id="").faults == ("name and arguments stood one level down",)
+
+
+def test_an_id_of_an_item_is_no_call_id_where_the_wire_has_both() -> None:
+    call = {"type": "function_call", "id": "fc_1", "name": "f", "arguments": "{}"}
+    found = repair_call(call, call_id="")
+    assert (found.call_id, found.faults) == ("fc_1", ("it had no call_id, read as its other id",))
 
 
 def test_a_custom_call_keeps_its_free_text() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from ...dialects import ResponsesDialect
@@ -30,9 +30,11 @@ from ...responses import (
     Reasoning,
     RefusalPart,
 )
-from ...responses.leftovers import report_foreign
-from ...responses.lenient import WIRE
+from ...responses.leftovers import own, report_foreign
+from ...responses.lenient import REPAIRED, WIRE
+from ...responses.parts import Leftovers
 from ...unknown import Unknown, given
+from .._left import as_list
 
 ItemT = TypeVar("ItemT", bound=Item)
 
@@ -48,11 +50,25 @@ def kind_of(model: Struct) -> str:
 # --- what is ours ---------------------------------------------------------------------------------------------------
 
 
+def report_repairs(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> Leftovers | UnsetType:
+    """Report what the document's decoder had to put right; what is left over otherwise."""
+    if leftovers is UNSET:
+        return UNSET
+    for fault in as_list(own(leftovers, WIRE).get(REPAIRED)):
+        lost.changed(path, str(fault))
+    return {wire: fields for wire, fields in leftovers.items() if wire != WIRE} or UNSET
+
+
+def report_leftovers(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> None:
+    """Report what other wires left, and what had to be put right where no converter has read the document since."""
+    report_foreign(report_repairs(leftovers, path, lost), WIRE, path, lost)
+
+
 def strip(item: ItemT, field: str, i: int, lost: Losses) -> ItemT:
     """The item without the fields of ours, for a request and an answer alike; what was left over of other wires is lost."""
     changes: dict[str, Any] = {}
     if item.leftovers is not UNSET:
-        report_foreign(item.leftovers, WIRE, f"{field}[{i}]", lost)
+        report_leftovers(item.leftovers, f"{field}[{i}]", lost)
         changes["leftovers"] = UNSET
     if isinstance(item, Message):
         if not isinstance(item.content, str):

@@ -36,10 +36,9 @@ from ...responses import (
     WebSearchCall,
 )
 from ...responses.carriers import PREFIX, digest, seal, sender, unseal
-from ...responses.leftovers import own
-from ...responses.lenient import REPAIRED, WIRE
+from ...responses.lenient import WIRE
 from ...unknown import Opt, Unknown, given
-from .content import OUTPUTS, ItemT, fitting_content, strip
+from .content import OUTPUTS, ItemT, fitting_content, report_repairs, strip
 
 ID_PREFIX: dict[type[Item], str] = {
     Message: "msg_",
@@ -213,19 +212,12 @@ def decode_items(items: list[AnyItem], field: str, dialect: ResponsesDialect, lo
         new = item
         if isinstance(item, STATE):
             new = _sealed(item, dialect)
-        elif isinstance(item, CALLS) and item.leftovers is not UNSET:
-            new = _reported(item, f"{field}[{i}]", lost)
+        elif not isinstance(item, Unknown) and item.leftovers is not UNSET:
+            new = replace(item, leftovers=report_repairs(item.leftovers, f"{field}[{i}]", lost))
         if new is not item:
             decoded = list(items) if decoded is None else decoded
             decoded[i] = new
     return items if decoded is None else decoded
-
-
-def _reported(call: FunctionCall | CustomToolCall, path: str, lost: Losses) -> FunctionCall | CustomToolCall:
-    for fault in own(call.leftovers, WIRE).get(REPAIRED, ()):
-        lost.changed(path, str(fault))
-    others = {wire: fields for wire, fields in cast("Any", call.leftovers).items() if wire != WIRE}
-    return replace(call, leftovers=others or UNSET)
 
 
 def _sealed(item: Any, dialect: ResponsesDialect) -> Any:

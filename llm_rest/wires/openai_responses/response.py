@@ -20,7 +20,7 @@ from ...responses.leftovers import report_foreign
 from ...responses.lenient import WIRE
 from ...unknown import Unknown, given
 from .complete import complete
-from .content import strip
+from .content import report_repairs, strip
 from .items import decode_items, unsealed
 from .request import OPENAI
 
@@ -36,6 +36,11 @@ def decode_response(
         changes["output"] = output
     if not body.id:
         changes["id"] = f"resp_{digest(encode(body.output).decode())}"
+        lost.changed("id", "it was missing; one was made from the output")
+    if body.leftovers is not UNSET:
+        changes["leftovers"] = report_repairs(body.leftovers, "id", lost)
+    if given(body.usage) and body.usage.leftovers is not UNSET:
+        changes["usage"] = replace(body.usage, leftovers=report_repairs(body.usage.leftovers, "usage", lost))
     return replace(body, **changes) if changes else body, lost
 
 

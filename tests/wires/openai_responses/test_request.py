@@ -495,6 +495,29 @@ def test_what_had_to_be_put_right_in_a_call_is_told() -> None:
     assert lost == [Loss("input[0]", "its arguments were an object instead of text", "changed")]
 
 
+@pytest.mark.parametrize(
+    ("item", "what"),
+    [
+        ('{"type":null,"role":"user","content":"Hi"}', "it had no type"),
+        ('{"type":"message","role":"user","content":null}', "its content was null"),
+        ('{"type":"function_call_output","output":"4"}', "it had no call_id"),
+        ('{"type":"function_call","id":"fc_1","name":"f","arguments":"{}"}', "it had no call_id, read as its other id"),
+    ],
+)
+def test_what_had_to_be_put_right_is_told_once(item: str, what: str) -> None:
+    """responses.request_back.19, BUGS 87"""
+    written = wire.REQUEST.decode(f'{{"input":[{item}]}}')
+    request, lost = wire.decode_request(written)
+    sent, more = wire.encode_request(request)
+    assert ([*lost, *more], wire.encode_request(written)) == ([Loss("input[0]", what, "changed")], (sent, lost))
+
+
+def test_a_note_about_repairs_that_somebody_made_up_is_no_trouble() -> None:
+    item = '{"type":"message","role":"user","content":"Hi","leftovers":{"openai_responses":{"repaired":5}}}'
+    request, lost = wire.decode_request(wire.REQUEST.decode(f'{{"input":[{item}]}}'))
+    assert (request.input, lost) == ([Message(role="user", content="Hi")], [])
+
+
 def test_the_request_goes_where_the_dialect_says() -> None:
     assert wire.route(Request()).path == "/responses"
     assert wire.route(Request(), dialect=ResponsesDialect(path="/v1/responses"), stream=True).path == "/v1/responses"

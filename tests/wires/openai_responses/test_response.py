@@ -94,7 +94,7 @@ def test_an_id_that_is_a_number_is_text() -> None:
 @pytest.mark.parametrize(
     ("counts", "found"),
     [
-        ('{"input_tokens":null,"output_tokens":2,"total_tokens":null}', (0, 2, 0)),
+        ('{"input_tokens":null,"output_tokens":2,"total_tokens":null}', (0, 2, None)),
         ('{"input_tokens":"11","output_tokens":"2","total_tokens":"13"}', (11, 2, 13)),
         ('{"input_tokens":1.1e1,"output_tokens":2,"total_tokens":13}', (11, 2, 13)),
         ('{"input_tokens":18446744073709551616,"output_tokens":-1,"total_tokens":0}', (2**64, -1, 0)),
@@ -105,6 +105,35 @@ def test_token_counts_are_numbers_however_they_come(counts: str, found: tuple[in
     usage = wire.RESPONSE.decode(f'{{"id":"r","status":"completed","output":[],"usage":{counts}}}'.encode()).usage
     assert isinstance(usage, Usage)
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == found
+
+
+@pytest.mark.parametrize(
+    ("said", "path", "what"),
+    [
+        ('"output":[]', "id", "it was missing; one was made from the output"),
+        ('"id":7,"output":[]', "id", "it was a number"),
+        ('"id":"r","output":[],"usage":{"output_tokens":2}', "usage", "it had no input_tokens, read as 0"),
+        ('"id":"r","output":[{"role":"assistant","content":[]}]', "output[0]", "it had no type"),
+        (
+            '"id":"r","output":[{"type":"message","role":"assistant","content":null}]',
+            "output[0]",
+            "its content was null",
+        ),
+        ('"id":"r","output":[{"type":"function_call_output","output":"4"}]', "output[0]", "it had no call_id"),
+    ],
+)
+def test_what_had_to_be_put_right_in_an_answer_is_told(said: str, path: str, what: str) -> None:
+    """responses.response.12, BUGS 87"""
+    response, lost = wire.decode_response(wire.RESPONSE.decode(f'{{"status":"completed",{said}}}'))
+    assert lost == [Loss(path, what, "changed")]
+    assert "leftovers" not in json.dumps(document(response))
+
+
+def test_what_is_null_and_may_be_stays_null_in_an_answer_that_does_not_fit() -> None:
+    usage = '{"input_tokens":1,"output_tokens":2,"total_tokens":null}'
+    raw = f'{{"id":"r","object":"response","status":"completed","output":[],"usage":{usage},"new":1}}'
+    response, lost = wire.decode_response(wire.RESPONSE.decode(raw))
+    assert (document(wire.encode_response(response)[0]), lost) == (json.loads(raw), [])
 
 
 def test_an_unknown_end_is_kept_as_it_came() -> None:
@@ -134,6 +163,7 @@ def test_a_malformed_call_is_put_right_and_told() -> None:
         FunctionCall(id="fc_1", status="completed", call_id="fc_1", name="f", arguments='{"a":1}')
     ]
     assert lost == [
+        Loss("output[0]", "it had no call_id, read as its other id", "changed"),
         Loss("output[0]", "name and arguments stood one level down", "changed"),
         Loss("output[0]", "its arguments were an object instead of text", "changed"),
     ]

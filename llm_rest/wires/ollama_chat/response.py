@@ -24,6 +24,7 @@ from .._left import absent, as_object, leftovers, notes, put_back, report_unknow
 from .._renamed import Sent, names_sent, undo
 from . import types
 from .ending import (
+    COUNTS,
     ENDINGS,
     check_window,
     decode_usage,
@@ -162,6 +163,8 @@ def settle(
     if line.done is not (ending.status != "failed"):
         spelling["done"] = sent(line.done)
     left |= {name: value for name, value in zip(LEFT, _left(line), strict=True) if value is not UNSET}
+    if response.usage is UNSET:
+        left |= dict.fromkeys(name for name in COUNTS if getattr(line, name) is None)
     if logprobs:
         left["logprobs"] = sent(logprobs)
     message = leftovers(WIRE, *said)
@@ -237,7 +240,8 @@ def _reason(response: Response, spelling: Json, lost: Losses) -> Any:
     if "done_reason" in spelling:
         came: Any = absent(spelling["done_reason"])
         status = ENDINGS[came].status if came in ENDINGS else "incomplete" if came else response.status
-        if status == response.status:
+        # An answer without an end failed, whatever reason it gave.
+        if response.status in (status, "failed"):
             return came
     if response.status == "incomplete" and reason != "max_output_tokens":
         lost.changed("incomplete_details.reason", f"{reason!r}, told as length")

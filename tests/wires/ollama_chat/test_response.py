@@ -149,13 +149,18 @@ def test_what_describes_one_answer_only_is_left_over() -> None:
         answer("", done_reason=UNSET),
         answer(done_reason="new_reason", prompt_eval_count=0, eval_count=0),
         answer(done=False, done_reason=""),
+        answer(done=False),
+        answer(done=None, done_reason="load"),
+        answer(done=UNSET, done_reason="length"),
+        answer(prompt_eval_count=None),
+        answer(prompt_eval_count=None, eval_count=None),
         answer(
             "Hi. ",
             message={"thinking": "Hm."},
             logprobs=[{"token": "Hm.", "logprob": -1.0}, {"token": "Hi. ", "logprob": -1.0}],
         ),
     ],
-    ids=range(11),
+    ids=range(16),
 )
 def test_an_odd_answer_comes_back_as_it_came(document: dict[str, Any]) -> None:
     """ollama.response_back.11"""

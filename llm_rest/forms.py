@@ -1,19 +1,22 @@
 """What a type looks like as JSON Schema, and a JSON value as that type.
 
-A *form* is anything msgspec takes (structs, dataclasses, TypedDicts, attrs classes, enums, unions, lists ...) and any class
-with the methods of a pydantic model; pydantic itself is never imported. Before changing this file, know that schemas made
-here are sent to models: they refuse fields nobody declared, and say nothing twice.
+A *form* is anything msgspec takes (structs, dataclasses, TypedDicts, attrs classes, enums, unions, lists ...), a path, any
+class with the methods of a pydantic model (pydantic itself is never imported), and a union of any of these, whether msgspec can
+tell them apart or not. Before changing this file, know that schemas made here are sent to models: they refuse fields nobody
+declared, and say nothing twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from pathlib import PurePath
+from types import UnionType
+from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 import msgspec
 
 from .errors import ConfigError
-from .json_schema import Schema, walk
+from .json_schema import Schema, problems, walk
 from .unknown import first_use
 
 
@@ -39,10 +42,16 @@ def schema_of(form: Any) -> Schema:
 
 def schemas_of(forms: Sequence[Any]) -> tuple[list[Schema], dict[str, Schema]]:
     """The JSON Schemas of forms, and the definitions they refer to as `#/$defs/<name>`. Raises `ConfigError`."""
+    arms = [_arms(form) for form in forms]
     try:
-        schemas, found = msgspec.json.schema_components(forms, schema_hook=_own_schema, ref_template="#/$defs/{name}")
+        flat, found = msgspec.json.schema_components(
+            [arm for each in arms for arm in each], schema_hook=_own_schema, ref_template="#/$defs/{name}"
+        )
     except (TypeError, ValueError, NameError, RecursionError) as problem:
-        raise ConfigError(f"no JSON Schema: {str(problem).splitlines()[-1]}") from None
+        hint = "use types of JSON data, enums, dates, Structs, dataclasses, TypedDicts, attrs or pydantic models"
+        raise ConfigError(f"no JSON Schema: {str(problem).splitlines()[-1]}", hint=hint) from None
+    rest = iter(flat)
+    schemas = [next(rest) if len(each) == 1 else {"anyOf": [next(rest) for _ in each]} for each in arms]
     definitions = dict(found)
     for _, inner in [each for one in (*schemas, *found.values()) for each in walk(one)]:
         for name, definition in inner.pop("$defs", {}).items():
@@ -51,15 +60,34 @@ def schemas_of(forms: Sequence[Any]) -> tuple[list[Schema], dict[str, Schema]]:
     for name, one in [("", one) for one in schemas] + list(definitions.items()):
         for inner_name, inner in walk(one, name):
             _tidy(inner, inner_name)
-    return list(schemas), definitions
+    return schemas, definitions
+
+
+def _arms(form: Any) -> tuple[Any, ...]:
+    """The arms of a union whose classes msgspec cannot tell apart; else the form as it is."""
+    union = form.__origin__ if get_origin(form) is Annotated else form
+    if get_origin(union) not in (Union, UnionType):
+        return (form,)
+    try:
+        with first_use:
+            msgspec.json.Decoder(form)
+    except TypeError:
+        return get_args(union)
+    return (form,)
 
 
 def _own_schema(form: Any) -> Schema:
-    """The schema of a class that makes its own, as pydantic's models do."""
+    """The schema of a path, or of a class that makes its own, as pydantic's models do."""
+    if _is_path(form):
+        return {"type": "string", "format": "path"}
     make = getattr(form, "model_json_schema", None)
     if make is None:
         raise NotImplementedError
     return cast("Schema", make())
+
+
+def _is_path(form: Any) -> bool:
+    return isinstance(form, type) and issubclass(form, PurePath)
 
 
 def _tidy(schema: Schema, name: str) -> None:
@@ -80,6 +108,19 @@ def _folded(text: str) -> str:
 
 def convert(value: Any, form: Any) -> Any:
     """A plain JSON value as the form. Raises `DoesNotFit`."""
+    arms = _arms(form)
+    # Of arms that msgspec cannot tell apart, those whose schema the value fits.
+    fitting = [arm for arm in arms if len(arms) == 1 or not problems(schema_of(arm), value)]
+    found: list[str] = []
+    for arm in fitting or arms:
+        try:
+            return _converted(value, arm)
+        except DoesNotFit as mismatch:
+            found += mismatch.problems
+    raise DoesNotFit(found)
+
+
+def _converted(value: Any, form: Any) -> Any:
     with first_use:
         msgspec.json.Decoder(form)
     try:
@@ -91,10 +132,14 @@ def convert(value: Any, form: Any) -> Any:
         return msgspec.convert(value, form, dec_hook=_validated, strict=False)
     except msgspec.ValidationError:
         what, _, place = mismatch.partition(" - at `")
-        raise DoesNotFit([f"{place.rstrip('`') or '$'}: {what[:1].lower()}{what[1:]}"]) from None
+        of_name, _, inside = place.rpartition("` in `")
+        what = f"{what[:1].lower()}{what[1:]}"
+        raise DoesNotFit([f"{inside.rstrip('`') or '$'}: {'as a name: ' if of_name else ''}{what}"]) from None
 
 
 def _validated(form: Any, value: Any) -> Any:
+    if _is_path(form):
+        return form(value)
     check = getattr(form, "model_validate", None)
     if check is None:
         raise NotImplementedError

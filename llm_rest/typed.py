@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from . import models
 from .call import whole
 from .errors import ConfigError, OutputError, SchemaMismatch
+from .forms import DoesNotFit
 from .losses import Loss
 from .reply import Generation, Reply, summed
 from .responses import events as ev
 from .responses.items import CustomToolCall, FunctionCall
 from .responses.request import items_of
 from .streaming import AsyncStream, Stream
-from .structured.output import Mismatch, Output, Way, as_message, corrected
+from .structured.output import Output, Way, as_message, corrected
 from .structured.partial import PartialJson
 from .unknown import given
 
@@ -151,7 +152,7 @@ def answered(output: Output[T], way: Way, found: Reply) -> Typed:
         return Typed(found, None, found=False)
     try:
         value, notes = output.value(text)
-    except Mismatch as problem:
+    except DoesNotFit as problem:
         raise SchemaMismatch(
             f"the answer does not fit: {problem}",
             raw=text,

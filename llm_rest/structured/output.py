@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from types import UnionType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
 
-from ..errors import ConfigError
-from ..forms import DoesNotFit, convert, schema_of, schemas_of
-from ..json_schema import Schema, checked, problems
+from ..forms import DoesNotFit, convert, schema_of
+from ..json_schema import Schema, checked
 from ..losses import Loss, Losses
 from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from ..responses.parts import OutputText
@@ -48,39 +46,20 @@ class Way(NamedTuple):
     lost: list[Loss]
 
 
-class Mismatch(ValueError):
-    """An answer that does not fit; `problems` says why, in words for the model."""
-
-    def __init__(self, found: list[str]) -> None:
-        super().__init__("; ".join(found))
-        self.problems = found
-
-
 class Output(Generic[T]):
     """What an answer shall be: a type, or a JSON Schema. Raises `ConfigError` for what is neither."""
 
     def __init__(self, form: Any) -> None:
         self._form = form
-        self._arms: list[tuple[Any, Schema]] = []  # of a union whose classes msgspec cannot tell apart
         if isinstance(form, Mapping):
             self.schema: Schema = dict(cast("Mapping[str, Any]", form))
             name = self.schema.get("title")
         else:
-            self.schema = self._schema_of(form)
+            self.schema = schema_of(form)
             name = getattr(form, "__name__", None)
         self.name = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "answer"
         self.wraps = self.schema.get("type") != "object" or "anyOf" in self.schema or "oneOf" in self.schema
         self.asked = _wrapped(self.schema) if self.wraps else self.schema
-
-    def _schema_of(self, form: Any) -> Schema:
-        try:
-            return schema_of(form)
-        except ConfigError:
-            if get_origin(form) not in (Union, UnionType):
-                raise
-        schemas, definitions = schemas_of(get_args(form))
-        self._arms = [(arm, {**one, "$defs": definitions}) for arm, one in zip(get_args(form), schemas, strict=True)]
-        return {"anyOf": schemas, "$defs": definitions}
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -141,12 +120,12 @@ class Output(Generic[T]):
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def value(self, text: str) -> tuple[T, list[Loss]]:
-        """The value in an answer, and what had to be overlooked to find it. Raises `Mismatch`."""
+        """The value in an answer, and what had to be overlooked to find it. Raises `DoesNotFit`."""
         lost = Losses()
         try:
             found, amid_text = json_in(text)
         except NotJson as problem:
-            raise Mismatch([str(problem)]) from None
+            raise DoesNotFit([str(problem)]) from None
         if amid_text:
             lost.changed("output_text", "the text around the JSON was left out")
         plain, wrong = checked(self.asked, found)
@@ -157,19 +136,10 @@ class Output(Generic[T]):
             if not wrong_too:
                 lost.changed("output_text", f"the value came without the object around it, as {_WRAP!r}")
                 return self._converted(plain), lost
-        raise Mismatch(wrong)
+        raise DoesNotFit(wrong)
 
     def _converted(self, plain: Any) -> T:
-        if isinstance(self._form, Mapping):
-            return cast("T", plain)
-        arms = [arm for arm, schema in self._arms if not problems(schema, plain)] or [self._form]
-        found: list[str] = []
-        for arm in arms:
-            try:
-                return cast("T", convert(plain, arm))
-            except DoesNotFit as problem:
-                found += problem.problems
-        raise Mismatch(found)
+        return cast("T", plain if isinstance(self._form, Mapping) else convert(plain, self._form))
 
     def partial(self, plain: Any) -> list[Any]:
         """What there is so far of the value in an object that is still being written: none or one."""

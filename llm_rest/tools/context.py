@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, to_builtins
+
+from ..errors import ConfigError
+from ..unknown import convert
 
 OnResume = Literal["lost", "rerun"]
-Timeout = float | None | UnsetType
+Timeout = Annotated[float, Meta(gt=0)] | None | UnsetType
 
 
 class ToolContext(Struct, frozen=True, kw_only=True):
@@ -31,3 +34,12 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     """What becomes of a call that was running when the state of its run was saved."""
     runs: bool = False
     """Whether there is something here that runs it; else the vendor or the caller does."""
+
+
+def checked(facts: ToolFacts, **more: Any) -> ToolFacts:
+    """The facts, with more of them as JSON gives it. Raises `ConfigError` for what says nothing."""
+    try:
+        return convert({**to_builtins(facts), **more}, ToolFacts)
+    except ValidationError as problem:
+        what, _, name = str(problem).partition(" - at `$.")
+        raise ConfigError(f"tool {facts.name!r}: {name.rstrip('`')}: {what[:1].lower()}{what[1:]}") from None

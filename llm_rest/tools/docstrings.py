@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator
 from textwrap import dedent
 
-_PARAMETERS = frozenset({"args", "arguments", "parameters", "params", "other parameters", "keyword args"})
+_PARAMETERS = frozenset(
+    {"args", "arguments", "parameters", "params", "other parameters", "keyword args", "keyword arguments"}
+)
 _OTHERS = frozenset(
     "returns return yields yield raises raise warns attributes references example examples note notes todo".split()
 ) | {"see also", "receives", "methods"}
@@ -20,7 +22,7 @@ _FIELD = re.compile(
     r" *([^:\n]*):[ \t]*(.*(?:\n[ \t]+\S.*)*)\n?",
     re.MULTILINE,
 )
-_GOOGLE_ENTRY = re.compile(r"\*{0,2}(\w+)\s*(?:\(.*?\))?\s*:\s*(.*)")
+_GOOGLE_ENTRY = re.compile(r"(?:[-*] )?[`*]*(\w+)`?\s*(?:\(.*?\))?\s*:\s*(.*)")
 _NUMPY_ENTRY = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?()")
 
 

@@ -14,11 +14,11 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, ov
 
 from msgspec import UNSET, UnsetType
 
-from ..errors import ConfigError
 from ..forms import DoesNotFit, convert
 from ..json_schema import checked
 from ..responses.tools import FunctionTool
 from .context import OnResume, Timeout, ToolContext, ToolFacts
+from .context import checked as checked_facts
 from .signature import name_of, schema_of, signature_of
 
 P = ParamSpec("P")
@@ -56,11 +56,7 @@ class Tool(Generic[P, R_co]):
         self.needs_approval = needs_approval
         self.on_resume: OnResume = on_resume
         self.strict = strict
-        if on_resume not in ("lost", "rerun"):
-            raise ConfigError(f"{self.name}: on_resume is 'lost' or 'rerun', not {on_resume!r}")
-        seconds: Any = timeout
-        if seconds is not None and seconds is not UNSET and not (isinstance(seconds, int | float) and seconds > 0):
-            raise ConfigError(f"{self.name}: timeout is seconds, more than 0, or None; not {timeout!r}")
+        checked_facts(self.facts)
         # It still looks like the function; attributes of the function's own stay there.
         functools.update_wrapper(self, function, updated=())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any, cast
 
 import msgspec
@@ -33,7 +34,9 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A pydantic model as data."""
+    """A pydantic model or a path as data."""
+    if isinstance(value, PurePath):
+        return str(value)
     dump = getattr(value, "model_dump", None)
     if not callable(dump):
         raise TypeError(f"a {type(value).__name__} is no JSON")

@@ -82,12 +82,9 @@ def as_tool(function: Any, **options: Any) -> AnyFunction:
     """The tool of a function; a `Tool` as it is. Raises `ConfigError`."""
     inner = getattr(function, "__func__", None)
     if isinstance(inner, Tool):  # `@classmethod` over `@tool` may bind the tool as if it were a function
-        found = cast("AnyFunction", cast("Any", inner).__get__(function.__self__))
-    elif isinstance(function, Tool):
-        found = cast("AnyFunction", function)
-    else:
-        return Tool(function, **options)
-    if options:
+        function = cast("Any", inner).__get__(function.__self__)
+    found = cast("AnyFunction", function) if isinstance(function, Tool) else Tool(function, **options)
+    if options and found is function:
         raise ConfigError(f"{found.name!r} is a tool already", hint="give the options to @tool")
     if found.is_method:
         raise ConfigError(f"{found.name!r} is a method of a class", hint=f"take it from an object: thing.{found.name}")

@@ -10,7 +10,7 @@ import functools
 import inspect
 import re
 from contextlib import suppress
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -69,7 +69,10 @@ def signature_of(function: Any, name: str) -> Signature:
             hint="import or define the types of its parameters at the top of the module",
         ) from None
     except (TypeError, ValueError) as problem:
-        raise ConfigError(f"{name}: its signature cannot be read: {problem}") from None
+        hint = "@tool goes below @classmethod" if isinstance(function, classmethod) else "give a function"
+        raise ConfigError(f"{name}: its signature cannot be read: {problem}", hint=hint) from None
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise ConfigError(f"{name} yields, and a tool gives its result once", hint="return a list, or the whole text")
     found = Signature(docstring, {}, {})
     filled = function.keywords if isinstance(function, functools.partial) else {}
     for i, parameter in enumerate(parameters.values()):
@@ -81,7 +84,9 @@ def signature_of(function: Any, name: str) -> Signature:
         elif kind in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD):
             raise ConfigError(f"{name}: parameter {key!r} takes any number of values", hint="name each of them")
         elif kind is kind.POSITIONAL_ONLY:
-            raise ConfigError(f"{name}: parameter {key!r} is positional only, and tools are called with keywords")
+            raise ConfigError(
+                f"{name}: parameter {key!r} is positional only", hint="tools are called with keywords: drop the /"
+            )
         elif form is None:
             raise ConfigError(f"{name}: parameter {key!r} has no annotation", hint=f"such as {key}: str")
         elif ToolContext in (form, *get_args(form)):
@@ -140,7 +145,14 @@ def _limited(form: Any) -> Any:
     notes = [each for note in form.__metadata__ for each in (note, *getattr(note, "metadata", ()))]
     others = [note for note in notes if not isinstance(note, msgspec.Meta)]
     limits = {name: getattr(note, name) for note in others for name in _LIMITS if getattr(note, name, None) is not None}
-    return Annotated[form, msgspec.Meta(**limits)] if limits else form
+    if not limits:
+        return form
+    limit: Any = msgspec.Meta(**limits)
+    if get_origin(form.__origin__) not in (Union, UnionType):
+        return Annotated[form, limit]
+    # msgspec limits what is a number or a text, and not what may also be null.
+    arms = tuple(arm if arm is NoneType else Annotated[arm, limit] for arm in get_args(form.__origin__))
+    return Annotated[Union[arms], *form.__metadata__]  # noqa: UP007
 
 
 def _note(form: Any) -> str | None:

@@ -32,8 +32,9 @@ from ..responses.tools import (
     ShellTool,
 )
 from ..responses.tools import Tool as Definition
-from ..unknown import Decoder, Unknown, check_depth, convert, given
+from ..unknown import Decoder, Unknown, check_depth, given
 from .context import ToolContext, ToolFacts
+from .context import checked as checked_facts
 from .function import Tool
 from .output import output_of
 from .registry import AnyFunction, ToolExecutor, ToolRegistry, as_tool
@@ -190,19 +191,18 @@ def _read(offered: Definition | Plain) -> tuple[Definition | Unknown, Plain]:
 def _entry(one: Definition | Unknown, name: str, facts: Plain, executor: ToolExecutor | None) -> _Entry:
     runner = executor.tool(name) if isinstance(executor, ToolRegistry) else executor
     known = runner.facts if isinstance(runner, Tool) else ToolFacts(name=name, runs=runner is not None)
-    try:
-        return _Entry(convert({**msgspec.to_builtins(known), **facts}, ToolFacts), one, runner)
-    except msgspec.ValidationError as problem:
-        raise ConfigError(f"tool {name!r}: {problem}") from None
+    return _Entry(checked_facts(known, **facts), one, runner)
 
 
 def _object(arguments: str) -> Plain:
-    """The arguments as data; no text at all is what some models write for none."""
+    """The arguments as data; no text at all, or null, is what some models write for none."""
     try:
         check_depth(arguments.encode())
-        value: Any = msgspec.json.decode(arguments or "{}")
+        value: Any = msgspec.json.decode(arguments) if arguments.strip() else None
     except (msgspec.MsgspecError, DecodeError, UnicodeError) as problem:
         raise DoesNotFit([f"the arguments are no valid JSON: {_where(str(problem), arguments)}"]) from None
+    if value is None:
+        return {}
     if not isinstance(value, dict):
         raise DoesNotFit([f"the arguments must be a JSON object, not {arguments[:80]}"])
     return cast("Plain", value)

@@ -13,7 +13,8 @@ import pydantic
 import pytest
 
 from llm_rest.errors import ConfigError
-from llm_rest.structured.output import Mismatch, Output
+from llm_rest.forms import DoesNotFit
+from llm_rest.structured.output import Output
 
 
 class Person(msgspec.Struct):
@@ -71,7 +72,7 @@ def read(form: Any, text: str) -> Any:
 
 
 def wrong(form: Any, text: str) -> list[str]:
-    with pytest.raises(Mismatch) as problem:
+    with pytest.raises(DoesNotFit) as problem:
         read(form, text)
     return problem.value.problems
 

@@ -7,7 +7,7 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
@@ -124,7 +124,14 @@ NUMBER, TEXT, NULL = {"type": "integer"}, {"type": "string"}, {"type": "null"}
         (Annotated[int, Field(ge=1, description="n")], {"description": "n", **NUMBER, "minimum": 1}, 2, 2),
         (Annotated[str, MaxLen(3)], {**TEXT, "maxLength": 3}, "abc", "abc"),
         (Union[Annotated[int, Ge(0)], None], {"anyOf": [{**NUMBER, "minimum": 0}, NULL]}, None, None),  # noqa: UP007
+        (
+            Annotated[int | None, Field(ge=0, description="n")],
+            {"description": "n", "anyOf": [{**NUMBER, "minimum": 0}, NULL]},
+            None,
+            None,
+        ),
         (str | None, {"anyOf": [TEXT, NULL]}, "a", "a"),
+        (Path, {**TEXT, "format": "path"}, "a/b", Path("a/b")),
         (Literal[1, 2], {"enum": [1, 2], **NUMBER}, 2, 2),
         (Literal["a", 1], {"enum": [1, "a"]}, 1, 1),
         (list[int], {"type": "array", "items": NUMBER}, [1], [1]),
@@ -191,6 +198,24 @@ def test_a_parameter_has_the_schema_of_its_type_and_arrives_as_it(
     values = made.typed({"x": sent})
     assert values == {"x": arrives}
     assert type(values["x"]) is type(arrives)
+
+
+def test_a_union_of_classes_that_nothing_tells_apart_arrives_as_the_one_that_fits() -> None:
+    def take(x: Point | Node | Person | None) -> None: ...
+
+    made = tool(take)
+    assert [list(arm) for arm in made.parameters["properties"]["x"]["anyOf"][:2]] == [["$ref"], ["$ref"]]
+    for sent, arrives in (({"x": 1}, Point(1)), ({"name": "a"}, Node("a")), ({"first_name": "Ada"}, ADA), (None, None)):
+        assert made.typed({"x": sent}) == {"x": arrives}
+    with pytest.raises(DoesNotFit, match="fits no alternative"):
+        made.typed({"x": {}})
+
+
+def test_a_name_in_a_map_that_does_not_fit_is_spoken_of_as_a_name() -> None:
+    def take(x: dict[int, str]) -> None: ...
+
+    with pytest.raises(DoesNotFit, match=r"^\$\.x: as a name: expected `int`, got `str`$"):
+        tool(take).typed({"x": {"a": "b"}})
 
 
 def test_defaults_that_json_can_say_are_in_the_schema() -> None:
@@ -360,6 +385,14 @@ def no_schema(city: str, way: Callable[[], None]) -> None: ...
 def mixed(x: Literal["a"] | Station) -> None: ...
 
 
+def each(n: int) -> Iterator[int]:
+    yield n
+
+
+async def each_async(n: int) -> AsyncIterator[int]:
+    yield n
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [
@@ -373,6 +406,9 @@ def mixed(x: Literal["a"] | Station) -> None: ...
         (lambda: None, "'<lambda>' is no name for a tool"),
         (Station, "Station is a class"),
         (functools.partial(int), "signature"),
+        (each, "each yields, and a tool gives its result once"),
+        (each_async, "each_async yields"),
+        (classmethod(without_annotation), "@tool goes below @classmethod"),
     ],
 )
 def test_what_a_model_cannot_be_offered_is_refused_when_the_tool_is_made(
@@ -383,7 +419,9 @@ def test_what_a_model_cannot_be_offered_is_refused_when_the_tool_is_made(
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [{"name": "no spaces"}, {"name": "x" * 65}, {"on_resume": "repeat"}])
+@pytest.mark.parametrize(
+    "options", [{"name": "no spaces"}, {"name": "x" * 65}, {"on_resume": "repeat"}, {"blocking": "no"}]
+)
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         tool(**options)(weather)
@@ -393,5 +431,5 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
 def test_a_timeout_that_is_no_time_is_refused_when_the_tool_is_made(seconds: Any) -> None:
     def waits() -> None: ...
 
-    with pytest.raises(ConfigError, match="timeout is seconds"):
+    with pytest.raises(ConfigError, match="timeout: expected `float"):
         tool(timeout=seconds)(waits)

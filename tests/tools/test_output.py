@@ -34,6 +34,7 @@ FILE = InputFile(file_id="f1")
         (Node("a"), '{"name":"a","children":[]}'),
         (Point(1, 2), '{"x":1,"y":2,"tags":[]}'),
         (Unit.CELSIUS, '"C"'),
+        ([Path("a/b")], '["a/b"]'),
         ([Person(first_name="Ada")], '[{"first_name":"Ada","boss":null}]'),
         (PIXEL, [PIXEL]),
         ([FILE, "two", {"n": 3}], [FILE, InputText(text="two"), InputText(text='{"n":3}')]),
@@ -58,7 +59,7 @@ CIRCLE.append(CIRCLE)
     [
         (b"\x89PNG", "bytes"),
         (Circle(), "returned a Circle"),
-        ([1, {"p": Path("a")}], "returned a list, which cannot be sent: a PosixPath"),
+        ([1, {"p": Circle()}], "returned a list, which cannot be sent: a Circle"),
         ((n for n in [1]), "returned a generator"),
         ({(1, 2): 3}, "returned a dict"),
         (CIRCLE, "returned a list"),

@@ -148,7 +148,11 @@ def test_the_functions_of_a_namespace_are_run_by_name() -> None:
     [
         ([add, FunctionTool(name="add")], "two tools are called 'add'"),
         ([{"type": "web_search", "blocking": False}], "web_search is run by the vendor and cannot be non-blocking"),
-        ([{"type": "function", "name": "a", "timeout": "soon"}], "tool 'a': Expected `float | null`, got `str`"),
+        (
+            [{"type": "function", "name": "a", "timeout": "soon"}],
+            "tool 'a': timeout: expected `float | null`, got `str`",
+        ),
+        ([{"type": "function", "name": "a", "timeout": 0}], "tool 'a': timeout: expected `float` > 0.0"),
         ([{"type": "function"}], "no definition of a tool"),
         (["grep"], "no executor has a tool called 'grep'"),
         ([3], "a int is no tool"),
@@ -172,8 +176,12 @@ def test_a_method_needs_its_object() -> None:
         def read(self, hour: int) -> int:
             return hour
 
-    with pytest.raises(ConfigError, match=r"take it from an object: thing\.read"):
-        Toolbox([Station.read])
+        def plain(self, hour: int) -> int:
+            return hour
+
+    for lacking in (Station.read, Station.plain):
+        with pytest.raises(ConfigError, match=r"take it from an object: thing\."):
+            Toolbox([lacking])
     assert Toolbox([Station().read]).names == ("read",)
 
 
@@ -193,6 +201,7 @@ def test_names_are_given_once_in_a_registry() -> None:
     [
         ("add", '{"a": "1"}', ['$.a: expected an integer, got "1"']),
         ("add", "", ["$.a: missing, and required"]),
+        ("add", " null", ["$.a: missing, and required"]),
         ("ad", "{}", ["there is no tool called 'ad'; did you mean add? there are add, search"]),
         ("xyz", "{}", ["there is no tool called 'xyz'; there are add, search"]),
         ("search", '{"q": 1}', ["$.q: expected a string, got 1"]),

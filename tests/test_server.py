@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import re
 import socket
 import threading
@@ -20,7 +21,7 @@ from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Message, OutputText, Request, Response, ResponseError
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import disassemble
-from llm_rest.server import app
+from llm_rest.server import app, asgi
 from llm_rest.server.access import Door, Limits
 from llm_rest.server.app import running
 from llm_rest.server.exchange import Answer, Streamed, exchange
@@ -335,6 +336,16 @@ def test_a_stream_that_the_handler_leaves_has_no_end(wire: str) -> None:
     assert not any(isinstance(event, ev.TERMINAL) for event in events)
 
 
+def test_a_stream_that_nobody_reads_is_left_when_it_is_closed() -> None:
+    handler = Endless(0)
+    answer = drive(
+        exchange("POST", STREAMED["openai_chat"], VERSION, json.dumps(streaming("openai_chat")).encode(), handler)
+    )
+    assert isinstance(answer, Streamed)
+    drive(answer.body.aclose())
+    assert handler.left.is_set()
+
+
 def test_the_head_of_a_stream_lists_what_was_lost_on_the_way_to_the_model() -> None:
     body = {**BODIES["openai_chat"], "stream": True, "functions": [{"name": "f"}]}
     answer = drive(exchange("POST", PATHS["openai_chat"], VERSION, json.dumps(body).encode(), Scripted()))
@@ -413,6 +424,18 @@ def test_a_fault_in_the_middle_of_a_stream_cuts_it(wire: str, caplog: pytest.Log
     assert "secret" not in answer.text
     assert "a secret" in caplog.text
     assert not any(isinstance(event, ev.TERMINAL) for event in read(wire, [answer.content]))
+
+
+def test_a_stream_that_was_sent_whole_is_not_logged_as_one_whose_client_went_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "llm_rest.server.requests")
+    with running() as url, httpx.Client(base_url=url) as http:
+        for count in range(1, asgi.TURN + 1):
+            body = {**BODIES["openai_responses"], "input": "pieces 1\nsay " + "x" * count, "stream": True}
+            assert http.post("/v1/responses", json=body).status_code == 200
+    assert len(caplog.records) == asgi.TURN
+    assert not [record for record in caplog.records if hasattr(record, "error")]
 
 
 def test_connections_are_kept_between_requests() -> None:

@@ -141,12 +141,19 @@ async def _logged(
     body: AsyncGenerator[bytes | Pause], facts: dict[str, Any], begun: float
 ) -> AsyncGenerator[bytes | Pause]:
     """The pieces of a stream, with its line in the log at the end."""
-    async with aclosing(body):
-        try:
+    complete = False
+    try:
+        async with aclosing(body):
             async for piece in body:
                 yield piece
-        finally:
-            _finish(facts, begun)
+        complete = True
+    except Exception:
+        facts["error"] = "fault"
+        _log.exception("a stream failed", extra={"request_id": facts["request_id"]})
+    finally:
+        if not complete:
+            facts.setdefault("error", "gone")
+        _finish(facts, begun)
 
 
 def _check_head(lines: list[tuple[bytes, bytes]], headers: dict[str, str]) -> None:
@@ -253,8 +260,8 @@ class _Sending:
         await self._send({"type": "http.response.body", "body": piece, "more_body": more})
         self._since = None
         self._sent += 1
-        if self._sent % TURN == 0:
-            # Others get their turn, and the news that nobody listens any more gets through.
+        if more and self._sent % TURN == 0:
+            # Others get their turn, and the news that nobody listens any more gets through; after the last piece nobody does.
             await checkpoint()
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:

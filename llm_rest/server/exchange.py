@@ -122,6 +122,7 @@ async def exchange(
             session=session,
             facts=facts,
         )
+        facts["lost"] = context.losses, context.late
         match place.purpose:
             case "answer":
                 request = _read(place, context, asked)
@@ -254,17 +255,17 @@ async def _answered(place: Place, context: Context, handler: Handler, request: R
 
 async def _streamed(place: Place, context: Context, handler: Handler, request: Request) -> Streamed:
     wire = wires.load(place.wire)
-    events = handler.stream(request, context)
-    # As long as nothing has been sent, an error is an answer of its own.
-    first = await anext(events, None)
     writer = StreamWriter(wire, dialect=place.dialect, request=request)
+    body = written(handler.stream(request, context), writer, context, facts_of)
+    # As long as nothing has been sent, an error is an answer of its own.
+    await anext(body)
     headers = {
         "content-type": CONTENT_TYPES[wire.FRAMING],
         "cache-control": "no-store",
         REQUEST_ID.get(place.wire, "x-request-id"): context.request_id,
         **_losses(context),
     }
-    return Streamed(200, headers, written(first, events, writer, context, facts_of))
+    return Streamed(200, headers, body)
 
 
 def _asked(place: Place, body: bytes) -> Any:
@@ -324,7 +325,4 @@ def _losses(context: Context) -> dict[str, str]:
             shown.append("...")
             break
         shown.append(str(loss))
-    if not shown:
-        return {}
-    context.facts["losses"] = len(context.losses)
-    return {LOSSES: json.dumps(shown)}
+    return {LOSSES: json.dumps(shown)} if shown else {}

@@ -172,16 +172,21 @@ class Gateway:
         """The same as it comes, from the first event that brings something of it."""
         way, asked = await self._prepared(request, context)
         with _told(context):
-            async with way.client.stream(asked) as events:
-                context.losses.extend(sent := events.losses)
-                while batch := await events.batch():
-                    for event in batch:
-                        if isinstance(event, _WHOLE):
-                            self._dress(event.response, request, way, context)
-                            if isinstance(event, ev.TERMINAL):
-                                _note(context, events.response, known=len(sent))
-                                await self._history.after(request, asked, event.response, context)
-                    yield batch
+            # Looked at before anything comes, or the header would depend on how much of the answer comes at once.
+            context.losses.extend(sent := (events := way.client.stream(asked)).losses)
+            try:
+                async with events:
+                    while batch := await events.batch():
+                        for event in batch:
+                            if isinstance(event, _WHOLE):
+                                self._dress(event.response, request, way, context)
+                                if isinstance(event, ev.TERMINAL):
+                                    await self._history.after(request, asked, event.response, context)
+                        yield batch
+            finally:
+                how = events.response.generation
+                context.late.extend(how.losses[len(sent) :])
+                context.facts["attempts"] = len(how.attempts)
 
     async def count(self, request: Request, context: Context) -> int:
         """How many tokens the vendor counts; an estimate where it has no way of asking."""
@@ -315,10 +320,10 @@ def _unserved(message: str, param: str, code: str | None = None) -> Refused:
     return Refused(ErrorFacts(status=400, message=message, param=param, code=code, type="invalid_request_error"))
 
 
-def _note(context: Context, reply: Reply, *, known: int = 0) -> None:
-    """Note how an answer was obtained; of its losses, all after those that are `known`."""
+def _note(context: Context, reply: Reply) -> None:
+    """Note how an answer was obtained."""
     how = reply.generation
-    context.losses.extend(how.losses[known:])
+    context.losses.extend(how.losses)
     context.facts["attempts"] = len(how.attempts)
 
 

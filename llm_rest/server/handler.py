@@ -28,7 +28,8 @@ class Context(Struct, frozen=True, kw_only=True):
     `headers` are lower case. `scope` says whose request it is: the name of the access token it came with, empty where nobody
     needs one; what is kept for one scope is never shown to another. `session` keeps what is kept for this connection only.
 
-    A handler adds to the last two: `losses` is what it could not carry (told in a header), `facts` what the log should say.
+    A handler adds to the last three: `losses` is what it could not carry (told in a header and in the log), `late` the same of
+    the answer that a stream tells, whose header is gone by then, and `facts` what else the log should say.
     """
 
     wire: str
@@ -41,6 +42,7 @@ class Context(Struct, frozen=True, kw_only=True):
     request_id: str = ""
     session: Kept | None = None
     losses: Losses = field(default_factory=Losses)
+    late: Losses = field(default_factory=Losses)
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
 

@@ -31,9 +31,14 @@ FIELDS = (
     "output_tokens",
     "attempts",
     "losses",
+    "lost",
     "error",
 )
-"""What a line says, as far as it is known: `error` is the kind of an error of ours, or `gone` for a client that went away."""
+"""What a line says, as far as it is known.
+
+`losses` is how many there were both ways, also of a stream; their texts, which may repeat names of the caller's choice, are
+`lost`, at level DEBUG alone. `error` is the kind of an error of ours, or `gone` for a client that went away.
+"""
 
 _log = logging.getLogger("llm_rest.server.requests")
 
@@ -48,7 +53,13 @@ def finished(facts: dict[str, Any]) -> None:
     """Log a request that is over."""
     level = logging.WARNING if facts.get("status", 0) >= 500 else logging.INFO
     if _log.isEnabledFor(level):
-        _log.log(level, "request", extra={name: facts[name] for name in FIELDS if facts.get(name) not in (None, "")})
+        lost = [str(loss) for losses in facts.get("lost", ()) for loss in losses]
+        said = {
+            **facts,
+            "losses": len(lost) or None,
+            "lost": (lost or None) if _log.isEnabledFor(logging.DEBUG) else None,
+        }
+        _log.log(level, "request", extra={name: said[name] for name in FIELDS if said.get(name) not in (None, "")})
 
 
 class JsonLines(logging.Formatter):

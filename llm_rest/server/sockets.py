@@ -44,6 +44,9 @@ _WAITING = 16
 
 _NOT_HERE = ("stream", "stream_options", "background")
 
+_ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
+"""The messages after which nothing more comes of a turn, those of a good one first."""
+
 
 class Ask(Protocol):
     """Answers the body of a request, on behalf of a connection."""
@@ -70,8 +73,9 @@ class Talk:
             return
         before = asked.get("previous_response_id")
         answer = await self._ask(msgspec.json.encode(asked), self._own)
-        kind = "error"
+        kind = ""
         if isinstance(answer, Answer):
+            kind = "error"
             yield _error(answer)
         else:
             frames = SSE()
@@ -84,7 +88,9 @@ class Talk:
                         if frame.event:  # the end mark has no name
                             kind = frame.event
                             yield frame.data.decode()
-        if kind not in ("response.completed", "response.incomplete") and isinstance(before, str):
+        if kind not in _ENDS:
+            yield _error(refused(WIRE, ErrorFacts(status=500, message="The answer broke off."), ""))
+        if kind not in _ENDS[:2] and isinstance(before, str):
             await self._own.forget(before, self._scope)
 
 

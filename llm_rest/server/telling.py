@@ -76,19 +76,20 @@ def _cut(event: Any, size: int) -> list[Any]:
 
 
 async def written(
-    told: Told | None,
     events: AsyncGenerator[Told],
     writer: StreamWriter,
     context: Context,
     facts_of: Callable[[LLMError], ErrorFacts],
 ) -> AsyncGenerator[bytes | Pause]:
-    """The bytes of the stream, as they come; `told` is what came before the rest of the events.
+    """The bytes of the stream, as they come: first none, once there is an event, or what the handler raises instead of it.
 
-    What the handler raises is told as the wire tells errors in a stream. A stream whose events end without the last one ends
-    just as abruptly here. Closing this closes `events`.
+    What it raises later is told as the wire tells errors in a stream. A stream whose events end without the last one ends
+    just as abruptly here. Closing this closes `events`, if the first piece was taken.
     """
     begun, number = Response(id="", status="in_progress", output=[]), 0
     async with aclosing(events):
+        told = await anext(events, None)
+        yield b""
         try:
             while told is not None:
                 if isinstance(told, Pause):
@@ -113,6 +114,8 @@ async def written(
             facts = facts_of(error)
         else:
             return
+        finally:
+            context.late.extend(writer.losses)
         yield b"".join([writer.feed(event) for event in _failed(begun, number, _spelled(facts, context.wire))])
 
 

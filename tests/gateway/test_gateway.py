@@ -23,6 +23,7 @@ from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context, Refused
 from llm_rest.server.logs import JsonLines
+from tests.gateway.attacks.world import eventually
 from tests.gateway.upstreams import (
     Busy,
     Echo,
@@ -147,9 +148,19 @@ def test_what_a_vendor_cannot_take_is_told_in_a_header(http: httpx.Client) -> No
     answer = post(http, "openai_chat", "anthropic_messages", "hi", logit_bias={"5": 1})
     assert answer.status_code == 200
     assert any("logit_bias" in loss for loss in json.loads(answer.headers["x-llm-rest-losses"]))
-    slowly = "pieces 1\ndelay 0.05\nsay 12345678"  # the header is sent long before the end
-    streamed = post(http, "openai_chat", "anthropic_messages", slowly, logit_bias={"5": 1}, stream=True)
-    assert any("logit_bias" in loss for loss in json.loads(streamed.headers["x-llm-rest-losses"]))
+
+
+@pytest.mark.parametrize("pace", ["", "pieces 1\ndelay 0.01\n"], ids=["at once", "slowly"])
+def test_the_header_of_a_stream_tells_the_way_there_and_the_log_the_way_back_as_well(
+    http: httpx.Client, caplog: pytest.LogCaptureFixture, pace: str
+) -> None:
+    caplog.set_level(logging.DEBUG, "llm_rest.server.requests")
+    script = f"{pace}reason Hm.\nsay One.\ncite https://example.com/ Page"
+    streamed = post(http, "anthropic_messages", "openai_chat", script, stream=True, top_k=5)
+    assert [loss.partition(":")[0] for loss in json.loads(streamed.headers["x-llm-rest-losses"])] == ["top_k"]
+    (line,) = logged(caplog, streamed.headers["request-id"])
+    assert [loss.partition(":")[0] for loss in line["lost"]] == ["top_k", "output[0].content[0].annotations"]
+    assert line["losses"] == 2
 
 
 # --- names ----------------------------------------------------------------------------------------------------------
@@ -450,6 +461,17 @@ def test_a_stream_that_does_not_end_is_cut_when_the_grace_is_over() -> None:
 
 
 # --- logs -----------------------------------------------------------------------------------------------------------
+
+
+def logged(caplog: pytest.LogCaptureFixture, request_id: str) -> list[Plain]:
+    """The lines about a request, waited for: they are written when its answer has gone."""
+
+    def found() -> list[Plain]:
+        records = [record for record in caplog.records if getattr(record, "request_id", "") == request_id]
+        return [json.loads(JsonLines().format(record)) for record in records]
+
+    assert eventually(lambda: bool(found()))
+    return found()
 
 
 def test_a_request_is_one_line_of_json_without_what_was_said(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,9 @@ from llm_rest.server.app import running
 from llm_rest.server.config import door
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
+from llm_rest.server.logs import JsonLines
 from llm_rest.server.simulator import Simulator
+from tests.gateway.attacks.world import eventually
 from tests.gateway.upstreams import everything
 
 Plain = dict[str, Any]
@@ -117,6 +120,41 @@ def test_a_failure_of_the_vendor_is_told_as_an_error(address: str) -> None:
         (error,) = turn(socket, "fail 400 no_way Not like that")
         assert error["status"] == 400
         assert "Not like that" in error["error"]["message"]
+
+
+def test_a_turn_whose_answer_breaks_off_ends_with_an_error() -> None:
+    with running(Simulator()) as url, talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
+        *events, error = turn(socket, "say half of it\nbreak")
+        assert text_of(events) == "half of it"
+        assert (error["type"], error["status"], error["error"]["message"]) == ("error", 500, "The answer broke off.")
+        assert text_of(turn(socket, "say on")) == "on"
+
+
+def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "llm_rest.server.requests")
+    with talk(address) as socket:
+        turn(socket, "refuse No.", model="anthropic_messages", truncation="auto")
+        turn(socket, "say x", model="nobody/knows")
+        endless = "pieces 1\ndelay 0.01\nsay " + "word " * 5000
+        socket.send(json.dumps({"type": "response.create", "model": "openai_chat", "input": endless}))
+        socket.recv(timeout=20)
+    assert eventually(lambda: len(ours(caplog)) == 3)
+    whole, refused, left = ours(caplog)
+    assert [loss.partition(":")[0] for loss in whole["lost"]] == [
+        "truncation",
+        "leftovers.anthropic_messages.stop_details",
+    ]
+    assert (whole["losses"], whole["status"], whole["streamed"]) == (2, 200, True)
+    assert (refused["status"], "losses" in refused) == (404, False)
+    assert left["error"] == "gone"
+
+
+def ours(caplog: pytest.LogCaptureFixture) -> list[Plain]:
+    """The lines of the gateway, which alone knows vendors."""
+    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
+    return [line for line in lines if "vendor" in line or line.get("model") == "nobody/knows"]
 
 
 def test_other_paths_and_other_peoples_pages_are_declined(address: str) -> None:

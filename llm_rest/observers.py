@@ -61,13 +61,18 @@ Listener = Callable[[Any], object]
 
 
 def listeners(on_event: Listener | Iterable[Listener] | None) -> tuple[Listener, ...]:
-    """The listeners as a tuple. Raises `ConfigError` for what cannot be called."""
+    """The listeners as a tuple. Raises `ConfigError` for what cannot be called, or would have to be awaited."""
     if on_event is None:
         return ()
+    from inspect import iscoroutinefunction  # not loaded by those who have no listeners
+
     found = tuple(cast("Any", on_event)) if isinstance(on_event, Iterable) else (on_event,)
     for listener in found:
         if not callable(listener):
             raise ConfigError(f"on_event= takes a function or several, not a {type(listener).__name__}")
+        if iscoroutinefunction(listener):
+            hint = "put the event into a queue, or iterate over run.events()"
+            raise ConfigError("on_event= takes functions, and nobody awaits a listener", hint=hint)
     return found
 
 

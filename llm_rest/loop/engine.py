@@ -30,13 +30,13 @@ from ..errors import (
 )
 from ..responses.assemble import disassemble
 from ..responses.items import CustomToolCall, FunctionCall
-from ..tools import ToolContext
+from ..tools import ToolContext, output_of
 from ..turns import RunState, ToolCall, deadline, step
 from ..turns import happenings as h
+from ..turns.calls import answer, answers
 
 if TYPE_CHECKING:
     from ..responses.events import AnyEvent
-    from ..responses.items import AnyItem
     from ..responses.request import Request
     from ..responses.response import Response
     from ..tools import Prepared, Toolbox
@@ -268,8 +268,11 @@ class Engine:
     async def _ask_about(self, call: ToolCall, workers: Workers) -> None:
         verdict = None
         try:
-            said = self.approve(call) if self.approve is not None else None
-            verdict = await said if inspect.isawaitable(said) else said
+            said: Any = self.approve(call) if self.approve is not None else None
+            said = await said if inspect.isawaitable(said) else said
+            if not isinstance(said, bool | None):  # a word such as "no" would count as a yes
+                raise TypeError(f"approve= says True, False or None, not {said!r}")
+            verdict = said
         except Exception:
             logging.getLogger("llm_rest").exception("asking whether %s may run failed; the call waits", call.name)
         finally:
@@ -352,24 +355,31 @@ class BaseRun(Generic[R_co]):
 
     def approve(self, id: str) -> None:
         """Let a waiting call run; `id` is its `call_id` or `execution_id`. A run at rest goes on with `result()`."""
-        self._engine.say(partial(h.Approved, execution_id=self._find(id)))
+        self._engine.say(partial(h.Approved, execution_id=self._find(id).execution_id))
 
     def deny(self, id: str, reason: str = "") -> None:
         """Forbid a waiting call; the model is told the reason."""
-        self._engine.say(partial(h.Denied, execution_id=self._find(id), reason=reason))
+        self._engine.say(partial(h.Denied, execution_id=self._find(id).execution_id, reason=reason))
 
-    def supply(self, id: str, output: Output | AnyItem) -> None:
-        """Give the output of a waiting call: text, parts, or the very item that answers it."""
-        self._engine.say(partial(h.Supplied, execution_id=self._find(id), output=output))
+    def supply(self, id: str, output: Any) -> None:
+        """Give the output of a waiting call: whatever a tool may return, or the very item that answers it."""
+        call = self._find(id)
+        expected, named = answer(call.item, ""), answers([output])
+        if not named:
+            output = output_of(output)
+        elif type(output) is not type(expected) or named != answers([expected]):
+            came, meant = type(output).__name__, type(expected).__name__
+            raise ConfigError(f"a {came} of {named} does not answer {id!r}", hint=f"give its text, or its {meant}")
+        self._engine.say(partial(h.Supplied, execution_id=call.execution_id, output=output))
 
     def cancel(self) -> None:
         """End the run now: what runs is cancelled, and every call gets an output that says so."""
         self._engine.cancel()
 
-    def _find(self, id: str) -> str:
+    def _find(self, id: str) -> ToolCall:
         for call in self.waiting:
             if id in (call.execution_id, call.call_id):
-                return call.execution_id
+                return call
         names = ", ".join(call.call_id for call in self.waiting) or "none"
         raise ConfigError(f"no call {id!r} is waiting", hint=f"waiting: {names}")
 

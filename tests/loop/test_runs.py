@@ -35,6 +35,7 @@ from llm_rest.responses import (
     FunctionCallOutput,
     InputImage,
     LocalShellCall,
+    LocalShellCallOutput,
     McpApprovalRequest,
     McpApprovalResponse,
     McpCall,
@@ -457,6 +458,13 @@ async def test_a_callback_decides_at_once(way: str, says_async: bool) -> None:
     assert outputs(model) == ["good is gone", "denied: this call is not allowed"]
 
 
+async def test_only_a_plain_yes_lets_a_call_run(way: str, caplog: pytest.LogCaptureFixture) -> None:
+    run = new_run(way, Model(says(call("delete"))), [delete], approve=lambda _: "no")
+    await result(run)
+    assert [(one.state, one.waits) for one in run.calls] == [("pending", "approval")]
+    assert "says True, False or None, not 'no'" in caplog.text
+
+
 async def test_a_callback_may_leave_it_open(way: str, caplog: pytest.LogCaptureFixture) -> None:
     def fails(one: Any) -> bool:
         raise RuntimeError("nobody is there")
@@ -545,6 +553,19 @@ async def test_the_very_item_can_be_supplied(way: str) -> None:
     run.supply("c1", given)
     await result(run)
     assert model.seen[-1] is given
+
+
+async def test_what_is_supplied_is_what_a_tool_may_return_or_answers_that_very_call(way: str) -> None:
+    model = Model(says(call("theirs")), says("Done"))
+    run = new_run(way, model, [FunctionTool(name="theirs", parameters={"type": "object"})])
+    await result(run)
+    for wrong in (FunctionCallOutput(call_id="c2", output="4"), LocalShellCallOutput(call_id="c1", output="4"), b"4"):
+        with pytest.raises(LLMError, match=r"does not answer 'c1'|returned bytes"):
+            run.supply("c1", wrong)
+    run.supply("c1", {"degrees": 4})
+    await result(run)
+    assert outputs(model) == ['{"degrees":4}']
+    assert STATE.decode(msgspec.json.encode(run.state)) == run.state
 
 
 async def test_a_vendor_that_paused_gets_its_answer_back_and_goes_on(way: str) -> None:

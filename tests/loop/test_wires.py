@@ -470,3 +470,10 @@ async def test_input_may_be_given_by_keyword(way: str) -> None:
         run = client.run(input='call get_weather {"city": "Oslo"}\nsay Cold.', **tools)
         assert (await result(run)).output_text == "Cold."
     await closed(client)
+
+
+def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
+    async def listener(event: Any) -> None: ...
+
+    with Client("simulator/any") as llm, pytest.raises(ConfigError, match=r"nobody awaits a listener .*run\.events"):
+        llm.run("say Hi.", on_event=listener)

@@ -6,7 +6,7 @@ Before changing this file, know what hosts do: items are tied together by `outpu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -47,10 +47,10 @@ class Assembler:
         """Take one event into account; what is unknown or says nothing about the response changes nothing."""
         handler = HANDLERS.get(type(event)) or HANDLERS.get(type(event).__mro__[1])  # one with unknown fields
         if handler is not None:
-            index = cast("ev.OfItem", event).output_index
-            item = self._items.get(index)
+            told: Any = event
+            item = self._items.get(told.output_index)
             if item is None:
-                item = self._items[index] = Collected()
+                item = self._items[told.output_index] = Collected()
             handler(item, event)
             return
         match event:

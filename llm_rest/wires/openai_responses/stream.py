@@ -20,7 +20,7 @@ from ...responses.collect import UNANNOUNCED
 from ...responses.emit import Emitter, OpenItem, tell
 from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall, McpCall, Message
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
-from ...unknown import Unknown, base
+from ...unknown import Unknown, base, extras, with_extras
 from .content import strip_parts
 from .response import decode_response, encode_item, encode_response
 
@@ -75,6 +75,12 @@ DELTAS: dict[type, tuple[type, str]] = {
 
 GROWS = frozenset(delta for delta, _ in DELTAS.values())
 
+# Tuples, because `isinstance(x, A | B)` builds the union anew for every event.
+ITEM = (ev.OutputItemAdded, ev.OutputItemDone)
+PART = (ev.ContentPartAdded, ev.ContentPartDone)
+PART_ADDED = (ev.ContentPartAdded, ev.ReasoningSummaryPartAdded)
+PART_DONE = (ev.ContentPartDone, ev.ReasoningSummaryPartDone)
+
 
 class _Place:
     """Where one item of the output stands; `parts` says of each part that was announced whether it is still open."""
@@ -110,13 +116,8 @@ class StreamDecoder:
             return []
         if isinstance(event, ev.OfItem):
             self._of_item(event)
-        elif isinstance(event, ev.OutputItemAdded):
-            self._seen.feed(event)
-            if event.item is not None:
-                self._announce(event.output_index, event.item)
-        elif isinstance(event, ev.OutputItemDone):
-            if event.item is not None:
-                self._end_item(event.output_index, event.item)
+        elif isinstance(event, ITEM):
+            return self._of_whole_item(event)
         elif isinstance(event, ev.TERMINAL):
             self._end(event)
         elif isinstance(event, ev.ErrorEvent):
@@ -184,6 +185,18 @@ class StreamDecoder:
 
     # -- items
 
+    def _of_whole_item(self, event: ev.OutputItemAdded | ev.OutputItemDone) -> list[ev.AnyEvent]:
+        """The events for an item's beginning or end, which has what else the host said with it."""
+        if isinstance(event, ev.OutputItemAdded):
+            self._seen.feed(event)
+            if event.item is not None:
+                self._announce(event.output_index, event.item)
+        elif event.item is not None:
+            self._end_item(event.output_index, event.item)
+        made: list[Any] = self._to.take()
+        unknown = extras(event)
+        return [with_extras(one, unknown) if unknown and isinstance(event, type(one)) else one for one in made]
+
     def _announce(self, theirs: int, item: AnyItem) -> _Place:
         self._start()
         if theirs in self._places:
@@ -223,10 +236,11 @@ class StreamDecoder:
     # -- what happens inside an item
 
     def _of_item(self, event: Any) -> None:
-        if isinstance(event, OLD_NAMES):
-            event = _by_its_name_here(event)
+        kind: type = event.__class__
+        if kind not in ABOUT:
+            event = _by_its_name_here(event) if isinstance(event, OLD_NAMES) else event
+            kind = _kind(event)
         place = self._places.get(event.output_index)
-        kind = _kind(event)
         if place is None:
             about = ABOUT.get(kind)
             item = UNANNOUNCED.get(about, UNANNOUNCED[OutputText]) if about is not None else None
@@ -241,9 +255,11 @@ class StreamDecoder:
         if place.id:
             event.item_id = place.id
         key = _key(event)
-        if key[0] and not self._in_its_part(event, place, key):
+        grows = kind in GROWS
+        # Nearly every event is one more piece of a part that is open.
+        if key[0] and not (grows and place.parts.get(key)) and not self._in_its_part(event, place, key):
             return
-        if kind in GROWS:
+        if grows:
             place.grown.add(key)
         elif kind in DELTAS and key not in place.grown:
             self._grow(event, *DELTAS[kind])
@@ -251,16 +267,15 @@ class StreamDecoder:
 
     def _in_its_part(self, event: Any, place: _Place, key: tuple[str, int]) -> bool:
         """Whether the event may stand here; opens its part where nobody announced it."""
-        announces = isinstance(event, ev.ContentPartAdded | ev.ReasoningSummaryPartAdded)
         still_open = place.parts.get(key)
-        if announces:
+        if isinstance(event, PART_ADDED):
             place.parts[key] = True
             return still_open is None
         if still_open is None:
             self._open_part(event, place, key)
         elif not still_open:
             return False
-        place.parts[key] = not isinstance(event, ev.ContentPartDone | ev.ReasoningSummaryPartDone)
+        place.parts[key] = not isinstance(event, PART_DONE)
         return True
 
     def _open_part(self, event: Any, place: _Place, key: tuple[str, int]) -> None:
@@ -321,10 +336,10 @@ class StreamEncoder:
             if isinstance(event, ev.TERMINAL):
                 self.losses += lost
             return [replace(event, response=response)]
-        if isinstance(event, ev.OutputItemAdded | ev.OutputItemDone) and event.item is not None:
+        if isinstance(event, ITEM) and event.item is not None:
             item = encode_item(event.item, event.output_index, self._dialect, Losses())
             return [event if item is event.item else replace(event, item=item)]
-        if isinstance(event, ev.ContentPartAdded | ev.ContentPartDone) and event.part is not None:
+        if isinstance(event, PART) and event.part is not None:
             return [self._without_ours(event, "part", event.part)]
         if isinstance(event, ev.OutputTextAnnotationAdded) and event.annotation is not None:
             return [self._without_ours(event, "annotation", event.annotation)]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from llm_rest.dialects import ResponsesDialect
+from llm_rest.losses import Loss
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import Assembler, disassemble
 from llm_rest.responses.carriers import PREFIX
@@ -14,7 +15,7 @@ from llm_rest.responses.events import TERMINAL
 from llm_rest.responses.items import Message
 from llm_rest.responses.parts import OutputText
 from llm_rest.responses.response import Response
-from llm_rest.unknown import Unknown
+from llm_rest.unknown import Unknown, extras
 from llm_rest.wires import openai_responses as wire
 from tests.support.legal import faults
 from tests.test_assemble import EVERYTHING
@@ -41,6 +42,26 @@ def assembled(events: list[Any]) -> Response:
 
 def names(events: list[Any]) -> list[str]:
     return [type(event).__name__ for event in events]
+
+
+def test_unknown_fields_of_an_event_pass_wherever_they_stand() -> None:
+    """BUGS 61"""
+    item = b'{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}","status":"completed"}'
+    added = b'{"type":"response.output_item.added","output_index":0,"item":' + item + b',"new":1}'
+    delta = b'{"type":"response.function_call_arguments.delta","output_index":0,"item_id":"fc_1","delta":"{}","new":2}'
+    done = b'{"type":"response.output_item.done","output_index":0,"item":' + item + b',"new":3}'
+    events = decoded(BEGIN, added, delta, done, end(b"[" + item + b"]"))
+    assert [extras(event).get("new") for event in events] == [None, 1, 2, 3, None]
+    assert faults(events) == []
+
+
+def test_what_had_to_be_put_right_in_a_stream_is_told_with_its_end() -> None:
+    """responses.response.12"""
+    machine = wire.decode_stream()
+    item = b'{"type":"message","id":"msg_1","role":"assistant","content":null}'
+    for line in (BEGIN, b'{"type":"response.output_item.done","output_index":0,"item":' + item + b"}", end(b"[]")):
+        machine.feed(wire.EVENT.decode(line))
+    assert machine.losses == [Loss("output[0]", "its content was null", "changed")]
 
 
 def test_what_is_in_order_passes_as_it_came() -> None:

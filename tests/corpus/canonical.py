@@ -77,6 +77,16 @@ def _camel_case(value: Any) -> None:
                 _camel_case(inner)
 
 
+def _without_nulls(value: Any) -> None:
+    for inner in value if isinstance(value, list) else ():
+        _without_nulls(inner)
+    for name in list(value) if isinstance(value, dict) else ():
+        if value[name] is None:
+            del value[name]
+        elif name not in CHOSEN:
+            _without_nulls(value[name])
+
+
 def _one_for_a_list(request: Plain) -> None:
     if isinstance(request.get("tools"), dict):
         request["tools"] = [request["tools"]]
@@ -100,6 +110,7 @@ TABLE: dict[str, tuple[Canonical, ...]] = {
         Canonical(
             "gemini.canonical.2", "a list of one is written as a list", _one_for_a_list, ("request",), struct=True
         ),
+        Canonical("gemini.canonical.3", "what is null is left out", _without_nulls, struct=True),
     ),
 }
 

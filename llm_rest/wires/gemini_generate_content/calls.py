@@ -24,7 +24,19 @@ from ...responses.parts import InputText
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ...unknown import given
 from . import types
-from .carried import ABSENT, document_fields, encode, left, merged, own_fields, report_extras, rest, spelling, text_of
+from .carried import (
+    document_fields,
+    encode,
+    left,
+    merged,
+    own_fields,
+    report_extras,
+    rest,
+    spelling,
+    text_of,
+    unsaid,
+    unsay,
+)
 from .media import decode_parts, encode_parts
 from .types import WIRE
 
@@ -37,6 +49,9 @@ if TYPE_CHECKING:
 
 Call = FunctionCall | CustomToolCall
 Output = FunctionCallOutput | CustomToolCallOutput
+
+_CALL = ("id", "name", "args")
+_RESPONSE = ("id", "name", "response")
 
 _json = msgspec.json.Decoder(Raw)
 _object = msgspec.json.Decoder(dict[str, Raw])
@@ -98,17 +113,13 @@ def encode_call(item: Call, path: str, context: Context) -> types.Part:
         lost.dropped(f"{path}.caller", "which program made the call")
     if item.async_:
         lost.dropped(f"{path}.async", "that the call runs in the background")
-    if call.name != item.name:
+    kept = own_fields(item.leftovers, path, lost)
+    if spelled := spelling(kept):
+        args = () if bytes(call.args) != b"{}" else ("args",)
+        unsay(call, ("id", *args, *(() if item.name else ("name",))), spelled)
+    if call.name and call.name != item.name:
         lost.changed(f"{path}.name", f"a name this wire does not take, sent as {call.name}")
-    part = types.Part(function_call=call)
-    if item.leftovers is not UNSET:
-        kept = own_fields(item.leftovers, path, lost)
-        if spelling(kept).get("id") == ABSENT:
-            call.id = UNSET
-        if spelling(kept).get("args") == ABSENT and bytes(call.args) == b"{}":
-            call.args = UNSET
-        part = merged(part, document_fields(kept), path, lost)
-    return part
+    return merged(types.Part(function_call=call), document_fields(kept), path, lost)
 
 
 def _value(text: str) -> Raw | None:
@@ -125,21 +136,17 @@ def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> Func
         name=call.name or "",
         arguments="{}" if call.args is UNSET else text_of(call.args),
     )
-    if not call.id or call.args is UNSET or _says_more(part, call):
-        spelled: types.Json = {}
-        if not call.id:
-            spelled["id"] = ABSENT
-        if call.args is UNSET:
-            spelled["args"] = ABSENT
-        fields = rest(part, ("functionCall", "thoughtSignature"))
-        more = rest(call, ("id", "name", "args"))
-        item.leftovers = left({**fields, "functionCall": more} if more else fields, spelled)
+    if not (call.id and call.name and call.args) or _says_more(part, call):
+        fields = rest(part, ("functionCall", "thoughtSignature") if part.thought_signature else ("functionCall",))
+        more = rest(call, _CALL)
+        item.leftovers = left({**fields, "functionCall": more} if more else fields, unsaid(call, _CALL))
     return item
 
 
 def _says_more(part: types.Part, call: types.FunctionCall) -> bool:
     declared = type(part) is types.Part and type(call) is types.FunctionCall
-    return not (declared and call.partial_args is call.will_continue is part.thought is part.part_metadata is UNSET)
+    plain = declared and call.partial_args is call.will_continue is part.thought is part.part_metadata is UNSET
+    return not plain or part.thought_signature == ""
 
 
 def called_as(call: FunctionCall, named: Mapping[str, Named]) -> Call:
@@ -187,18 +194,20 @@ def encode_output(item: Output, call: Call | None, path: str, context: Context) 
     name = wire_name(call.name, call.namespace or "") if call else item.call_id or ""
     if isinstance(item, CustomToolCallOutput):
         lost.emulated(path, "a custom tool's output is sent as a function's")
-    elif given(item.name):
-        name = item.name
     if given(item.caller) and not isinstance(item.caller, Direct):
         lost.dropped(f"{path}.caller", "which program made the call")
     text, inside, beside = _content(item, path, context)
     if text is None and item.is_error:
         lost.changed(f"{path}.output", "an error is told in words, of which there are none")
         text = ""
-    response = Raw(b"{}") if text is None else _object_of(text, spelling(kept).get("response"), item.is_error)
+    spelled = spelling(kept)
+    response = Raw(b"{}") if text is None else _object_of(text, spelled.get("response"), item.is_error)
     encoded = types.FunctionResponse(id=item.call_id or "", name=name, response=response, parts=inside or UNSET)
-    if ABSENT in (spelling(kept).get("id"), spelling(own(call.leftovers, WIRE)).get("id") if call else ""):
-        encoded.id = UNSET
+    if call:
+        unsay(encoded, ("id", "name"), spelling(own(call.leftovers, WIRE)))
+    unsay(encoded, _RESPONSE if text is None else ("id", "name"), spelled)
+    if isinstance(item, FunctionCallOutput) and given(item.name):
+        encoded.name = item.name
     return merged(types.Part(function_response=encoded), document_fields(kept), path, lost), beside
 
 
@@ -210,18 +219,21 @@ def _content(item: Output, path: str, context: Context) -> tuple[str | None, lis
     texts: list[str] = []
     inside: list[types.Part] = []
     beside: list[types.Part] = []
-    for part in encode_parts(item.output, f"{path}.output", context):
-        media = part.inline_data or part.file_data
-        if given(part.text):
-            texts.append(part.text)
-        elif media and media.mime_type in context.model.media_in_outputs:
-            if given(part.media_resolution):
-                lost.dropped(f"{path}.output", "how closely a function's image is looked at")
-                part = replace(part, media_resolution=UNSET)
-            inside.append(part)
-        else:
-            lost.changed(f"{path}.output", "media that cannot stand in an output here, sent beside it")
-            beside.append(part)
+    for j, ours in enumerate(item.output):
+        for part in encode_parts([ours], f"{path}.output", context, j):
+            media = part.inline_data or part.file_data
+            if given(part.text):
+                texts.append(part.text)
+            elif isinstance(ours, InputText):
+                inside.append(part)  # which came as a part of an output, and says nothing we know
+            elif media and media.mime_type in context.model.media_in_outputs:
+                if given(part.media_resolution):
+                    lost.dropped(f"{path}.output", "how closely a function's image is looked at")
+                    part = replace(part, media_resolution=UNSET)
+                inside.append(part)
+            else:
+                lost.changed(f"{path}.output", "media that cannot stand in an output here, sent beside it")
+                beside.append(part)
     if len(texts) > 1:
         lost.changed(f"{path}.output", "texts of an output, sent as one")
     said = texts or beside or (item.output and not inside)
@@ -241,15 +253,15 @@ def decode_output(
     part: types.Part, response: types.FunctionResponse, asked: list[FunctionCall], fallback: str
 ) -> FunctionCallOutput:
     """The output in a part, for the call among those `asked` that it answers, which is then no longer asked."""
-    if given(response.id):
+    if response.id:
         found = next((call for call in asked if call.call_id == response.id), None)
     else:
         found = next((call for call in asked if call.name == response.name), asked[0] if asked else None)
     if found is not None:
         asked.remove(found)
     item = FunctionCallOutput(call_id=found.call_id if found else response.id or fallback, output="")
-    spelled: types.Json = {} if response.id else {"id": ABSENT}
-    if given(response.name) and response.name != (found.name if found else item.call_id):
+    spelled = unsaid(response, _RESPONSE)
+    if response.name and response.name != (found.name if found else item.call_id):
         item.name = response.name
     text = _text_of(item, response, spelled)
     item.output = [] if text is None else text
@@ -257,7 +269,7 @@ def decode_output(
         texts: list[ContentPart] = [] if text is None else [InputText(text=text)]
         item.output = [*texts, *decode_parts(response.parts)]
     fields = rest(part, ("functionResponse",))
-    more = rest(response, ("id", "name", "response", "parts"))
+    more = rest(response, (*_RESPONSE, "parts"))
     item.leftovers = left({**fields, "functionResponse": more} if more else fields, spelled)
     return item
 

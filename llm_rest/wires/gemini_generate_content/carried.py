@@ -20,7 +20,8 @@ from ...responses.items import Reasoning
 from ...responses.leftovers import SPELLING, report_foreign
 from ...unknown import Decoder, Model, Opt, base, extras, given
 from . import types
-from .types import WIRE, Json
+from .spelling import ProtoDecoder
+from .types import WIRE, Json, Maybe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
     from ...responses.parts import Leftovers
 
 S = TypeVar("S", bound=Model)
+T = TypeVar("T")
 
 DUMMY = "skip_thought_signature_validator"
 """Stands for the signature of a call that this vendor's models did not make; the vendor takes it for any."""
 
 ABSENT = "absent"
-"""Spelling of a field that was left out."""
+"""Spelling of a field that was left out; one that was an empty text is spelled so."""
 CONTENT = "content"
 """What a content said around its parts, on the item that it begins with."""
 
@@ -136,15 +138,15 @@ def returning_parts(raw: Raw) -> list[types.Part] | None:
 # --- leftovers ------------------------------------------------------------------------------------------------------
 
 _objects = msgspec.json.Decoder(dict[str, Raw])
-_decoders: dict[type, Decoder[Any]] = {}
+_decoders: dict[type, ProtoDecoder[Any]] = {}
 
 
-def decoder_of(kind: type[S]) -> Decoder[S]:
+def decoder_of(kind: type[S]) -> ProtoDecoder[S]:
     """The decoder of one struct of this wire."""
     found = _decoders.get(kind)
     if found is None:
-        found = _decoders[kind] = Decoder(kind)
-    return cast("Decoder[S]", found)
+        found = _decoders[kind] = ProtoDecoder(kind)
+    return cast("ProtoDecoder[S]", found)
 
 
 def restored(kind: type[S], value: Any) -> S | None:
@@ -194,6 +196,25 @@ def rest(struct: Model, without: Iterable[str] = ()) -> Json:
     fields = zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True)
     values = ((theirs, getattr(struct, ours)) for theirs, ours in fields if theirs not in without)
     return {name: plain(value) for name, value in values if value is not UNSET}
+
+
+def unsaid(struct: Model, names: Iterable[str]) -> Json:
+    """How a document spelled those of the fields named that it left out, or left empty."""
+    return {name: ABSENT if value is UNSET else "" for name in names if not (value := getattr(struct, name))}
+
+
+def unsay(struct: Model, names: Iterable[str], spelled: Json) -> None:
+    """Leave out, or leave empty, the fields named that a document spelled so."""
+    for name in names:
+        if spelled.get(name) == ABSENT:
+            setattr(struct, name, UNSET)
+        elif spelled.get(name) == "":
+            setattr(struct, name, "")
+
+
+def stated(value: Opt[T]) -> Maybe[T]:
+    """A value of ours on this wire, where a null is left out."""
+    return UNSET if value is None else value
 
 
 def report_extras(struct: Model, path: str, lost: Losses) -> None:

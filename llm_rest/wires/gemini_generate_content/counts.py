@@ -126,7 +126,7 @@ def decode_usage(counted: types.UsageMetadata) -> Usage:
     return usage
 
 
-def encode_usage(response: Response, lost: Losses) -> Opt[types.UsageMetadata]:
+def encode_usage(response: Response, lost: Losses) -> types.Maybe[types.UsageMetadata]:
     """Token counts of this wire: thoughts outside the candidates, tool results outside the prompt."""
     used, tier = response.usage, response.service_tier
     counted = _encode_usage(used, lost) if given(used) else types.UsageMetadata()

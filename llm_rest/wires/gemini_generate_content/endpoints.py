@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from ...dialects import GeminiDialect
-from ...unknown import Decoder, Opt, given
+from ...unknown import Decoder, given
 from .. import Route
 from . import types
 from .request import DEFAULT, collected, decode_request, encode_request, place
-from .spelling import spelled
+from .spelling import ProtoDecoder
 
 if TYPE_CHECKING:
     from ...losses import Loss
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 class CountRequest(types.Document):
     """`POST {model}:countTokens`: a whole request, or the fields of one that have a size."""
 
-    contents: Opt[list[types.Content]] = UNSET
-    system_instruction: Opt[types.Content] = UNSET
-    tools: Opt[list[types.Tool]] = UNSET
-    generation_config: Opt[types.GenerationConfig] = UNSET
-    model: Opt[str] = UNSET
-    instances: Opt[list[types.Json]] = UNSET
-    generate_content_request: Opt[types.Request] = UNSET
+    contents: types.Maybe[list[types.Content]] = UNSET
+    system_instruction: types.Maybe[types.Content] = UNSET
+    tools: types.Maybe[list[types.Tool]] = UNSET
+    generation_config: types.Maybe[types.GenerationConfig] = UNSET
+    model: types.Maybe[str] = UNSET
+    instances: types.Maybe[list[types.Json]] = UNSET
+    generate_content_request: types.Maybe[types.Request] = UNSET
 
 
 class Count(types.Document):
     """How many tokens an input has."""
 
     total_tokens: int = 0
-    total_billable_characters: Opt[int] = UNSET
-    cached_content_token_count: Opt[int] = UNSET
-    prompt_tokens_details: Opt[list[types.Json]] = UNSET
-    cache_tokens_details: Opt[list[types.Json]] = UNSET
+    total_billable_characters: types.Maybe[int] = UNSET
+    cached_content_token_count: types.Maybe[int] = UNSET
+    prompt_tokens_details: types.Maybe[list[types.Json]] = UNSET
+    cache_tokens_details: types.Maybe[list[types.Json]] = UNSET
 
     @property
     def input_tokens(self) -> int:
@@ -52,8 +52,8 @@ class Count(types.Document):
         return self.total_tokens
 
 
-COUNT_REQUEST: Decoder[CountRequest] = Decoder(CountRequest, repair=spelled(CountRequest))
-COUNT: Decoder[Count] = Decoder(Count, repair=spelled(Count))
+COUNT_REQUEST: Decoder[CountRequest] = ProtoDecoder(CountRequest)
+COUNT: Decoder[Count] = ProtoDecoder(Count)
 
 _COUNTED = ("contents", "system_instruction", "tools", "generation_config")
 
@@ -96,29 +96,29 @@ class ModelInfo(types.Document):
     """One model, named with its collection: `models/...`."""
 
     name: str
-    base_model_id: Opt[str] = UNSET
-    version: Opt[str] = UNSET
-    display_name: Opt[str] = UNSET
-    description: Opt[str] = UNSET
-    input_token_limit: Opt[int] = UNSET
-    output_token_limit: Opt[int] = UNSET
-    supported_generation_methods: Opt[list[str]] = UNSET
-    thinking: Opt[bool] = UNSET
-    temperature: Opt[float] = UNSET
-    max_temperature: Opt[float] = UNSET
-    top_p: Opt[float] = UNSET
-    top_k: Opt[int] = UNSET
+    base_model_id: types.Maybe[str] = UNSET
+    version: types.Maybe[str] = UNSET
+    display_name: types.Maybe[str] = UNSET
+    description: types.Maybe[str] = UNSET
+    input_token_limit: types.Maybe[int] = UNSET
+    output_token_limit: types.Maybe[int] = UNSET
+    supported_generation_methods: types.Maybe[list[str]] = UNSET
+    thinking: types.Maybe[bool] = UNSET
+    temperature: types.Maybe[float] = UNSET
+    max_temperature: types.Maybe[float] = UNSET
+    top_p: types.Maybe[float] = UNSET
+    top_k: types.Maybe[int] = UNSET
 
 
 class ModelList(types.Document):
     """One page of the models; the next one starts with `pageToken=nextPageToken`."""
 
-    models: Opt[list[ModelInfo]] = UNSET
-    next_page_token: Opt[str] = UNSET
+    models: types.Maybe[list[ModelInfo]] = UNSET
+    next_page_token: types.Maybe[str] = UNSET
 
 
-MODELS: Decoder[ModelList] = Decoder(ModelList)
-MODEL: Decoder[ModelInfo] = Decoder(ModelInfo)
+MODELS: Decoder[ModelList] = ProtoDecoder(ModelList)
+MODEL: Decoder[ModelInfo] = ProtoDecoder(ModelInfo)
 
 
 def models_route(*, dialect: GeminiDialect = DEFAULT) -> Route:

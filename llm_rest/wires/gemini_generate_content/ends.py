@@ -75,7 +75,7 @@ def told_end(body: types.Response, candidate: types.Candidate, *, spoken: bool) 
             return End("incomplete", FILTERED, feedback.block_reason_message)
         return End("failed", SERVER_ERROR, "the vendor gave no answer")
     # Somebody who is asked to stop says so; an answer that just ends was cut.
-    if not given(finish) or (finish in EMPTY_ENDS and not spoken):
+    if not finish or (finish in EMPTY_ENDS and not spoken):
         return End("failed", SERVER_ERROR, candidate.finish_message)
     return End(*ENDS.get(finish, ("incomplete", finish)), candidate.finish_message)
 
@@ -134,7 +134,7 @@ def finish_reason(response: Response) -> str | None:
     return finish if finish and ENDS.get(finish, ("incomplete", why)) == (status, why) else None
 
 
-def encode_end(response: Response, body: types.Response, lost: Losses) -> Opt[str]:
+def encode_end(response: Response, body: types.Response, lost: Losses) -> types.Maybe[str]:
     """The finish reason of a response; a failure is an error instead."""
     finish = finish_reason(response)
     if finish is not None:

@@ -18,7 +18,7 @@ from ...responses.leftovers import own
 from ...responses.parts import FileCitation, OutputText, UrlCitation
 from ...unknown import given
 from . import types
-from .carried import left, spelling
+from .carried import left, spelling, stated
 from .types import WIRE
 from .writer import GROUNDED
 
@@ -173,7 +173,7 @@ def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> t
                 first, last = (len(part.text[:to].encode("utf-8", "surrogatepass")) for to in (start, end))
                 segment.start_index, segment.end_index, segment.text = first or UNSET, last, part.text[start:end]
             supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=[len(chunks)]))
-            chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=source.title)))
+            chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=stated(source.title))))
     if not chunks:
         return None
     return types.GroundingMetadata(grounding_chunks=chunks, grounding_supports=supports)

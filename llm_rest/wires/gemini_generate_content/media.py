@@ -208,7 +208,7 @@ def _decode(part: types.Part) -> ContentPart:
     blob, file = part.inline_data, part.file_data
     if given(part.text):
         return InputText(text=part.text, leftovers=left(rest(part, ("text",)), None if part.text else {"empty": True}))
-    if given(blob) and given(blob.mime_type) and given(blob.data):
+    if blob and blob.mime_type and blob.data:
         fields, more = rest(part, ("inlineData",)), rest(blob, ("mimeType", "data"))
         found: InputImage | InputFile | InputAudio
         if blob.mime_type.startswith("audio/"):
@@ -218,7 +218,7 @@ def _decode(part: types.Part) -> ContentPart:
             found = _shown(blob.mime_type, data_url(blob.mime_type, standard(blob.data)), fields, more)
         found.leftovers = left({**fields, "inlineData": more} if more else fields)
         return found
-    if given(file) and given(file.file_uri) and given(file.mime_type):
+    if file and file.file_uri and file.mime_type:
         fields, more = rest(part, ("fileData",)), rest(file, ("fileUri",))
         found = _shown(file.mime_type, file.file_uri, fields, more)
         if media_type(file.file_uri) == file.mime_type:

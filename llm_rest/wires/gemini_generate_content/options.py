@@ -77,7 +77,7 @@ def decode_numbers(config: types.GenerationConfig, request: Request) -> None:
     for name in NUMBERS:
         value = getattr(config, name)
         if value is not UNSET:
-            setattr(request, name, int(value) if name == "top_k" and value is not None else value)
+            setattr(request, name, int(value) if name == "top_k" else value)
     request.stop = config.stop_sequences
 
 
@@ -114,7 +114,7 @@ DYNAMIC = "medium"
 """What is said for a model that decides itself how much to think, which is a budget of -1."""
 
 
-def encode_thinking(asked: Opt[ReasoningOptions], context: Context) -> Opt[types.ThinkingConfig]:
+def encode_thinking(asked: Opt[ReasoningOptions], context: Context) -> types.Maybe[types.ThinkingConfig]:
     """`thinkingConfig` for what is asked of reasoning."""
     if not given(asked):
         return UNSET

@@ -75,14 +75,17 @@ class Pieces:
 
     def spoken(self, content: types.Content, *, parts: bool) -> None:
         """What a chunk says of the content around its parts."""
-        told = self.candidate.content
-        role = told.role if given(told) and given(told.role) else content.role if given(content.role) else UNSET
-        self.candidate.content = types.Content(role=role, parts=[types.Part()] if parts else UNSET)
+        told = self.candidate.content or types.Content()
+        whole = types.Content(role=told.role or content.role, parts=[types.Part()] if parts else UNSET)
+        if type(told) is not type(content):
+            whole = with_extras(whole, {**extras(told), **extras(content)})
+        self.candidate.content = whole
 
 
 def _take(whole: Any, chunk: Any, names: Iterable[str]) -> None:
     for name in names:
-        if (value := getattr(chunk, name)) is not UNSET:
+        value = getattr(chunk, name)
+        if value is not UNSET and (value or not getattr(whole, name)):  # some routers send empty fields in every chunk
             setattr(whole, name, value)
 
 

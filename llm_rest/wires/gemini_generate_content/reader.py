@@ -83,7 +83,7 @@ class Reader:
     def add(self, part: types.Part) -> None:
         """Take the next part."""
         text, blob = part.text, part.inline_data
-        if text is not UNSET and text is not None:
+        if text is not UNSET:
             self._say(part, text, thought=bool(part.thought))
         elif given(part.function_call):
             if self._open is False:

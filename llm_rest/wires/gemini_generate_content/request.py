@@ -197,6 +197,7 @@ def decode_request(
     body: types.Request, *, dialect: GeminiDialect = DEFAULT, model: str | None = None
 ) -> tuple[Request, list[Loss]]:
     """The request that a body is; `model` is the one its URL names."""
+    lost = Losses()
     left: types.Json = {}
     spelled: types.Json = {}
     named = model if model is not None else body.model
@@ -205,7 +206,10 @@ def decode_request(
     _decode_options(body, request, left)
     if any(getattr(body, name) is not UNSET for name in _OPTIONS):
         spelled = _notes(body, request, dialect)
-    request.input = [*_decode_system(body, request, spelled), *decode_contents(body.contents, dialect.issuer)]
+    request.input = [
+        *_decode_system(body, request, spelled, lost),
+        *decode_contents(body.contents, dialect.issuer, lost),
+    ]
     if given(body.labels):
         request.metadata = body.labels
     if given(body.service_tier):
@@ -223,7 +227,7 @@ def decode_request(
         left[SPELLING] = spelled
     if left:
         request.leftovers = {WIRE: left}
-    return request, []
+    return request, lost
 
 
 _wire_names = dict(zip(types.Request.__struct_fields__, types.Request.__struct_encode_fields__, strict=True))
@@ -278,16 +282,19 @@ def _is_odd(body: types.Request) -> bool:
     return given(body.generation_config) and isinstance(body.generation_config.top_k, float)
 
 
-def _decode_system(body: types.Request, request: Request, spelled: types.Json) -> list[AnyItem]:
+def _decode_system(body: types.Request, request: Request, spelled: types.Json, lost: Losses) -> list[AnyItem]:
     """What is said to the model first: its first text as instructions, the others as messages of the developer."""
     said = body.system_instruction
     if not given(said):
         return []
+    if not said.parts:
+        lost.dropped("systemInstruction", "instructions without parts, which say nothing")
+        return []
     more = rest(said, ("parts",))
     if more:
         spelled["systemInstruction"] = more
-    parts = list(said.parts or ())
-    if parts and parts[0].text and parts[0] == types.Part(text=parts[0].text):
+    parts = list(said.parts)
+    if parts[0].text and parts[0] == types.Part(text=parts[0].text):
         request.instructions = parts.pop(0).text
     return [Message(role="developer", content=decode_parts([part])) for part in parts]
 

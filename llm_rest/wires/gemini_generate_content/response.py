@@ -130,7 +130,7 @@ def settle(response: Response, body: types.Response, candidate: types.Candidate,
     decode_end(response, body, candidate)
     if not _is_usual(body, candidate, response):
         left[SPELLING] = {"shape": _shape(body, candidate)}
-    if body.usage_metadata is not UNSET and body.usage_metadata is not None:
+    if body.usage_metadata is not UNSET:
         response.usage = decode_usage(body.usage_metadata)
         tier = body.usage_metadata.service_tier
         if given(tier):

@@ -1,59 +1,77 @@
-"""Documents as protobuf lets people write them: snake_case names, one value for a list of one, numbers for words.
+"""Documents as protobuf lets people write them: snake_case names, null for what is not set, one value for a list of one,
+numbers for words.
 
 Servers answer in one spelling and accept all of these. Applied only to a document that did not fit as it came. Before changing
-this file, know that it follows the declared types: what a caller chose himself (arguments, outputs, schemas, labels) is
-a plain value there and is left alone. Follows the ProtoJSON format of protobuf.dev (read 2026-11-20).
+this file, know that it follows the declared types: what a caller chose himself (arguments, outputs, schemas, labels) is no
+struct there and stays byte for byte as it came. Follows the ProtoJSON format of protobuf.dev (read 2026-11-20).
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ...unknown import Decoder, check_depth
 
-Plain = dict[str, Any]
+S = TypeVar("S", bound=Struct)
+
+NULL = b"null"
+"""A field that is not set, where somebody writes it all the same."""
+
+_encode = msgspec.json.Encoder().encode
+_arrays = msgspec.json.Decoder(list[Raw])
+_objects = msgspec.json.Decoder(dict[str, Raw])
+_whole = re.compile(rb"-?[0-9]{1,15}").fullmatch
 
 
-def spelled(model: type[Struct]) -> Callable[[Any], Any]:
-    """A function that rewrites a plain document as `model` spells it. A list of one error, as some hosts send, is the error."""
+class ProtoDecoder(Decoder[S]):
+    """Decodes a struct of this wire in any of its spellings. A list of one error, as some hosts send, is the error."""
 
-    def rewrite(document: Any) -> Any:
-        if isinstance(document, list) and document:
-            first: Any = cast("Any", document)[0]
-            if isinstance(first, dict) and "error" in first:
-                return _value(cast("Plain", first), model)
-        return _value(document, model)
+    __slots__ = ("_model",)
 
-    return rewrite
+    def __init__(self, model: type[S]) -> None:
+        super().__init__(model)
+        self._model = model
+
+    def _decode_open(self, data: bytes | bytearray | str) -> S:
+        raw = data if isinstance(data, str) else bytes(data)
+        try:
+            raw = (raw.encode() if isinstance(raw, str) else raw).removeprefix(b"\xef\xbb\xbf").strip()
+            check_depth(raw)
+            if raw.startswith(b"[") and "error" in _objects.decode(first := _arrays.decode(raw)[0]):
+                raw = first
+            raw = _encode(_value(Raw(raw), self._model))
+        except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
+            pass  # what is wrong with it is said by who reads it
+        return super()._decode_open(raw)
 
 
 class _Form(NamedTuple):
-    """What a declared type takes: a struct, a list, words by number, or a whole number; else nothing to rewrite."""
+    """What a declared type takes: a struct, a list, or words by number; else nothing to rewrite."""
 
     model: type[Struct] | None = None
     items: Any = None
     words: tuple[str, ...] = ()
-    counts: bool = False
+
+
+_NOTHING = _Form()
 
 
 @lru_cache(maxsize=512)
 def _form(declared: Any) -> _Form:
     origin = get_origin(declared)
     if origin is Union or origin is UnionType:
-        arms = [_form(arm) for arm in get_args(declared)]
-        return next((arm for arm in arms if arm != _Form()), _Form())
+        return next((form for form in map(_form, get_args(declared)) if form != _NOTHING), _NOTHING)
     if origin is Literal:
         return _Form(words=get_args(declared))
-    if origin is list:
-        return _Form(items=get_args(declared)[0])
-    if declared is int:
-        return _Form(counts=True)
-    return _Form(model=declared) if isinstance(declared, type) and issubclass(declared, Struct) else _Form()
+    if origin is list and (items := get_args(declared)[0]) is not Any:
+        return _Form(items=items)
+    return _Form(model=declared) if isinstance(declared, type) and issubclass(declared, Struct) else _NOTHING
 
 
 @lru_cache(maxsize=64)
@@ -66,26 +84,28 @@ def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
     return found
 
 
-def _value(value: Any, declared: Any) -> Any:
+def _value(raw: Raw, declared: Any) -> Any:
     form = _form(declared)
-    if form.model is not None and isinstance(value, dict):
-        return _object(cast("Plain", value), form.model)
-    if form.items is not None and value is not None:
-        values: list[Any] = cast("Any", value) if isinstance(value, list) else [value]
-        return [_value(one, form.items) for one in values]
-    if form.counts and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
-        return int(value)
-    if form.words and type(value) is int:
-        return form.words[value] if 0 <= value < len(form.words) else str(value)
-    return value
+    if form is _NOTHING:
+        return raw
+    text = bytes(raw)
+    if form.model is not None and text[:1] == b"{":
+        return _object(_objects.decode(raw), form.model)
+    if form.items is not None:
+        return [_value(one, form.items) for one in (_arrays.decode(raw) if text[:1] == b"[" else [raw])]
+    if form.words and _whole(text):
+        number = int(text)
+        return form.words[number] if 0 <= number < len(form.words) else str(number)
+    return raw
 
 
-def _object(value: Plain, model: type[Struct]) -> Plain:
+def _object(values: dict[str, Raw], model: type[Struct]) -> dict[str, Any]:
     fields = _fields(model)
-    rewritten: Plain = {}
-    for name, inner in value.items():
+    rewritten: dict[str, Any] = {}
+    for name, raw in values.items():
         theirs, declared = fields.get(name, (name, None))
-        if theirs != name and theirs in value:
-            theirs, declared = name, None  # both spellings are there; the wire's own counts
-        rewritten[theirs] = inner if declared is None else _value(inner, declared)
+        if declared is None or (theirs != name and theirs in values):
+            rewritten[name] = raw  # unknown; or both spellings are there, of which the wire's own counts
+        elif bytes(raw) != NULL:
+            rewritten[theirs] = _value(raw, declared)
     return rewritten

@@ -77,7 +77,7 @@ class StreamDecoder:
                     self._add(part)
                 self._pieces.spoken(content, parts=self._reader.place > 0 or self._text is not None)
             self._pieces.ending(candidate)
-            if given(candidate.finish_reason):
+            if candidate.finish_reason:
                 self._last = chunk
         if given(chunk.error):
             self._fail(chunk.error)
@@ -86,7 +86,7 @@ class StreamDecoder:
     def close(self) -> list[AnyEvent]:
         """The end, where the model or the vendor gave a reason to stop; nothing where the stream was cut."""
         feedback = self._pieces.body.prompt_feedback
-        ended = given(self._pieces.candidate.finish_reason) or (given(feedback) and given(feedback.block_reason))
+        ended = self._pieces.candidate.finish_reason or (given(feedback) and feedback.block_reason)
         if self._response is not None and not self._over and ended:
             self._to.finish(self._finish(self._response))
             self._over = True
@@ -135,7 +135,7 @@ class StreamDecoder:
             self._add_call(part, part.function_call)
             return
         self._end_call()  # which nothing but its own pieces may follow
-        if text is UNSET or text is None:
+        if text is UNSET:
             self._end_text()
             self._put(part)
             return

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ...dialects import GeminiDialect
     from ...responses.items import AnyItem
     from ...responses.request import Request
-    from ...unknown import Opt
     from .carried import Mark
 
 
@@ -70,9 +69,9 @@ class StreamEncoder:
         self.losses = Losses()
         self._request = request
         self._dialect = dialect
-        self._id: Opt[str] = UNSET
-        self._model: Opt[str] = UNSET
-        self._created: Opt[str] = UNSET
+        self._id: types.Maybe[str] = UNSET
+        self._model: types.Maybe[str] = UNSET
+        self._created: types.Maybe[str] = UNSET
         self._writer = _LateWriter(Context(Losses(), dialect, gemini_model(""), replay=False))
         self._streamed: dict[int, set[int]] = {}  # the texts of open items that left, by item and place
         self._joined = False  # whether texts that were apart have left side by side

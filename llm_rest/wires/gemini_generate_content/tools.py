@@ -38,7 +38,7 @@ from ...responses.tools import (
 from ...unknown import Unknown, given
 from . import types
 from .calls import wire_name
-from .carried import inner, merged, plain, report_extras, rest, restored
+from .carried import inner, merged, plain, report_extras, rest, restored, stated
 from .schema import fitted, from_openapi
 
 if TYPE_CHECKING:
@@ -110,11 +110,12 @@ class Offer:
                 if tool.container is not UNSET and tool.container != AUTO_CONTAINER:
                     lost.dropped(f"{path}.container", "code runs in a place of the vendor's own choice")
                 self.hosted.append(types.Tool(code_execution={}))
-            case FileSearchTool(vector_store_ids=stores, max_num_results=most):
+            case FileSearchTool(vector_store_ids=stores):
                 if "fileSearch" in lacks or not all(name.startswith(STORE) for name in stores):
                     lost.refused(path, f"file search works on stores of the vendor here, named `{STORE}...`")
                     return
                 _drop(tool, ("filters", "ranking_options"), path, lost)
+                most = stated(tool.max_num_results)
                 self.hosted.append(types.Tool(file_search=types.FileSearch(file_search_store_names=stores, top_k=most)))
             case McpTool(server_url=str()) if "mcpServers" not in lacks:
                 self.hosted.append(types.Tool(mcp_servers=[self._server(tool, path)]))
@@ -136,7 +137,7 @@ class Offer:
 
     def _function(self, tool: FunctionTool | CustomTool, namespace: str, path: str) -> None:
         lost = self.context.lost
-        encoded = types.FunctionDeclaration(name=wire_name(tool.name, namespace), description=tool.description)
+        encoded = types.FunctionDeclaration(name=wire_name(tool.name, namespace), description=stated(tool.description))
         self.functions.append(encoded)
         if isinstance(tool, CustomTool):
             lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
@@ -165,7 +166,7 @@ class Offer:
         headers = dict(tool.headers) if given(tool.headers) else {}
         if given(tool.authorization):
             headers["Authorization"] = f"Bearer {tool.authorization}"
-        transport = types.StreamableHttpTransport(url=tool.server_url, headers=headers or UNSET)
+        transport = types.StreamableHttpTransport(url=stated(tool.server_url), headers=headers or UNSET)
         transport = merged(transport, inner(inner(self.kept, "mcpServers"), tool.server_label), path, lost)
         return types.McpServer(name=tool.server_label, streamable_http_transport=transport)
 
@@ -212,7 +213,7 @@ def encode_tools(tools: Sequence[AnyTool], offer: Offer) -> None:
 # --- the choice -----------------------------------------------------------------------------------------------------
 
 
-def encode_choice(choice: Opt[ToolChoice], offer: Offer, context: Context) -> Opt[types.ToolConfig]:
+def encode_choice(choice: Opt[ToolChoice], offer: Offer, context: Context) -> types.Maybe[types.ToolConfig]:
     """How the model chooses among the tools on offer."""
     lost = context.lost
     if not offer.functions:

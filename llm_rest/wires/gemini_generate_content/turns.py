@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...responses.items import (
@@ -28,13 +29,14 @@ from . import types
 from .calls import Call, Output, decode_output, encode_output
 from .carried import CONTENT, own_fields, report_extras, rest, restored, spelling
 from .media import decode_parts, encode_parts
-from .reader import Reader
+from .reader import Reader, VisibleItem
 from .types import WIRE
 from .writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...losses import Losses
     from ...responses.items import AnyItem
     from .media import Context
 
@@ -92,7 +94,7 @@ class Turns:
                 told = restored(types.Content, around) or self.contents[-1]
                 told.parts = self.contents[-1].parts
                 self.contents[-1], around = told, None
-            elif not isinstance(item, Reasoning):  # a signature stands before its part, and begins no content itself
+            elif not isinstance(item, Reasoning | VisibleItem):  # which may wait for their part, and begin no content
                 around = None
         self._leave(len(items))
         if self.contents and self.contents[-1].role == "model" and not self.context.model.prefill:
@@ -154,14 +156,15 @@ class Turns:
                 self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
             self._hear(parts, joined=joined)
             return
-        texts = [part for part in parts if given(part.text)]
+        texts = [part for part in parts if part.inline_data is part.file_data is UNSET]
         if len(texts) < len(parts):
             self.lost.dropped(path, "instructions are text on this wire")
         if not self.contents:
             self.system += texts
         else:
             self.lost.changed(path, "no instructions can stand here; they are sent as the user's, in <system> tags")
-            self._hear([replace(part, text=f"<system>\n{part.text}\n</system>") for part in texts])
+            tagged = ({"text": f"<system>\n{part.text}\n</system>"} if given(part.text) else {} for part in texts)
+            self._hear([replace(part, **changes) for part, changes in zip(texts, tagged, strict=True)])
 
     def _hear(self, parts: list[types.Part], *, joined: bool = False) -> None:
         last = self.contents[-1] if joined and self.contents else types.Content()
@@ -174,7 +177,7 @@ class Turns:
 # --- contents to items ----------------------------------------------------------------------------------------------
 
 
-def decode_contents(contents: Sequence[types.Content], issuer: str) -> list[AnyItem]:
+def decode_contents(contents: Sequence[types.Content], issuer: str, lost: Losses) -> list[AnyItem]:
     """The items that `contents` are in Responses."""
     items: list[AnyItem] = []
     asked: list[FunctionCall] = []
@@ -197,6 +200,8 @@ def decode_contents(contents: Sequence[types.Content], issuer: str) -> list[AnyI
             _note(found[0], fields, APART if role == before == "model" else "")
             items += found
             before = role
+        else:
+            lost.dropped(f"contents[{k}]", "a content without parts, which the vendor does not take")
     return items
 
 

@@ -1,24 +1,30 @@
 """The documents of `generateContent` as structs, in the order of the vendor's reference.
 
-Names are camelCase on the wire. Every field is optional there, because unset fields are left out and never null; only `contents`
-of a request is asked for. Before changing this file, know that a field whose words are a `Literal` lists them by their
+Names are camelCase on the wire. Every field is optional there, because unset fields are left out or null; only `contents` of a
+request is asked for. Before changing this file, know that a field whose words are a `Literal` lists them by their
 numbers, which `spelling.py` reads, and that objects we only pass on stay plain. Follows the Gemini API reference v1beta, the
 Vertex AI reference v1beta1 and google-genai 3.3.0 (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, Raw, UnsetType
 
-from ...unknown import Decoder, Model, Opt
-from .spelling import spelled
+from ...unknown import Decoder, Model
+from .spelling import NULL, ProtoDecoder
 
 WIRE = "gemini_generate_content"
 
+T = TypeVar("T")
+Maybe: TypeAlias = T | UnsetType
+"""A field that may be left out. No struct of this wire holds a null, which says here that a field is left out."""
+
 Json = dict[str, Any]
 """A JSON object that nobody here needs to look into."""
+Value = Json | list[Any] | str | bool | int | float
+"""Any JSON value."""
 
 
 class Document(Model, rename="camel"):
@@ -31,65 +37,73 @@ class Document(Model, rename="camel"):
 class Blob(Document):
     """Media as base64."""
 
-    mime_type: Opt[str] = UNSET
-    data: Opt[str] = UNSET
-    display_name: Opt[str] = UNSET
+    mime_type: Maybe[str] = UNSET
+    data: Maybe[str] = UNSET
+    display_name: Maybe[str] = UNSET
 
 
 class FileData(Document):
     """Media by URI: of the Files API, of a bucket, or any URL the model can fetch."""
 
-    file_uri: Opt[str] = UNSET
-    mime_type: Opt[str] = UNSET
-    display_name: Opt[str] = UNSET
+    file_uri: Maybe[str] = UNSET
+    mime_type: Maybe[str] = UNSET
+    display_name: Maybe[str] = UNSET
 
 
 class PartialArg(Document):
     """A piece of streamed arguments: the value at `json_path`, or with `will_continue` the next piece of its text."""
 
-    json_path: Opt[str] = UNSET
-    string_value: Opt[str] = UNSET
-    number_value: Opt[float | int] = UNSET
-    bool_value: Opt[bool] = UNSET
-    null_value: Opt[str] = UNSET
-    will_continue: Opt[bool] = UNSET
+    json_path: Maybe[str] = UNSET
+    string_value: Maybe[str] = UNSET
+    number_value: Maybe[float | int] = UNSET
+    bool_value: Maybe[bool] = UNSET
+    null_value: Maybe[str] = UNSET
+    will_continue: Maybe[bool] = UNSET
 
 
 class FunctionCall(Document):
     """The model asks for a function. The last two fields are of streams of Vertex only."""
 
-    id: Opt[str] = UNSET
-    name: Opt[str] = UNSET
-    args: Raw | UnsetType = UNSET
-    partial_args: Opt[list[PartialArg]] = UNSET
-    will_continue: Opt[bool] = UNSET
+    id: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    args: Maybe[Raw] = UNSET
+    partial_args: Maybe[list[PartialArg]] = UNSET
+    will_continue: Maybe[bool] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.args is not UNSET and bytes(self.args) == NULL:
+            self.args = UNSET
 
 
 class FunctionResponse(Document):
     """What a function gave. `response` is an object; `output` or `error` in it is what counts, and `parts` are its media."""
 
-    id: Opt[str] = UNSET
-    name: Opt[str] = UNSET
-    response: Raw | UnsetType = UNSET
-    parts: Opt[list[Part]] = UNSET
-    scheduling: Opt[str] = UNSET
-    will_continue: Opt[bool] = UNSET
+    id: Maybe[str] = UNSET
+    name: Maybe[str] = UNSET
+    response: Maybe[Raw] = UNSET
+    parts: Maybe[list[Part]] = UNSET
+    scheduling: Maybe[str] = UNSET
+    will_continue: Maybe[bool] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.response is not UNSET and bytes(self.response) == NULL:
+            self.response = UNSET
 
 
 class ExecutableCode(Document):
     """Code that the model had run."""
 
-    id: Opt[str] = UNSET
-    language: Opt[Literal["LANGUAGE_UNSPECIFIED", "PYTHON"] | str] = UNSET
-    code: Opt[str] = UNSET
+    id: Maybe[str] = UNSET
+    language: Maybe[Literal["LANGUAGE_UNSPECIFIED", "PYTHON"] | str] = UNSET
+    code: Maybe[str] = UNSET
 
 
 class CodeExecutionResult(Document):
-    id: Opt[str] = UNSET
-    outcome: Opt[Literal["OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"] | str] = (
-        UNSET
-    )
-    output: Opt[str] = UNSET
+    id: Maybe[str] = UNSET
+    outcome: Maybe[
+        Literal["OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"] | str
+    ] = UNSET
+    output: Maybe[str] = UNSET
 
 
 ToolType = (
@@ -109,21 +123,21 @@ ToolType = (
 class ToolCall(Document):
     """The model used a tool that the vendor runs."""
 
-    id: Opt[str] = UNSET
-    tool_type: Opt[ToolType] = UNSET
-    args: Opt[Json] = UNSET
+    id: Maybe[str] = UNSET
+    tool_type: Maybe[ToolType] = UNSET
+    args: Maybe[Json] = UNSET
 
 
 class ToolResponse(Document):
-    id: Opt[str] = UNSET
-    tool_type: Opt[ToolType] = UNSET
-    response: Opt[Json] = UNSET
+    id: Maybe[str] = UNSET
+    tool_type: Maybe[ToolType] = UNSET
+    response: Maybe[Json] = UNSET
 
 
 class MediaResolution(Document):
     """How closely the media of a part is looked at."""
 
-    level: Opt[
+    level: Maybe[
         Literal[
             "MEDIA_RESOLUTION_UNSPECIFIED",
             "MEDIA_RESOLUTION_LOW",
@@ -133,44 +147,44 @@ class MediaResolution(Document):
         ]
         | str
     ] = UNSET
-    num_tokens: Opt[int] = UNSET
+    num_tokens: Maybe[int] = UNSET
 
 
 class VideoMetadata(Document):
     """Which stretch of a video is meant, and how many frames of it."""
 
-    start_offset: Opt[str] = UNSET
-    end_offset: Opt[str] = UNSET
-    fps: Opt[float | int] = UNSET
+    start_offset: Maybe[str] = UNSET
+    end_offset: Maybe[str] = UNSET
+    fps: Maybe[float | int] = UNSET
 
 
 class Part(Document):
     """A piece of a content: one payload, and what is said about it. A thought is marked `thought`."""
 
-    text: Opt[str] = UNSET
-    thought: Opt[bool] = UNSET
-    thought_signature: Opt[str] = UNSET
-    function_call: Opt[FunctionCall] = UNSET
-    function_response: Opt[FunctionResponse] = UNSET
-    inline_data: Opt[Blob] = UNSET
-    file_data: Opt[FileData] = UNSET
-    executable_code: Opt[ExecutableCode] = UNSET
-    code_execution_result: Opt[CodeExecutionResult] = UNSET
-    tool_call: Opt[ToolCall] = UNSET
-    tool_response: Opt[ToolResponse] = UNSET
-    video_metadata: Opt[VideoMetadata] = UNSET
-    media_resolution: Opt[MediaResolution] = UNSET
-    part_metadata: Opt[Json] = UNSET
-    audio_transcription: Opt[Json] = UNSET
-    media_processing: Opt[Json] = UNSET
-    speech_metadata: Opt[Json] = UNSET
+    text: Maybe[str] = UNSET
+    thought: Maybe[bool] = UNSET
+    thought_signature: Maybe[str] = UNSET
+    function_call: Maybe[FunctionCall] = UNSET
+    function_response: Maybe[FunctionResponse] = UNSET
+    inline_data: Maybe[Blob] = UNSET
+    file_data: Maybe[FileData] = UNSET
+    executable_code: Maybe[ExecutableCode] = UNSET
+    code_execution_result: Maybe[CodeExecutionResult] = UNSET
+    tool_call: Maybe[ToolCall] = UNSET
+    tool_response: Maybe[ToolResponse] = UNSET
+    video_metadata: Maybe[VideoMetadata] = UNSET
+    media_resolution: Maybe[MediaResolution] = UNSET
+    part_metadata: Maybe[Json] = UNSET
+    audio_transcription: Maybe[Json] = UNSET
+    media_processing: Maybe[Json] = UNSET
+    speech_metadata: Maybe[Json] = UNSET
 
 
 class Content(Document):
     """What one side said in one go. Without a role it is the user."""
 
-    role: Opt[Literal["user", "model"] | str] = UNSET
-    parts: Opt[list[Part]] = UNSET
+    role: Maybe[Literal["user", "model"] | str] = UNSET
+    parts: Maybe[list[Part]] = UNSET
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------
@@ -179,69 +193,69 @@ class Content(Document):
 class FunctionDeclaration(Document):
     """A function: its parameters as a JSON Schema, or in the vendor's own older dialect (`parameters`)."""
 
-    name: Opt[str] = UNSET
-    description: Opt[str] = UNSET
-    parameters: Opt[Json] = UNSET
-    parameters_json_schema: Opt[Any] = UNSET
-    response: Opt[Json] = UNSET
-    response_json_schema: Opt[Any] = UNSET
-    behavior: Opt[str] = UNSET
+    name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    parameters: Maybe[Json] = UNSET
+    parameters_json_schema: Maybe[Value] = UNSET
+    response: Maybe[Json] = UNSET
+    response_json_schema: Maybe[Value] = UNSET
+    behavior: Maybe[str] = UNSET
 
 
 class GoogleSearch(Document):
-    search_types: Opt[Json] = UNSET
-    time_range_filter: Opt[Json] = UNSET
-    exclude_domains: Opt[list[str]] = UNSET
-    blocking_confidence: Opt[str] = UNSET
+    search_types: Maybe[Json] = UNSET
+    time_range_filter: Maybe[Json] = UNSET
+    exclude_domains: Maybe[list[str]] = UNSET
+    blocking_confidence: Maybe[str] = UNSET
 
 
 class FileSearch(Document):
-    file_search_store_names: Opt[list[str]] = UNSET
-    top_k: Opt[int] = UNSET
-    metadata_filter: Opt[str] = UNSET
+    file_search_store_names: Maybe[list[str]] = UNSET
+    top_k: Maybe[int] = UNSET
+    metadata_filter: Maybe[str] = UNSET
 
 
 class StreamableHttpTransport(Document):
-    url: Opt[str] = UNSET
-    headers: Opt[dict[str, str]] = UNSET
-    timeout: Opt[str] = UNSET
-    sse_read_timeout: Opt[str] = UNSET
-    terminate_on_close: Opt[bool] = UNSET
+    url: Maybe[str] = UNSET
+    headers: Maybe[dict[str, str]] = UNSET
+    timeout: Maybe[str] = UNSET
+    sse_read_timeout: Maybe[str] = UNSET
+    terminate_on_close: Maybe[bool] = UNSET
 
 
 class McpServer(Document):
-    name: Opt[str] = UNSET
-    streamable_http_transport: Opt[StreamableHttpTransport] = UNSET
+    name: Maybe[str] = UNSET
+    streamable_http_transport: Maybe[StreamableHttpTransport] = UNSET
 
 
 class Tool(Document):
     """One or more tools, each under its own key."""
 
-    function_declarations: Opt[list[FunctionDeclaration]] = UNSET
-    google_search: Opt[GoogleSearch] = UNSET
-    code_execution: Opt[Json] = UNSET
-    url_context: Opt[Json] = UNSET
-    file_search: Opt[FileSearch] = UNSET
-    mcp_servers: Opt[list[McpServer]] = UNSET
-    google_maps: Opt[Json] = UNSET
-    computer_use: Opt[Json] = UNSET
-    google_search_retrieval: Opt[Json] = UNSET
-    retrieval: Opt[Json] = UNSET
-    enterprise_web_search: Opt[Json] = UNSET
-    parallel_ai_search: Opt[Json] = UNSET
-    exa_ai_search: Opt[Json] = UNSET
+    function_declarations: Maybe[list[FunctionDeclaration]] = UNSET
+    google_search: Maybe[GoogleSearch] = UNSET
+    code_execution: Maybe[Json] = UNSET
+    url_context: Maybe[Json] = UNSET
+    file_search: Maybe[FileSearch] = UNSET
+    mcp_servers: Maybe[list[McpServer]] = UNSET
+    google_maps: Maybe[Json] = UNSET
+    computer_use: Maybe[Json] = UNSET
+    google_search_retrieval: Maybe[Json] = UNSET
+    retrieval: Maybe[Json] = UNSET
+    enterprise_web_search: Maybe[Json] = UNSET
+    parallel_ai_search: Maybe[Json] = UNSET
+    exa_ai_search: Maybe[Json] = UNSET
 
 
 class FunctionCallingConfig(Document):
-    mode: Opt[Literal["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"] | str] = UNSET
-    allowed_function_names: Opt[list[str]] = UNSET
-    stream_function_call_arguments: Opt[bool] = UNSET
+    mode: Maybe[Literal["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"] | str] = UNSET
+    allowed_function_names: Maybe[list[str]] = UNSET
+    stream_function_call_arguments: Maybe[bool] = UNSET
 
 
 class ToolConfig(Document):
-    function_calling_config: Opt[FunctionCallingConfig] = UNSET
-    retrieval_config: Opt[Json] = UNSET
-    include_server_side_tool_invocations: Opt[bool] = UNSET
+    function_calling_config: Maybe[FunctionCallingConfig] = UNSET
+    retrieval_config: Maybe[Json] = UNSET
+    include_server_side_tool_invocations: Maybe[bool] = UNSET
 
 
 # --- the request ----------------------------------------------------------------------------------------------------
@@ -250,167 +264,167 @@ class ToolConfig(Document):
 class ThinkingConfig(Document):
     """How much the model thinks, by a level or a number of tokens, and whether it shows a summary."""
 
-    include_thoughts: Opt[bool] = UNSET
-    thinking_budget: Opt[int] = UNSET
-    thinking_level: Opt[Literal["THINKING_LEVEL_UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "MINIMAL", "XHIGH"] | str] = (
+    include_thoughts: Maybe[bool] = UNSET
+    thinking_budget: Maybe[int] = UNSET
+    thinking_level: Maybe[Literal["THINKING_LEVEL_UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "MINIMAL", "XHIGH"] | str] = (
         UNSET
     )
 
 
 class ImageConfig(Document):
-    aspect_ratio: Opt[str] = UNSET
-    image_size: Opt[str] = UNSET
-    person_generation: Opt[str] = UNSET
-    prominent_people: Opt[str] = UNSET
-    output_mime_type: Opt[str] = UNSET
-    output_compression_quality: Opt[int] = UNSET
-    image_output_options: Opt[Json] = UNSET
+    aspect_ratio: Maybe[str] = UNSET
+    image_size: Maybe[str] = UNSET
+    person_generation: Maybe[str] = UNSET
+    prominent_people: Maybe[str] = UNSET
+    output_mime_type: Maybe[str] = UNSET
+    output_compression_quality: Maybe[int] = UNSET
+    image_output_options: Maybe[Json] = UNSET
 
 
 Modality = Literal["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO", "VIDEO"] | str
 
 
 class GenerationConfig(Document):
-    temperature: Opt[float | int] = UNSET
-    top_p: Opt[float | int] = UNSET
-    top_k: Opt[float | int] = UNSET
-    candidate_count: Opt[int] = UNSET
-    max_output_tokens: Opt[int] = UNSET
-    stop_sequences: Opt[list[str]] = UNSET
-    seed: Opt[int] = UNSET
-    presence_penalty: Opt[float | int] = UNSET
-    frequency_penalty: Opt[float | int] = UNSET
-    response_logprobs: Opt[bool] = UNSET
-    logprobs: Opt[int] = UNSET
-    response_mime_type: Opt[str] = UNSET
-    response_schema: Opt[Json] = UNSET
-    response_json_schema: Opt[Any] = UNSET
-    response_format: Opt[Any] = UNSET
-    thinking_config: Opt[ThinkingConfig] = UNSET
-    response_modalities: Opt[list[Modality]] = UNSET
-    media_resolution: Opt[str] = UNSET
-    speech_config: Opt[Json] = UNSET
-    image_config: Opt[ImageConfig] = UNSET
-    audio_transcription_config: Opt[Json] = UNSET
-    enable_enhanced_civic_answers: Opt[bool] = UNSET
-    audio_timestamp: Opt[bool] = UNSET
-    routing_config: Opt[Json] = UNSET
-    model_selection_config: Opt[Json] = UNSET
+    temperature: Maybe[float | int] = UNSET
+    top_p: Maybe[float | int] = UNSET
+    top_k: Maybe[float | int] = UNSET
+    candidate_count: Maybe[int] = UNSET
+    max_output_tokens: Maybe[int] = UNSET
+    stop_sequences: Maybe[list[str]] = UNSET
+    seed: Maybe[int] = UNSET
+    presence_penalty: Maybe[float | int] = UNSET
+    frequency_penalty: Maybe[float | int] = UNSET
+    response_logprobs: Maybe[bool] = UNSET
+    logprobs: Maybe[int] = UNSET
+    response_mime_type: Maybe[str] = UNSET
+    response_schema: Maybe[Json] = UNSET
+    response_json_schema: Maybe[Value] = UNSET
+    response_format: Maybe[Value] = UNSET
+    thinking_config: Maybe[ThinkingConfig] = UNSET
+    response_modalities: Maybe[list[Modality]] = UNSET
+    media_resolution: Maybe[str] = UNSET
+    speech_config: Maybe[Json] = UNSET
+    image_config: Maybe[ImageConfig] = UNSET
+    audio_transcription_config: Maybe[Json] = UNSET
+    enable_enhanced_civic_answers: Maybe[bool] = UNSET
+    audio_timestamp: Maybe[bool] = UNSET
+    routing_config: Maybe[Json] = UNSET
+    model_selection_config: Maybe[Json] = UNSET
 
 
 class ModelArmorConfig(Document):
-    prompt_template_name: Opt[str] = UNSET
-    response_template_name: Opt[str] = UNSET
+    prompt_template_name: Maybe[str] = UNSET
+    response_template_name: Maybe[str] = UNSET
 
 
 class Request(Document):
     """The body of `:generateContent` and `:streamGenerateContent`. The model stands in the URL."""
 
     contents: list[Content]
-    system_instruction: Opt[Content] = UNSET
-    tools: Opt[list[Tool]] = UNSET
-    tool_config: Opt[ToolConfig] = UNSET
-    safety_settings: Opt[list[Json]] = UNSET
-    cached_content: Opt[str] = UNSET
-    generation_config: Opt[GenerationConfig] = UNSET
-    labels: Opt[dict[str, str]] = UNSET
-    service_tier: Opt[Literal["unspecified", "flex", "standard", "priority"] | str] = UNSET
-    store: Opt[bool] = UNSET
-    continuation_token: Opt[str] = UNSET
-    model_armor_config: Opt[ModelArmorConfig] = UNSET
-    model: Opt[str] = UNSET
+    system_instruction: Maybe[Content] = UNSET
+    tools: Maybe[list[Tool]] = UNSET
+    tool_config: Maybe[ToolConfig] = UNSET
+    safety_settings: Maybe[list[Json]] = UNSET
+    cached_content: Maybe[str] = UNSET
+    generation_config: Maybe[GenerationConfig] = UNSET
+    labels: Maybe[dict[str, str]] = UNSET
+    service_tier: Maybe[Literal["unspecified", "flex", "standard", "priority"] | str] = UNSET
+    store: Maybe[bool] = UNSET
+    continuation_token: Maybe[str] = UNSET
+    model_armor_config: Maybe[ModelArmorConfig] = UNSET
+    model: Maybe[str] = UNSET
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
 class WebChunk(Document):
-    uri: Opt[str] = UNSET
-    title: Opt[str] = UNSET
-    domain: Opt[str] = UNSET
+    uri: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    domain: Maybe[str] = UNSET
 
 
 class RetrievedContext(Document):
-    uri: Opt[str] = UNSET
-    title: Opt[str] = UNSET
-    text: Opt[str] = UNSET
-    file_search_store: Opt[str] = UNSET
-    document_name: Opt[str] = UNSET
-    page_number: Opt[int] = UNSET
-    media_id: Opt[str] = UNSET
-    custom_metadata: Opt[list[Json]] = UNSET
-    rag_chunk: Opt[Json] = UNSET
+    uri: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    text: Maybe[str] = UNSET
+    file_search_store: Maybe[str] = UNSET
+    document_name: Maybe[str] = UNSET
+    page_number: Maybe[int] = UNSET
+    media_id: Maybe[str] = UNSET
+    custom_metadata: Maybe[list[Json]] = UNSET
+    rag_chunk: Maybe[Json] = UNSET
 
 
 class GroundingChunk(Document):
     """A source: a page, a passage of a file, a place or an image."""
 
-    web: Opt[WebChunk] = UNSET
-    retrieved_context: Opt[RetrievedContext] = UNSET
-    maps: Opt[Json] = UNSET
-    image: Opt[Json] = UNSET
+    web: Maybe[WebChunk] = UNSET
+    retrieved_context: Maybe[RetrievedContext] = UNSET
+    maps: Maybe[Json] = UNSET
+    image: Maybe[Json] = UNSET
 
 
 class Segment(Document):
     """A stretch of a part's text. The places count bytes of its UTF-8; a place that is 0 is left out."""
 
-    part_index: Opt[int] = UNSET
-    start_index: Opt[int] = UNSET
-    end_index: Opt[int] = UNSET
-    text: Opt[str] = UNSET
+    part_index: Maybe[int] = UNSET
+    start_index: Maybe[int] = UNSET
+    end_index: Maybe[int] = UNSET
+    text: Maybe[str] = UNSET
 
 
 class GroundingSupport(Document):
     """Which sources a stretch of text rests on."""
 
-    segment: Opt[Segment] = UNSET
-    grounding_chunk_indices: Opt[list[int]] = UNSET
-    confidence_scores: Opt[list[float | int]] = UNSET
-    rendered_parts: Opt[list[int]] = UNSET
+    segment: Maybe[Segment] = UNSET
+    grounding_chunk_indices: Maybe[list[int]] = UNSET
+    confidence_scores: Maybe[list[float | int]] = UNSET
+    rendered_parts: Maybe[list[int]] = UNSET
 
 
 class GroundingMetadata(Document):
-    web_search_queries: Opt[list[str]] = UNSET
-    image_search_queries: Opt[list[str]] = UNSET
-    retrieval_queries: Opt[list[str]] = UNSET
-    grounding_chunks: Opt[list[GroundingChunk]] = UNSET
-    grounding_supports: Opt[list[GroundingSupport]] = UNSET
-    search_entry_point: Opt[Json] = UNSET
-    retrieval_metadata: Opt[Json] = UNSET
-    google_maps_widget_context_token: Opt[str] = UNSET
-    source_flagging_uris: Opt[list[Json]] = UNSET
+    web_search_queries: Maybe[list[str]] = UNSET
+    image_search_queries: Maybe[list[str]] = UNSET
+    retrieval_queries: Maybe[list[str]] = UNSET
+    grounding_chunks: Maybe[list[GroundingChunk]] = UNSET
+    grounding_supports: Maybe[list[GroundingSupport]] = UNSET
+    search_entry_point: Maybe[Json] = UNSET
+    retrieval_metadata: Maybe[Json] = UNSET
+    google_maps_widget_context_token: Maybe[str] = UNSET
+    source_flagging_uris: Maybe[list[Json]] = UNSET
 
 
 class CitationSource(Document):
-    start_index: Opt[int] = UNSET
-    end_index: Opt[int] = UNSET
-    uri: Opt[str] = UNSET
-    title: Opt[str] = UNSET
-    license: Opt[str] = UNSET
-    publication_date: Opt[Json] = UNSET
+    start_index: Maybe[int] = UNSET
+    end_index: Maybe[int] = UNSET
+    uri: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    license: Maybe[str] = UNSET
+    publication_date: Maybe[Json] = UNSET
 
 
 class CitationMetadata(Document):
     """Known texts that the answer recites; Vertex calls the list `citations`."""
 
-    citation_sources: Opt[list[CitationSource]] = UNSET
-    citations: Opt[list[CitationSource]] = UNSET
+    citation_sources: Maybe[list[CitationSource]] = UNSET
+    citations: Maybe[list[CitationSource]] = UNSET
 
 
 class ScoredToken(Document):
-    token: Opt[str] = UNSET
-    token_id: Opt[int] = UNSET
-    log_probability: Opt[float | int] = UNSET
+    token: Maybe[str] = UNSET
+    token_id: Maybe[int] = UNSET
+    log_probability: Maybe[float | int] = UNSET
 
 
 class TopCandidates(Document):
-    candidates: Opt[list[ScoredToken]] = UNSET
+    candidates: Maybe[list[ScoredToken]] = UNSET
 
 
 class LogprobsResult(Document):
-    chosen_candidates: Opt[list[ScoredToken]] = UNSET
-    top_candidates: Opt[list[TopCandidates]] = UNSET
-    log_probability_sum: Opt[float | int] = UNSET
+    chosen_candidates: Maybe[list[ScoredToken]] = UNSET
+    top_candidates: Maybe[list[TopCandidates]] = UNSET
+    log_probability_sum: Maybe[float | int] = UNSET
 
 
 FinishReason = Literal["FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER"] | str
@@ -418,73 +432,73 @@ FinishReason = Literal["FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFET
 
 
 class Candidate(Document):
-    content: Opt[Content] = UNSET
-    finish_reason: Opt[FinishReason] = UNSET
-    finish_message: Opt[str] = UNSET
-    index: Opt[int] = UNSET
-    safety_ratings: Opt[list[Json]] = UNSET
-    citation_metadata: Opt[CitationMetadata] = UNSET
-    grounding_metadata: Opt[GroundingMetadata] = UNSET
-    url_context_metadata: Opt[Json] = UNSET
-    avg_logprobs: Opt[float | int] = UNSET
-    logprobs_result: Opt[LogprobsResult] = UNSET
-    token_count: Opt[int] = UNSET
-    continuation_token: Opt[str] = UNSET
+    content: Maybe[Content] = UNSET
+    finish_reason: Maybe[FinishReason] = UNSET
+    finish_message: Maybe[str] = UNSET
+    index: Maybe[int] = UNSET
+    safety_ratings: Maybe[list[Json]] = UNSET
+    citation_metadata: Maybe[CitationMetadata] = UNSET
+    grounding_metadata: Maybe[GroundingMetadata] = UNSET
+    url_context_metadata: Maybe[Json] = UNSET
+    avg_logprobs: Maybe[float | int] = UNSET
+    logprobs_result: Maybe[LogprobsResult] = UNSET
+    token_count: Maybe[int] = UNSET
+    continuation_token: Maybe[str] = UNSET
 
 
 class PromptFeedback(Document):
     """Why the prompt was not answered."""
 
-    block_reason: Opt[str] = UNSET
-    block_reason_message: Opt[str] = UNSET
-    safety_ratings: Opt[list[Json]] = UNSET
+    block_reason: Maybe[str] = UNSET
+    block_reason_message: Maybe[str] = UNSET
+    safety_ratings: Maybe[list[Json]] = UNSET
 
 
 class UsageMetadata(Document):
     """Token counts; a count of 0 is left out. Thoughts are not among the candidates' tokens."""
 
-    prompt_token_count: Opt[int] = UNSET
-    cached_content_token_count: Opt[int] = UNSET
-    candidates_token_count: Opt[int] = UNSET
-    thoughts_token_count: Opt[int] = UNSET
-    tool_use_prompt_token_count: Opt[int] = UNSET
-    total_token_count: Opt[int] = UNSET
-    prompt_tokens_details: Opt[list[Json]] = UNSET
-    candidates_tokens_details: Opt[list[Json]] = UNSET
-    cache_tokens_details: Opt[list[Json]] = UNSET
-    tool_use_prompt_tokens_details: Opt[list[Json]] = UNSET
-    traffic_type: Opt[str] = UNSET
-    service_tier: Opt[str] = UNSET
+    prompt_token_count: Maybe[int] = UNSET
+    cached_content_token_count: Maybe[int] = UNSET
+    candidates_token_count: Maybe[int] = UNSET
+    thoughts_token_count: Maybe[int] = UNSET
+    tool_use_prompt_token_count: Maybe[int] = UNSET
+    total_token_count: Maybe[int] = UNSET
+    prompt_tokens_details: Maybe[list[Json]] = UNSET
+    candidates_tokens_details: Maybe[list[Json]] = UNSET
+    cache_tokens_details: Maybe[list[Json]] = UNSET
+    tool_use_prompt_tokens_details: Maybe[list[Json]] = UNSET
+    traffic_type: Maybe[str] = UNSET
+    service_tier: Maybe[str] = UNSET
 
 
 class Status(Document):
     """What went wrong: the HTTP status, its word, and details of `google.rpc`."""
 
-    code: Opt[int] = UNSET
-    message: Opt[str] = UNSET
-    status: Opt[str] = UNSET
-    details: Opt[list[Json]] = UNSET
+    code: Maybe[int] = UNSET
+    message: Maybe[str] = UNSET
+    status: Maybe[str] = UNSET
+    details: Maybe[list[Json]] = UNSET
 
 
 class Response(Document):
     """A whole answer, or one chunk of a stream, or an error in the place of either."""
 
-    error: Opt[Status] = (
+    error: Maybe[Status] = (
         UNSET  # first, because the vendor's Python SDK sees an error in a stream by how its line begins
     )
-    candidates: list[Candidate] | UnsetType = UNSET
-    prompt_feedback: Opt[PromptFeedback] = UNSET
-    usage_metadata: Opt[UsageMetadata] = UNSET
-    model_version: Opt[str] = UNSET
-    response_id: Opt[str] = UNSET
-    create_time: Opt[str] = UNSET
-    model_status: Opt[Json] = UNSET
+    candidates: Maybe[list[Candidate]] = UNSET
+    prompt_feedback: Maybe[PromptFeedback] = UNSET
+    usage_metadata: Maybe[UsageMetadata] = UNSET
+    model_version: Maybe[str] = UNSET
+    response_id: Maybe[str] = UNSET
+    create_time: Maybe[str] = UNSET
+    model_status: Maybe[Json] = UNSET
 
 
-REQUEST: Decoder[Request] = Decoder(Request, repair=spelled(Request))
+REQUEST: Decoder[Request] = ProtoDecoder(Request)
 """Decodes a request, in snake_case too."""
 
-RESPONSE: Decoder[Response] = Decoder(Response, repair=spelled(Response))
+RESPONSE: Decoder[Response] = ProtoDecoder(Response)
 """Decodes an answer."""
 
 EVENT: Decoder[Response] = RESPONSE

@@ -119,12 +119,6 @@ def test_contents_come_back_as_they_were_cut(contents: Any) -> None:
     both({"contents": contents})
 
 
-@pytest.mark.parametrize("contents", [[theirs("Hi"), {"role": "user"}], [theirs("Hi"), {"role": "model", "parts": []}]])
-def test_a_content_that_says_nothing_is_gone(contents: Any) -> None:
-    """gemini.request_back.5: the vendor refuses it"""
-    assert back(asked({"contents": contents}, model=BUDGETED)) == HI
-
-
 @pytest.mark.parametrize(
     ("part", "ours"),
     [

@@ -168,7 +168,7 @@ def test_other_tools_of_the_vendor_are_asked_for_by_their_names() -> None:
     """gemini.request.81"""
     url, maps = Unknown({"type": "google:url_context"}), Unknown({"type": "google:google_maps", "enableWidget": True})
     assert offered(url, maps) == ([{"urlContext": {}}, {"googleMaps": {"enableWidget": True}}], [])
-    nonsense = Unknown({"type": "google:google_search", "excludeDomains": "all"})
+    nonsense = Unknown({"type": "google:google_search", "excludeDomains": 1})
     assert offered(nonsense) == ([], ["tools[0] (refused)"])
 
 

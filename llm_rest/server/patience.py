@@ -26,8 +26,13 @@ class Http(H11Protocol):
         self._idle_at: object = None  # the request after which nothing had been asked at the last look
         self._look_later()
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting, and hold nothing of the connection any more."""
+        self._looking.cancel()
+        super().connection_lost(exc)
+
     def _look_later(self) -> None:
-        self.loop.call_later(self.door.limits.head_seconds, self._look)
+        self._looking = self.loop.call_later(self.door.limits.head_seconds, self._look)
 
     def _look(self) -> None:
         """Close the connection if it is as idle as the last time, whatever crumbs came in between."""
@@ -80,12 +85,23 @@ class WebSocket(WebSocketsSansIOProtocol):
         self._hold(0)
         super().connection_lost(exc)
 
+    def handle_pong(self, event: Any) -> None:
+        """Note that the client is there."""
+        self._whole()
+        super().handle_pong(event)
+
     def handle_ping(self) -> None:
         """Answer, unless the answers before this one are still waiting to be read: RFC 6455 asks for the latest only."""
+        self._whole()
         if self.writable.is_set():
             super().handle_ping()
         else:
             self.conn.data_to_send()
+
+    def _whole(self) -> None:
+        """A frame came to its end that is none of a message: unless one is under way, what follows it has only begun."""
+        if not self._fragments:
+            self._hold(0)
 
     def _hold(self, size: int) -> None:
         self.door.held += size - self._unfinished

@@ -95,9 +95,9 @@ async def written(
                 if isinstance(told, Pause):
                     yield told
                 elif batch := told if isinstance(told, list) else [told]:
-                    first, last = batch[0], batch[-1]
-                    if isinstance(first, ev.ResponseCreated):
-                        begun = first.response
+                    last = batch[-1]
+                    if not begun.id:
+                        begun = next((e.response for e in batch if isinstance(e, ev.ResponseCreated)), begun)
                     number += len(batch)
                     piece = b"".join([writer.feed(event) for event in batch])
                     if isinstance(last, ev.TERMINAL):

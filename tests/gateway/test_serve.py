@@ -22,7 +22,7 @@ TOKEN = "token-of-alice-0123"
 
 
 @contextmanager
-def serving(*arguments: str, stop: bool = True) -> Generator[tuple[str, str, list[str]]]:
+def serving(*arguments: str) -> Generator[tuple[str, str, list[str]]]:
     """A server in a process of its own: its URL, what it printed, and afterwards what it logged."""
     command = [sys.executable, "-m", "llm_rest.cli", "serve", "--port", "0", *arguments]
     environment = {**os.environ, "ALICE": TOKEN}
@@ -35,7 +35,8 @@ def serving(*arguments: str, stop: bool = True) -> Generator[tuple[str, str, lis
         note = server.stderr.readline()
         printed = ""
         while 'wire_api = "responses"' not in printed:
-            printed += server.stdout.readline()
+            printed += (line := server.stdout.readline())
+            assert line, server.stderr.read()
         printed += server.stdout.readline()
         yield re.findall(r"http://[^ ;]+", note)[0], printed, log
         server.send_signal(signal.SIGINT)

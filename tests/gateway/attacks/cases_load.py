@@ -165,8 +165,8 @@ def burst(place: Place) -> list[str]:
 
 
 def too_many(place: Place) -> list[str]:
-    """500 at a time, where 400 may be."""
-    lines = [place.line(http(b"{", length="10")) for _ in range(500)]
+    """300 at a time, where 200 may be."""
+    lines = [place.line(http(b"{", length="10")) for _ in range(300)]
     statuses = [line.hear(one).statuses for line in lines]
     later = [answer.headers.get("retry-after") for line in lines for answer in line.answers if answer.status == 429]
     found = [f"answered {status}" for status in statuses if status not in ([429], [408])]

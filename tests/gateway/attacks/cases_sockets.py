@@ -128,6 +128,17 @@ def pings_hold_nothing(place: Place) -> list[str]:
     return [] if not line.closed and answer and answer.status == 200 else [f"closed {line.closed}, others get {answer}"]
 
 
+def cut_pings(place: Place) -> list[str]:
+    """Pings for longer than a message may take, of which one is always under way."""
+    line, ping = opened(place), frame(PING, b"x" * 125)
+    line.send(ping[:60])
+    for _ in range(25):
+        if line.send(ping[60:] + ping[:60]).hear(seconds=0.1).closed:
+            return ["is closed"]
+    line.send(ping[60:], turn("say Fine.")).hear(ended)
+    return [] if events(line)[-1:] and events(line)[-1]["type"] == "response.completed" else ["is not answered"]
+
+
 def half_open(place: Place) -> list[str]:
     """The wish to have a WebSocket, never said to its end; or said, and nothing more."""
     begun = [place.line(upgrade()[:-20]) for _ in range(20)]
@@ -190,6 +201,7 @@ CASES = [
     Attack("W05", "600,000 pings, no pong read", pinging),
     Attack("W18", "a message of which crumbs come", crumbs, slow=True),
     Attack("W19", "30 MB of pings from one who reads", pings_hold_nothing),
+    Attack("W20", "pings that come in halves", cut_pings, slow=True),
     Attack("W06", "300,000 messages, no answer read", flooding),
     Attack("W07", "half a handshake; 20 that say nothing", half_open, slow=True),
     Attack("W08", "frames that are none", each(

@@ -16,14 +16,16 @@ from anyio.lowlevel import checkpoint, current_token
 
 from .connections import Connection, Home
 from .exchange import Exchanges
+from .names import NAMES
 from .problems import timed_out
-from .sockets import AddressInfo, is_ready
-from .under_way import TaskCall
+from .sockets import is_ready
+from .under_way import TaskCall, soon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from .deadlines import Deadline
+    from .names import AddressInfo
 
 
 class Waiting:
@@ -61,8 +63,10 @@ class Waiting:
 
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
         """What a name stands for."""
-        with anyio.fail_after(seconds):
-            return [*await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        over = anyio.Event()
+        with NAMES.asking(host, port, partial(soon, current_token(), over.set)) as look_up, anyio.fail_after(seconds):
+            await over.wait()
+        return look_up.answer()
 
     async def others(self) -> None:
         """Let other tasks run."""

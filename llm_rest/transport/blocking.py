@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, cast
 from ..driving import drive
 from .connections import Connection, Home
 from .exchange import Exchanges
+from .names import NAMES
 from .problems import timed_out
-from .sockets import AddressInfo, is_ready
+from .sockets import is_ready
 from .under_way import ThreadCall, about_to_wait
 
 if TYPE_CHECKING:
     from .deadlines import Deadline
+    from .names import AddressInfo
 
 
 class Blocking:
@@ -49,8 +51,14 @@ class Blocking:
             raise TimeoutError
 
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
-        """What a name stands for, which takes as long as the system takes."""
-        return [*socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        """What a name stands for."""
+        over = threading.Event()
+        with NAMES.asking(host, port, over.set) as look_up:
+            about_to_wait(over.set)
+            if not over.wait(seconds):
+                raise TimeoutError
+            about_to_wait(over.set)
+        return look_up.answer()
 
     async def others(self) -> None:
         """Nothing: other threads run anyway."""

@@ -11,12 +11,15 @@ import os
 import select
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from .names import as_number
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from .deadlines import Deadline
+    from .names import AddressInfo
 
 READ_AT_ONCE = 65_536
 
@@ -27,9 +30,6 @@ _STAGGER = 0.25
 _SILENT_MINUTE = 60
 """After so many seconds without a byte the system asks whether the other side is still there, which keeps routers from
 forgetting a connection on which a model thinks for minutes."""
-
-AddressInfo = list[tuple[Any, ...]]
-"""What `getaddrinfo` gives."""
 
 
 class Waiter(Protocol):
@@ -147,7 +147,7 @@ def is_ready(opened: socket.socket, *, to_write: bool = False, seconds: float | 
 
 async def connect(host: str, port: int, deadline: Deadline, waiter: Waiter, *, public_only: bool = False) -> Socket:
     """A connection to the first address of a name that answers, its addresses tried one beside the other."""
-    found = _as_number(host, port) or await waiter.addresses(host, port, deadline.allowed())
+    found = as_number(host, port) or await waiter.addresses(host, port, deadline.allowed())
     if public_only:
         from .addresses import checked_public
 
@@ -160,7 +160,11 @@ async def connect(host: str, port: int, deadline: Deadline, waiter: Waiter, *, p
         while waiting or begun:
             if waiting:
                 family, kind, proto, _, where = waiting.pop()
-                begun.append(socket.socket(family, kind, proto))
+                try:
+                    begun.append(socket.socket(family, kind, proto))
+                except OSError as refusal:  # a system without IPv6 tells of its addresses all the same
+                    problem = refusal.with_traceback(None)
+                    continue
                 begun[-1].setblocking(False)
                 if (code := begun[-1].connect_ex(where)) not in _UNDER_WAY:
                     problem = OSError(code, os.strerror(code))
@@ -188,10 +192,3 @@ async def _any_of(begun: list[socket.socket], deadline: Deadline, waiter: Waiter
             await waiter.connected(begun[-1], seconds)
     else:
         await waiter.connected(begun[-1], seconds)
-
-
-def _as_number(host: str, port: int) -> AddressInfo | None:
-    """The address that the host is already, which takes no look-up."""
-    with suppress(OSError):
-        return [*socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)]
-    return None

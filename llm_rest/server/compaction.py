@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from ..responses.carriers import digest, seal, unseal
 from ..responses.items import AnyItem, Compaction, Message
-from ..responses.parts import OutputText
 from ..responses.request import items_of
 from ..responses.response import CompactedResponse
 from ..unknown import Model
 
 if TYPE_CHECKING:
-    from ..responses import Request, Response
+    from ..reply import Reply
+    from ..responses import Request
 
 _BY = ("server", "llm_rest")
 
@@ -45,16 +45,16 @@ def asking(request: Request) -> Request:
     return replace(request, input=said, tool_choice=choice, text=UNSET, stream=UNSET, store=False)
 
 
-def compacted(request: Request, response: Response) -> CompactedResponse:
-    """What stands for the conversation: what the user said in it, and the summary that is the `response`."""
-    text = "".join(_text(item) for item in response.output if isinstance(item, Message))
+def compacted(request: Request, reply: Reply) -> CompactedResponse:
+    """What stands for the conversation: what the user said in it, and the summary that is the `reply`."""
+    text = reply.output_text
     users = [item for item in items_of(request) if isinstance(item, Message) and item.role == "user"]
     sealed = Compaction(id=f"cmp_{digest(text)}", encrypted_content=seal(*_BY, Summary(text=text)))
     return CompactedResponse(
-        id=f"resp_{digest(response.id)}",
-        created_at=response.created_at,
+        id=f"resp_{digest(reply.id)}",
+        created_at=reply.created_at,
         output=[*users, sealed],
-        usage=response.usage,
+        usage=reply.usage,
     )
 
 
@@ -68,9 +68,3 @@ def opened(request: Request) -> Request:
 def _opened(item: AnyItem) -> AnyItem:
     found = unseal(item.encrypted_content, *_BY, Summary) if isinstance(item, Compaction) else None
     return Message(role="user", content=_TOLD + found.text) if found else item
-
-
-def _text(message: Message) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(part.text for part in message.content if isinstance(part, OutputText))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ from .reading import count
 from .restored import strangers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
 
     from ..reply import Reply
     from ..responses import Request
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ..unknown import Opt
     from .handler import Context, Told
     from .kept import Turn
+
+T = TypeVar("T")
 
 _WHOLE = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, *ev.TERMINAL)
 """The events that hold a response."""
@@ -191,12 +193,9 @@ class Gateway:
     async def count(self, request: Request, context: Context) -> int:
         """How many tokens the vendor counts; an estimate where it has no way of asking."""
         way, asked = await self._prepared(request, context)
-        try:
-            with _told(context):
-                return await way.client.count_tokens(asked)
-        except (ConfigError, NotFound) as problem:
-            if type(problem) not in (ConfigError, NotFound):
-                raise
+        counted = await _by_vendor(way.client.count_tokens(asked), context)
+        if counted is not None:
+            return counted
         context.losses.changed("input_tokens", "estimated, since the vendor does not count")
         return count(asked)
 
@@ -211,12 +210,9 @@ class Gateway:
     async def compact(self, request: Request, context: Context) -> CompactedResponse:
         """A shorter conversation by the vendor, or a summary by the model where the vendor makes none."""
         way, asked = await self._prepared(request, context)
-        try:
-            with _told(context):
-                return await way.client.compact(asked)
-        except (ConfigError, NotFound) as problem:
-            if type(problem) not in (ConfigError, NotFound):
-                raise
+        compacted = await _by_vendor(way.client.compact(asked), context)
+        if compacted is not None:
+            return compacted
         with _told(context):
             reply = await way.client.generate(compaction.asking(asked))
         _note(context, reply)
@@ -318,6 +314,17 @@ def _betas(context: Context) -> dict[str, dict[str, Any]] | UnsetType:
 
 def _unserved(message: str, param: str, code: str | None = None) -> Refused:
     return Refused(ErrorFacts(status=400, message=message, param=param, code=code, type="invalid_request_error"))
+
+
+async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
+    """What the vendor answers; `None` where it has no way of asking."""
+    try:
+        with _told(context):
+            return await asked
+    except (ConfigError, NotFound) as problem:
+        if type(problem) not in (ConfigError, NotFound):
+            raise
+        return None
 
 
 def _note(context: Context, reply: Reply) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from llm_rest.responses import Request, Response
+from llm_rest.reply import Reply
+from llm_rest.responses import Request
 from llm_rest.responses.items import Compaction, Message
 from llm_rest.server import compaction
 
@@ -18,7 +19,7 @@ ASKED = Request(
         Message(role="user", content="Compress this."),
     ],
 )
-ANSWER = Response(id="resp_1", status="completed", output=[Message(role="assistant", content="The word: slate.")])
+ANSWER = Reply(id="resp_1", status="completed", output=[Message(role="assistant", content="The word: slate.")])
 
 
 def texts(items: Any) -> list[Any]:

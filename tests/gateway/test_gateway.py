@@ -6,7 +6,6 @@ import json
 import logging
 import socket
 import time
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,18 +38,6 @@ from tests.gateway.upstreams import (
 from tests.support.streams import read
 
 Plain = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def upstream() -> Generator[str]:
-    with running() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def http(upstream: str) -> Generator[httpx.Client]:
-    with gateway(everything(upstream)) as client:
-        yield client
 
 
 # --- every client, every vendor -------------------------------------------------------------------------------------

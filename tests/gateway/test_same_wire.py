@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
 from typing import Any
 
 import httpx
@@ -13,7 +12,7 @@ from llm_rest import Client, wires
 from llm_rest.responses import FunctionCallOutput, FunctionTool, Message, Reasoning
 from llm_rest.server.app import running
 from llm_rest.server.config import Config, Upstream
-from tests.gateway.upstreams import VERSION, Echo, everything, gateway, post
+from tests.gateway.upstreams import VERSION, Echo, gateway, post
 
 Plain = dict[str, Any]
 
@@ -41,18 +40,6 @@ SCRIPTS = (
     "refuse Not that.",
     "say Cut here\nlength",
 )
-
-
-@pytest.fixture(scope="module")
-def upstream() -> Generator[str]:
-    with running() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def http(upstream: str) -> Generator[httpx.Client]:
-    with gateway(everything(upstream)) as client:
-        yield client
 
 
 def plain(body: str, wire: str) -> list[Any]:

@@ -23,6 +23,7 @@ from ...responses.leftovers import own
 from ...responses.parts import InputText
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ...unknown import given
+from .._left import report_unknown
 from . import types
 from .carried import (
     document_fields,
@@ -30,7 +31,6 @@ from .carried import (
     left,
     merged,
     own_fields,
-    report_extras,
     rest,
     spelling,
     text_of,
@@ -189,7 +189,7 @@ def _free_text(arguments: str) -> str:
 def encode_output(item: Output, call: Call | None, path: str, context: Context) -> tuple[types.Part, list[types.Part]]:
     """The part with the output of `call`, and the media that have to stand beside it."""
     lost = context.lost
-    report_extras(item, path, lost)
+    report_unknown(item, path, lost)
     kept = own_fields(item.leftovers, path, lost)
     name = wire_name(call.name, call.namespace or "") if call else item.call_id or ""
     if isinstance(item, CustomToolCallOutput):

@@ -18,7 +18,7 @@ from ...errors import DecodeError
 from ...responses.carriers import digest, seal, sender, unseal
 from ...responses.items import Reasoning
 from ...responses.leftovers import SPELLING, report_foreign
-from ...unknown import Decoder, Model, Opt, base, extras, given
+from ...unknown import Model, Opt, base, given
 from . import types
 from .spelling import ProtoDecoder
 from .types import WIRE, Json, Maybe
@@ -98,7 +98,7 @@ def call_ref(call_id: str | None, name: str, arguments: str) -> str:
     return f"#{digest(f'{name} {arguments}')}"
 
 
-_parts: Decoder[list[types.Part]] = Decoder(list[types.Part])
+_parts: ProtoDecoder[list[types.Part]] = ProtoDecoder(list[types.Part])
 
 
 def opened(item: Reasoning, issuer: str) -> AnyPayload | None:
@@ -215,12 +215,6 @@ def unsay(struct: Model, names: Iterable[str], spelled: Json) -> None:
 def stated(value: Opt[T]) -> Maybe[T]:
     """A value of ours on this wire, where a null is left out."""
     return UNSET if value is None else value
-
-
-def report_extras(struct: Model, path: str, lost: Losses) -> None:
-    """Report the fields of an item or part of ours that it does not declare."""
-    for name in extras(struct):
-        lost.dropped(f"{path}.{name}" if path else name, "a field this wire does not know")
 
 
 def left(fields: Json, spelled: Json | None = None) -> Leftovers | UnsetType:

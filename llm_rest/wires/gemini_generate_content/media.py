@@ -26,8 +26,9 @@ from ...responses.parts import (
     RefusalPart,
 )
 from ...unknown import Unknown, given
+from .._left import report_unknown
 from . import types
-from .carried import ABSENT, document_fields, left, merged, own_fields, report_extras, rest, restored, spelling
+from .carried import document_fields, left, merged, own_fields, rest, spelling, unsaid, unsay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,16 +98,16 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
     if isinstance(part, Unknown):
         lost.dropped(path, f"a part of type {part.type!r}, which this wire does not know")
         return None
-    report_extras(part, path, lost)
+    report_unknown(part, path, lost)
     own = own_fields(part.leftovers, path, lost)
     if given(getattr(part, "prompt_cache_breakpoint", None)):
         lost.dropped(f"{path}.prompt_cache_breakpoint", "this wire caches by itself and knows no marks")
     encoded: types.Part | None
     match part:
         case InputText(text=text) | OutputText(text=text) | PlainText(text=text) | RefusalPart(refusal=text):
-            if not text and spelling(own).get("text") == ABSENT:
-                return restored(types.Part, document_fields(own))
-            encoded = types.Part(text=text) if text or spelling(own).get("empty") else None
+            encoded = types.Part(text=text) if text or "text" in spelling(own) else None
+            if encoded and not text:
+                unsay(encoded, ("text",), spelling(own))
         case InputImage():
             encoded = _by_url(part.image_url or part.file_id, "image/jpeg", own, path, context, id=not part.image_url)
             if encoded is not None and given(part.detail) and part.detail != "auto":
@@ -206,8 +207,8 @@ def decode_parts(parts: Sequence[types.Part]) -> list[ContentPart]:
 
 def _decode(part: types.Part) -> ContentPart:
     blob, file = part.inline_data, part.file_data
-    if given(part.text):
-        return InputText(text=part.text, leftovers=left(rest(part, ("text",)), None if part.text else {"empty": True}))
+    if part.text:
+        return InputText(text=part.text, leftovers=left(rest(part, ("text",))))
     if blob and blob.mime_type and blob.data:
         fields, more = rest(part, ("inlineData",)), rest(blob, ("mimeType", "data"))
         found: InputImage | InputFile | InputAudio
@@ -225,7 +226,7 @@ def _decode(part: types.Part) -> ContentPart:
             del more["mimeType"]
         found.leftovers = left({**fields, "fileData": more} if more else fields)
         return found
-    return InputText(text="", leftovers=left(rest(part), {"text": ABSENT}))
+    return InputText(text="", leftovers=left(rest(part, ("text",)), unsaid(part, ("text",))))
 
 
 def _shown(kind: str, url: str, fields: types.Json, more: types.Json) -> InputImage | InputFile:

@@ -31,7 +31,7 @@ from ...responses.parts import OutputText, SummaryText
 from ...unknown import given
 from . import types
 from .calls import called_as, decode_call
-from .carried import Mark, Shown, Thought, Whole, call_ref, carrier, encode, left, rest
+from .carried import Mark, Shown, Thought, Whole, call_ref, carrier, encode, left, rest, unsaid
 from .types import WIRE
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Reader:
         else:
             said = OutputText(text=text, annotations=UNSET if self.answer is None else [])
             if not text or part.thought is not UNSET or says_more(part):
-                said.leftovers = left(rest(part, ("text", "thoughtSignature")), None if text else {"empty": True})
+                said.leftovers = left(rest(part, ("text", "thoughtSignature")), unsaid(part, ("text",)))
             self.said.append((self.place, said))
         self.texts.append(said)
 

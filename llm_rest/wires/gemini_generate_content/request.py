@@ -23,8 +23,9 @@ from ...responses.request import Request, items_of
 from ...responses.tools import ImageGenerationTool
 from ...unknown import given
 from .. import Route
+from .._left import report_unknown
 from . import types
-from .carried import document_fields, encode, inner, merged, own_fields, plain, report_extras, rest, spelling
+from .carried import document_fields, encode, inner, merged, own_fields, plain, rest, spelling
 from .media import Context, decode_parts
 from .options import (
     TIERS_BACK,
@@ -97,7 +98,7 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     lost = Losses()
     context = Context(lost, dialect, gemini_model(request.model or ""), replay=True)
     kept = own_fields(request.leftovers, "", lost)
-    report_extras(request, "", lost)
+    report_unknown(request, "", lost)
     items = items_of(request)
     turns = Turns(context)
     turns.write(items)

@@ -22,6 +22,7 @@ from ...responses.leftovers import SPELLING
 from ...responses.parts import OutputText
 from ...responses.response import Response
 from ...unknown import given
+from .._left import report_unknown
 from . import types
 from .calls import renamed
 from .carried import (
@@ -31,7 +32,6 @@ from .carried import (
     merged,
     own_fields,
     plain,
-    report_extras,
     rest,
     restored,
     spelling,
@@ -193,7 +193,7 @@ def encode_response(
     """The answer of this wire for a Response; a failed one says why under `error`."""
     lost = Losses()
     kept = own_fields(response.leftovers, "", lost)
-    report_extras(response, "", lost)
+    report_unknown(response, "", lost)
     named = response.model if given(response.model) else request.model if request is not None else ""
     model = named if given(named) else ""
     writer = Writer(Context(lost, dialect, gemini_model(model), replay=False), blocked=is_blocked(response))

@@ -18,7 +18,7 @@ from msgspec import Raw, Struct
 
 from ...unknown import Decoder, check_depth
 
-S = TypeVar("S", bound=Struct)
+T = TypeVar("T")
 
 NULL = b"null"
 """A field that is not set, where somebody writes it all the same."""
@@ -29,23 +29,19 @@ _objects = msgspec.json.Decoder(dict[str, Raw])
 _whole = re.compile(rb"-?[0-9]{1,15}").fullmatch
 
 
-class ProtoDecoder(Decoder[S]):
-    """Decodes a struct of this wire in any of its spellings. A list of one error, as some hosts send, is the error."""
+class ProtoDecoder(Decoder[T]):
+    """Decodes a document of this wire in any spelling. A list of one error, as some hosts send, is the error."""
 
-    __slots__ = ("_model",)
+    __slots__ = ()
 
-    def __init__(self, model: type[S]) -> None:
-        super().__init__(model)
-        self._model = model
-
-    def _decode_open(self, data: bytes | bytearray | str) -> S:
+    def _decode_open(self, data: bytes | bytearray | str) -> T:
         raw = data if isinstance(data, str) else bytes(data)
         try:
             raw = (raw.encode() if isinstance(raw, str) else raw).removeprefix(b"\xef\xbb\xbf").strip()
             check_depth(raw)
             if raw.startswith(b"[") and "error" in _objects.decode(first := _arrays.decode(raw)[0]):
                 raw = first
-            raw = _encode(_value(Raw(raw), self._model))
+            raw = _encode(_value(Raw(raw), self._type))
         except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
             pass  # what is wrong with it is said by who reads it
         return super()._decode_open(raw)

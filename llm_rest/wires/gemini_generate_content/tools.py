@@ -36,9 +36,10 @@ from ...responses.tools import (
     WebSearchTool20250826,
 )
 from ...unknown import Unknown, given
+from .._left import report_unknown
 from . import types
 from .calls import wire_name
-from .carried import inner, merged, plain, report_extras, rest, restored, stated
+from .carried import inner, merged, plain, rest, restored, stated
 from .schema import fitted, from_openapi
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Offer:
         """Offer one more tool, which stands at `path`."""
         lost, lacks = self.context.lost, self.context.dialect.lacks
         if not isinstance(tool, Unknown):
-            report_extras(tool, path, lost)
+            report_unknown(tool, path, lost)
         match tool:
             case FunctionTool() | CustomTool():
                 self._function(tool, "", path)

@@ -25,9 +25,10 @@ from ...responses.items import (
 )
 from ...responses.leftovers import SPELLING, own
 from ...unknown import Unknown, given
+from .._left import report_unknown
 from . import types
 from .calls import Call, Output, decode_output, encode_output
-from .carried import CONTENT, own_fields, report_extras, rest, restored, spelling
+from .carried import CONTENT, own_fields, rest, restored, spelling
 from .media import decode_parts, encode_parts
 from .reader import Reader, VisibleItem
 from .types import WIRE
@@ -148,7 +149,7 @@ class Turns:
     def _heard(self, item: Message, i: int, *, joined: bool) -> None:
         path = f"input[{i}]"
         self._leave(i)
-        report_extras(item, path, self.lost)
+        report_unknown(item, path, self.lost)
         own_fields(item.leftovers, path, self.lost)
         parts = encode_parts(item.content, f"{path}.content", self.context)
         if item.role not in ("system", "developer"):

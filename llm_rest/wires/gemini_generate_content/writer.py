@@ -27,6 +27,7 @@ from ...responses.items import (
 from ...responses.leftovers import own
 from ...responses.parts import OutputText, RefusalPart
 from ...unknown import Unknown, given
+from .._left import report_unknown
 from . import types
 from .calls import Call, encode_call
 from .carried import (
@@ -41,7 +42,6 @@ from .carried import (
     merged,
     opened,
     own_fields,
-    report_extras,
     returning_parts,
     spelling,
     text_of,
@@ -98,7 +98,7 @@ class Writer:
         if self._pending and not isinstance(item, VisibleItem):
             self._drop_pending()
         if not isinstance(item, Unknown):
-            report_extras(item, path, self._lost)
+            report_unknown(item, path, self._lost)
         match item:
             case Message():
                 self._message(item, path)
@@ -183,7 +183,7 @@ class Writer:
         payload = opened(item, self.context.dialect.issuer)
         if not isinstance(payload, Whole) and self._pending:
             self._drop_pending()
-        report_extras(item, path, self._lost)
+        report_unknown(item, path, self._lost)
         own_fields(item.leftovers, path, self._lost)
         match payload:
             case Thought():

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from llm_rest.responses import FunctionCall, FunctionTool, InputText, Message, Request
 from llm_rest.responses.assemble import Assembler
+from llm_rest.responses.carriers import seal
 from llm_rest.wires import gemini_generate_content as wire
+from llm_rest.wires.gemini_generate_content.carried import Whole
 from tests.support.documents import Place, at, places, replaced
 from tests.support.facts import plain
 from tests.wires.gemini_generate_content import (
@@ -33,6 +36,7 @@ from tests.wires.gemini_generate_content import (
     option,
     parts_of,
     read,
+    sealed,
     sent,
     theirs,
     told,
@@ -270,8 +274,10 @@ def test_what_nobody_knows_of_a_content_is_kept_in_a_stream() -> None:
     assert plain(wire.encode_response(assembler.response)[0])["candidates"][0]["content"]["mood"] == "glad"
 
 
-def test_an_envelope_holds_no_nulls() -> None:
+def test_a_null_in_an_envelope_is_a_field_left_out() -> None:
     """gemini.response.12"""
-    document = answer({"executableCode": {"code": "1", "id": None}}, IMAGE | {"thought": True})
-    response, _ = read(document)
-    assert parts_of(written(response)[0]) == [{"executableCode": {"code": "1"}}, IMAGE | {"thought": True}]
+    response, _ = read(answer({"executableCode": {"code": "1"}}))
+    code, carrier = response.output
+    old = Whole(digest=sealed(carrier).digest, parts=Raw(b'[{"text": null, "executableCode": {"code": "1"}}]'))
+    carrier.encrypted_content = seal("gemini_generate_content", "google", old)
+    assert parts_of(written(answered(code, carrier))[0]) == [{"executableCode": {"code": "1"}}]

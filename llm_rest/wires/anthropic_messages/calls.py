@@ -11,17 +11,18 @@ import binascii
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
 from ...responses.carriers import digest
+from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, extras, given
 from . import types
 from .content import Context, blocks_of, part_of
-from .leftovers import document_fields, encode, left, merged, own_fields, plain, report_extras, rest
+from .leftovers import encode, left, own_fields, plain, report_extras, rest, returned
 
 TOOLSETS = ("computer", "browser")
 """Groups of tools of the vendor; namespaces of Responses."""
@@ -35,7 +36,6 @@ ToolUse, ToolResult = types.ToolUse, types.ToolResult
 
 raw_json = msgspec.json.Decoder(Raw).decode
 """JSON text as it is, once it is known to be JSON."""
-_B = TypeVar("_B", types.ToolUse, types.ToolResult)
 
 
 # --- ids and names --------------------------------------------------------------------------------------------------
@@ -146,13 +146,7 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
             lost.dropped(f"{path}.caller", "a caller this vendor does not know")
         case _:
             pass
-    return context.marked(_as_it_was(block, item, path, context), path)
-
-
-def _as_it_was(block: _B, item: Call | Output, path: str, context: Context) -> _B:
-    """The block with the fields it had on this wire."""
-    fields = document_fields(own_fields(item.leftovers, path, context.lost))
-    return merged(block, fields, path, context.lost) if fields else block
+    return context.marked(returned(block, own_fields(item.leftovers, path, lost), path, lost), path)
 
 
 def is_json(text: str) -> bool:
@@ -180,18 +174,21 @@ def _mended(arguments: str, path: str, context: Context) -> Raw:
 
 def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named] | None = None) -> Call:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
-    wire = block.id
+    wire, text = block.id, bytes(block.input).decode("utf-8", "replace")
     call = FunctionCall(
         id=id,
         call_id=call_id(wire) if wire.startswith(MARK) else wire,
         name=block.name,
-        arguments=bytes(block.input).decode("utf-8", "replace"),
+        arguments=text,
         status=status,
     )
     caller = block.caller
-    if caller is block.toolset_name is block.cache_control is UNSET and type(block) is ToolUse and not renamed:
+    bare = caller is block.toolset_name is block.cache_control is UNSET and type(block) is ToolUse
+    if bare and text != "null" and not renamed:
         return call
     fields = rest(block, ("cache_control",))
+    if text == "null":
+        call.arguments, fields[SPELLING] = "{}", {"input": None}
     if given(caller) and caller.type == "direct" and not extras(caller):
         call.caller = ours.Direct()
     elif caller is not UNSET:
@@ -244,7 +241,7 @@ def encode_result(item: Output, call: types.ToolUse, path: str, context: Context
     if isinstance(item, ours.FunctionCallOutput) and item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
     report_extras(item, path, context.lost)
-    return context.marked(_as_it_was(block, item, path, context), path)
+    return context.marked(returned(block, own_fields(item.leftovers, path, context.lost), path, context.lost), path)
 
 
 def _contents(output: list[ours.ContentPart], path: str, context: Context) -> Any:
@@ -259,10 +256,9 @@ def _contents(output: list[ours.ContentPart], path: str, context: Context) -> An
 def decode_result(block: types.ToolResult) -> ours.FunctionCallOutput:
     """The output that a block is in Responses."""
     content, fields = block.content, rest(block, ("cache_control",))
-    if content is None or content == "":
-        fields["content"] = content
-    if block.is_error is None:
-        fields["is_error"] = None
+    written = {"content": content, "is_error": block.is_error}
+    if empty := {name: value for name, value in written.items() if value in (None, "")}:
+        fields[SPELLING] = empty
     return ours.FunctionCallOutput(
         call_id=call_id(block.tool_use_id),
         output=[part_of(piece) for piece in content] if isinstance(content, list) else content or "",

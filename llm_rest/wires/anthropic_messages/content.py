@@ -20,8 +20,9 @@ from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...unknown import Decoder, Opt, Unknown, extras, given
+from .._left import as_object, sent
 from . import types
-from .leftovers import document_fields, encode, kinds, left, merged, own_fields, plain, report_extras, rest
+from .leftovers import encode, kinds, left, own_fields, plain, report_extras, rest, returned
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
@@ -82,24 +83,25 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
         lost.dropped(path, f"a part of type {part.type!r}, which this wire does not know")
         return None
     fields = own_fields(part.leftovers, path, lost)
-    if "type" in fields:
-        whole = _whole(part, fields)
+    if "block" in fields:
+        whole = _whole(part, fields["block"])
         if whole is not None:
             return context.marked(whole, path)
+        lost.dropped(path, "the block of a part that was changed since")
         fields = {}
     if type(part) not in _PARTS:
         report_extras(part, path, lost)
     block = _new_block(part, path, context)
     if block is None:
         return None
-    spelled: dict[str, Any] | None = fields.get(SPELLING, {}).get("cache_control")
-    fields = document_fields(fields)
-    mark = getattr(part, "prompt_cache_breakpoint", UNSET)
+    mark = getattr(part, "prompt_cache_breakpoint", None)
     if given(mark):
         block.cache_control = _cache_control(mark, path, lost)
-        if spelled is not None and TTL_BACK.get(spelled.get("ttl", ""), UNSET) == mark.ttl:
-            fields["cache_control"] = spelled
-    return context.marked(merged(block, fields, path, lost) if fields else block, path)
+    said = as_object(fields.get("cache_control") or fields.get(SPELLING, {}).get("cache_control"))
+    if said and mark is not None:
+        same = given(mark) and TTL_BACK.get(str(said.get("ttl")), UNSET) == mark.ttl
+        fields = {**fields, "cache_control": said if same else sent(block.cache_control)}
+    return context.marked(returned(block, fields, path, lost), path)
 
 
 def _whole(part: ours.ContentPart, block: dict[str, Any]) -> types.AnyBlock | None:
@@ -249,10 +251,15 @@ def _dressed(
 ) -> ours.ContentPart:
     """`part` with the cache mark of `block`, and the fields to be `kept` among its leftovers."""
     fields, mark = rest(block, kept), block.cache_control
+    source: Any = getattr(block, "source", None)
+    if more := extras(source):
+        fields["source"] = more
     if given(mark):
         known = given(mark.ttl) and mark.ttl in TTL_BACK
         part.prompt_cache_breakpoint = ours.CacheBreakpoint(ttl=TTL_BACK[mark.ttl or ""] if known else UNSET)
-        if extras(mark) or mark != types.CacheControl(ttl=mark.ttl if known else UNSET):
+        if extras(mark) or mark.type != "ephemeral":
+            fields["cache_control"] = plain(mark)
+        elif not known and mark.ttl is not UNSET:
             fields[SPELLING] = {"cache_control": plain(mark)}
     elif mark is None:
         fields["cache_control"] = None
@@ -265,7 +272,7 @@ def _shown(block: types.AnyBlock) -> ours.ContentPart:
     text = ""
     match block:
         case types.ContainerUpload(file_id=file_id):
-            return ours.InputFile(file_id=file_id, leftovers=left(plain(block)))
+            return ours.InputFile(file_id=file_id, leftovers=left({"block": plain(block)}))
         case types.SearchResult():
             text = "\n\n".join((f"{block.title}\n{block.source}", *(piece.text for piece in block.content)))
         case types.Document(source=types.ContentSource(content=str(text))):
@@ -276,4 +283,4 @@ def _shown(block: types.AnyBlock) -> ours.ContentPart:
             pass
         case _:
             pass
-    return ours.InputText(text=text, leftovers=left(plain(block)))
+    return ours.InputText(text=text, leftovers=left({"block": plain(block)}))

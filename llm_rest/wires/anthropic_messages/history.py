@@ -17,33 +17,36 @@ from .content import part_of
 from .leftovers import WIRE, own, rest
 from .turns import SEPARATE
 
-ROLES = {"system": "developer"}
+ROLES = {"user": "user", "assistant": "assistant", "system": "developer"}
+"""Who speaks, theirs on the left; anybody else is taken for a user."""
 
 
 def decode_messages(
     messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[ours.AnyTool]
 ) -> list[ours.AnyItem]:
-    """The items that `messages` are in Responses."""
+    """The items that `messages` are in Responses; one that says nothing is none."""
     items: list[ours.AnyItem] = []
     before = ""
     for message in messages:
         role, content = message.role, message.content
+        if not content:
+            continue
+        fields = rest(message, ("clear_at", "output_config"))
+        if role not in ROLES:
+            role, fields["role"] = "user", role
         if isinstance(content, str):
-            found: list[ours.AnyItem] = [ours.Message(role=ROLES.get(role, role), content=content)]
+            found: list[ours.AnyItem] = [ours.Message(role=ROLES[role], content=content)]
         elif role == "assistant":
             reader = BlockReader(issuer)
-            for i, block in enumerate(content or ()):
+            for i, block in enumerate(content):
                 reader.add(i, block)
             found = reader.close()
         else:
-            found = _heard(content or [], role, tools)
-        if not found:
-            continue
-        fields = rest(message, ("clear_at", "output_config"))
+            found = _heard(content, role, tools)
         if fields:
-            _note(found[0], {"message": fields})
+            _note(found[0], "message", fields)
         if items and role == before != "system" and _would_join(items[-1], found[0]):
-            _note(found[0], {SPELLING: {SEPARATE: True}})
+            _note(found[0], SPELLING, {SEPARATE: True})
         items += found
         before = role
     return items
@@ -56,9 +59,10 @@ def _would_join(last: ours.AnyItem, first: ours.AnyItem) -> bool:
     return True
 
 
-def _note(item: ours.AnyItem, fields: dict[str, Any]) -> None:
+def _note(item: ours.AnyItem, name: str, fields: dict[str, Any]) -> None:
     if not isinstance(item, Unknown):
-        item.leftovers = {WIRE: {**own(item.leftovers), **fields}}
+        kept = own(item.leftovers)
+        item.leftovers = {WIRE: {**kept, name: {**kept.get(name, {}), **fields}}}
 
 
 def _heard(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[ours.AnyTool]) -> list[ours.AnyItem]:
@@ -73,7 +77,7 @@ def _heard(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[ours.Any
     for block in blocks:
         if role == "system" or not isinstance(block, types.ToolResult):
             if not parts:
-                items.append(ours.Message(role=ROLES.get(role, role), content=parts))
+                items.append(ours.Message(role=ROLES[role], content=parts))
             parts.append(part_of(block))
         else:
             items.append(decode_result(block))

@@ -1,13 +1,14 @@
 """What describes one document of this wire and has no word in Responses: it waits in leftovers and is put back here.
 
-Under `spelling` stands how a document was written, which other wires need not be told. Before changing this file, know that
-leftovers may be forged: what is looked into is checked, and what does not fit is reported.
+Under `spelling` stands how a document was written, which other wires need not be told: `ABSENT` is a field that was not
+there. Before changing this file, know that leftovers may be forged: what is looked into is checked, and what does not fit is
+reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast, get_args
+from collections.abc import Iterable
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -18,6 +19,7 @@ from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.leftovers import SPELLING, report_foreign
 from ...unknown import Decoder, Model, Opt, Unknown, base, convert, extras
+from .._left import ABSENT, sent
 
 T = TypeVar("T", bound=Struct)
 
@@ -27,23 +29,55 @@ DEFAULT = MessagesDialect()
 
 encode = msgspec.json.Encoder().encode
 
+NOTHING = Raw(b"{}")
+"""The input of a tool that was not given any."""
+EMPTY = (UNSET, None, "", 0, NOTHING)
+"""What says nothing, however it is written."""
+
 _objects = msgspec.json.Decoder(dict[str, Raw])
 _decoders: dict[type, Decoder[Any]] = {}
 
 
-def merged(struct: T, fields: Mapping[str, Any], path: str, lost: Losses) -> T:
-    """`struct` with plain `fields` set or added; unchanged, and reported, where they do not fit it."""
+def merged(struct: T, fields: dict[str, Any], path: str, lost: Losses) -> T:
+    """`struct` with plain `fields` set, added or taken away; unchanged, and reported, where they do not fit it."""
+    if not fields:
+        return struct
     kind = type(base(struct)) if isinstance(struct, Model) else type(struct)
     decoder = _decoders.get(kind)
     if decoder is None:
         decoder = _decoders[kind] = Decoder(kind)
     try:
         whole = _objects.decode(encode(struct))
-        whole.update({name: Raw(encode(value)) for name, value in fields.items()})
+        for name, value in fields.items():
+            inner = getattr(struct, name, None)
+            if value == ABSENT:
+                whole.pop(name, None)
+            elif isinstance(inner, Model) and isinstance(value, dict):
+                whole[name] = Raw(encode({**plain(inner), **value}))
+            else:
+                whole[name] = Raw(encode(value))
         return cast("T", decoder.decode(encode(whole)))
     except (DecodeError, TypeError, ValueError):
         lost.dropped(path, f"fields that do not fit: {', '.join(fields)}")
         return struct
+
+
+def returned(struct: T, kept: dict[str, Any], path: str, lost: Losses) -> T:
+    """`struct` with the fields that its document had; where it says nothing itself, that is written as it was there."""
+    spelled: dict[str, Any] = kept.get(SPELLING, {})
+    empty = {name: value for name, value in spelled.items() if getattr(struct, name, True) in EMPTY}
+    fields = {name: value for name, value in kept.items() if name not in (SPELLING, "message")}
+    return merged(struct, fields | empty, path, lost)
+
+
+def beyond(was: Model, same: Model, spelled: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """What `was` says that `same`, encoded from what it means, does not: of `spelled` fields, and absent ones, as spelling."""
+    found, differs = extras(was), dict[str, Any]()
+    for name in same.__struct_fields__:
+        value = getattr(was, name)
+        if value != getattr(same, name):
+            (differs if value is UNSET or name in spelled else found)[name] = sent(value)
+    return found | ({SPELLING: differs} if differs else {})
 
 
 def plain(value: Any) -> Any:
@@ -75,13 +109,14 @@ def left(fields: dict[str, Any]) -> ours.Leftovers | UnsetType:
 class _Notes(Struct):
     """How a document was written."""
 
-    nulls: list[str] | UnsetType = UNSET
+    empty: dict[str, Any] | UnsetType = UNSET
     reasoning: dict[str, Any] | UnsetType = UNSET
+    messages: list[tuple[int, dict[str, Any]]] | UnsetType = UNSET
     tool_choice: str | UnsetType = UNSET
     cache_control: dict[str, Any] | UnsetType = UNSET
     mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
     allowed_callers: Opt[list[str]] = UNSET
-    stop_reason: Opt[str] = UNSET
+    stop_reason: Opt[str | dict[Literal["absent"], Any]] = UNSET
 
 
 class _ToolNotes(Struct):
@@ -92,6 +127,7 @@ class _Own(Struct):
     """Leftovers that are looked into, not only put back."""
 
     spelling: _Notes | UnsetType = UNSET
+    block: dict[str, Any] | UnsetType = UNSET
     message: dict[str, Any] | UnsetType = UNSET
     tools: dict[str, _ToolNotes] | UnsetType = UNSET
     other_tools: list[tuple[int, dict[str, Any]]] | UnsetType = UNSET
@@ -107,8 +143,7 @@ def own(leftovers: ours.Leftovers | UnsetType) -> dict[str, Any]:
     if not fields:
         return {}
     try:
-        if "type" not in fields:  # a whole block is checked when it is decoded
-            convert(fields, _Own)
+        convert(fields, _Own)
     except msgspec.ValidationError:
         return {}
     return fields
@@ -123,11 +158,6 @@ def own_fields(leftovers: ours.Leftovers | UnsetType, path: str, lost: Losses) -
     if not fields and leftovers.get(WIRE):
         lost.dropped(f"{path}{'.' if path else ''}leftovers.{WIRE}", "fields that do not fit")
     return fields
-
-
-def document_fields(own: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a block among its leftovers: without notes about spelling and about the message around it."""
-    return {name: value for name, value in own.items() if name not in (SPELLING, "message")}
 
 
 def rest(struct: Struct, names: Iterable[str] = ()) -> dict[str, Any]:

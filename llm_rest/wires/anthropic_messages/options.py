@@ -217,7 +217,7 @@ def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, 
     if given(mark):
         options.mode = "implicit"
         options.ttl = TTL_BACK.get(mark.ttl, UNSET) if given(mark.ttl) else UNSET
-        if extras(mark):
+        if extras(mark) or mark.type != "ephemeral":
             kept["cache_control"] = plain(mark)
         elif mark.ttl is not UNSET and options.ttl is UNSET:
             spelled["cache_control"] = {"ttl": mark.ttl}

@@ -30,7 +30,9 @@ def plain_answer(body: types.Message, now: float) -> ours.Response | None:
         return None
     if not (body.stop_details is body.container is body.diagnostics is body.context_management is UNSET):
         return None
-    id, ended = body.id, "end_turn"
+    id, used, ended = body.id, body.usage, "end_turn"
+    if not used or type(id) is not str:
+        return None
     output: list[ours.AnyItem] = []
     parts: list[ours.ContentPart] | None = None
     for i, block in enumerate(body.content):
@@ -46,7 +48,7 @@ def plain_answer(body: types.Message, now: float) -> ours.Response | None:
             return None
     if body.stop_reason != ended or body.input_transformations is not UNSET:
         return None
-    usage, tier = decode_usage(body.usage), body.usage.service_tier
+    usage, tier = decode_usage(used), used.service_tier
     response = Response(id=id, created_at=now, status="completed", model=body.model, output=output, usage=usage)
     if tier is not UNSET and tier is not None:
         response.service_tier = TIERS.get(tier, tier)

@@ -107,6 +107,8 @@ def _encode_input(
     lost = context.lost
     turns = Turns(context, frozenset(tool.name for tool in offer.tools if given(tool.name)))
     turns.write(items_of(request))
+    for i, message in spelled.get("messages", ()):
+        turns.messages.insert(i, merged(types.InputMessage("user"), message, "input", lost))
     body.messages = turns.messages
     if not turns.messages:
         lost.refused("input", "nothing to answer")
@@ -128,7 +130,8 @@ def _encode_input(
 def _begins_alone(message: types.InputMessage) -> bool:
     """Whether it is an assistant's that nobody spoke before; a compaction stands for what was said before."""
     content = message.content
-    return message.role == "assistant" and not (isinstance(content, list) and isinstance(content[0], types.Compaction))
+    begun = isinstance(content, list) and content and isinstance(content[0], types.Compaction)
+    return message.role == "assistant" and not begun
 
 
 def _restored(body: types.Request, kept: dict[str, Any], lost: Losses) -> types.Request:
@@ -137,10 +140,10 @@ def _restored(body: types.Request, kept: dict[str, Any], lost: Losses) -> types.
         body.output_config = merged(
             body.output_config or types.OutputConfig(), kept["output_config"], "leftovers", lost
         )
-    for name in kept.get(SPELLING, {}).get("nulls", ()):
-        if getattr(body, name, None) is UNSET:
-            setattr(body, name, None)
-    return _overlaid(body, {name: value for name, value in kept.items() if name not in ELSEWHERE}, "leftovers", lost)
+    written: dict[str, Any] = kept.get(SPELLING, {}).get("empty", {})
+    fields = {name: value for name, value in written.items() if getattr(body, name, None) is UNSET}
+    fields |= {name: value for name, value in kept.items() if name not in ELSEWHERE}
+    return _overlaid(body, fields, "leftovers", lost)
 
 
 def _overlaid(body: types.Request, fields: dict[str, Any], path: str, lost: Losses) -> types.Request:
@@ -181,23 +184,27 @@ def decode_request(
     """
     name = body.model if given(body.model) else model
     facts = messages_model(name or "")
-    nulls = [field for field in body.__struct_fields__ if getattr(body, field) is None]
-    spelled: dict[str, Any] = {"nulls": nulls} if nulls else {}
-    kept = rest(body, (field for field in KEPT if field not in nulls))
+    empty = {field: value for field in body.__struct_fields__ if (value := getattr(body, field)) in (None, "", [])}
+    spelled: dict[str, Any] = {"empty": empty} if empty else {}
+    kept = rest(body, (field for field in KEPT if field not in empty))
     request = ours.Request(model=UNSET if name is None else name, stream=UNSET if body.stream is None else body.stream)
-    if given(body.tools) or given(body.mcp_servers):
+    if given(body.tools) or body.mcp_servers:
         request.tools = decode_tools(body, facts, kept, spelled)
     runs_code = any((tool.type or "").startswith("code_execution_20") for tool in body.tools or ())
     if given(body.container) and not (isinstance(body.container, str) and runs_code):
         kept["container"] = plain(body.container)
-    if given(body.tool_choice):
+    if given(body.tool_choice) and body.tools:
         decode_choice(body.tool_choice, request, kept, spelled)
+    elif given(body.tool_choice):
+        kept["tool_choice"] = plain(body.tool_choice)
     items: list[ours.AnyItem] = []
     if isinstance(body.system, str):
         request.instructions = body.system
     elif body.system:
         items.append(ours.Message(role="developer", content=[part_of(block) for block in body.system]))
     items += decode_messages(body.messages, dialect.issuer, request.tools or ())
+    if silent := [[i, plain(message)] for i, message in enumerate(body.messages) if not message.content]:
+        spelled["messages"] = silent
     if body.compaction == types.CompactionConfig(type="summarize"):
         items.append(ours.CompactionTrigger())
     elif given(body.compaction):

@@ -16,16 +16,18 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
 from ...losses import Loss, Losses
+from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, given
+from .._left import absent, sent
 from . import types
 from .assistant import BlockReader, BlockWriter
 from .calls import renamed
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .hosted import conclude
-from .leftovers import DEFAULT, left, merged, own_fields, report_extras, rest
+from .leftovers import DEFAULT, encode, left, own_fields, report_extras, rest, returned
 from .ordinary import plain_answer
 from .usage import TIERS, decode_usage, encode_usage
 
@@ -80,23 +82,27 @@ def decode_response(
     plain = None if named else plain_answer(body, now)
     if plain is not None:
         return _echoed(plain, request), []
-    reader = BlockReader(dialect.issuer, body.id, named)
+    reader = BlockReader(dialect.issuer, id_of(body), named)
     for i, block in enumerate(body.content):
         reader.add(i, block)
     return answered(body, reader, len(body.content), request, now), []
+
+
+def id_of(message: types.Message) -> str:
+    """The id of an answer, made from what it says where its host gave it none."""
+    return f"msg_{digest(encode(message).decode())}" if message.id is UNSET or message.id is None else str(message.id)
 
 
 def answered(
     message: types.Message, reader: BlockReader, blocks: int, request: ours.Request | None, now: float
 ) -> ours.Response:
     """The Response for `message`, whose so many blocks `reader` has read."""
-    tier, stop, output = message.usage.service_tier, message.stop_reason, reader.close()
-    usage = decode_usage(message.usage)
-    response = ours.Response(
-        id=message.id, created_at=now, status="completed", model=message.model, output=output, usage=usage
-    )
-    if given(tier):
-        response.service_tier = TIERS.get(tier, tier)
+    used, stop, output = message.usage, message.stop_reason, reader.close()
+    response = ours.Response(id=reader.id or "", created_at=now, status="completed", model=message.model, output=output)
+    if given(used):
+        response.usage = decode_usage(used)
+        if given(used.service_tier):
+            response.service_tier = TIERS.get(used.service_tier, used.service_tier)
     container = message.container.get("id") if message.container else None
     conclude(reader.hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
     if stop != "end_turn" and stop != "tool_use":
@@ -123,7 +129,7 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
         explanation = (message.stop_details or {}).get("explanation")
         if isinstance(explanation, str) and explanation:
             said = ours.RefusalPart(refusal=explanation)
-            id = f"msg_{message.id}_{blocks}"
+            id = reader.id_of("msg", blocks)
             output.append(ours.Message(id=id, role="assistant", status="incomplete", content=[said]))
     elif reason == "max_output_tokens":
         # The last thing the model did was cut short; a carrier behind it is not that thing.
@@ -136,9 +142,14 @@ def _leave(response: ours.Response, message: types.Message) -> None:
     """Leave what describes this answer only."""
     stop, spelled = message.stop_reason, dict[str, Any]()
     if stop != _stop_reason(response):
-        spelled["stop_reason"] = "absent" if stop is UNSET else stop
-    if message.stop_sequence is UNSET:
-        spelled["stop_sequence"] = "absent"
+        spelled["stop_reason"] = sent(stop)
+    odd = {
+        "id": not isinstance(message.id, str),
+        "model": not given(message.model),
+        "stop_sequence": message.stop_sequence in (UNSET, ""),
+        "usage": not given(message.usage),
+    }
+    spelled |= {name: sent(getattr(message, name)) for name, is_odd in odd.items() if is_odd}
     fields: dict[str, Any] = {SPELLING: spelled} if spelled else {}
     if message.stop_sequence:
         fields["stop_sequence"] = message.stop_sequence
@@ -197,7 +208,8 @@ def encode_end(
         stop = "refusal"
         ended = "status" if response.status == "completed" else "incomplete_details.reason"
         lost.changed(ended, "an answer that refuses ends with that on this wire")
-    fields = {name: value for name, value in kept.items() if name != SPELLING}
+    spelled: dict[str, Any] = kept.get(SPELLING, {})
+    fields = {**kept, SPELLING: {name: value for name, value in spelled.items() if name != "stop_reason"}}
     if refusals:
         said = "\n".join(text for _, text in refusals)
         for path, _ in refusals if len(refusals) > 1 else ():
@@ -205,11 +217,14 @@ def encode_end(
         details: dict[str, Any] = fields.get("stop_details") or {}
         if details.get("explanation") != said:
             fields["stop_details"] = {"type": "refusal", "category": None, "explanation": said}
-    sequence = UNSET if "stop_sequence" in kept.get(SPELLING, {}) else None
     body = types.Message(
-        id=response.id, model=model, content=content, stop_reason=stop, stop_sequence=sequence, usage=usage
+        id=response.id, model=model, content=content, stop_reason=stop, stop_sequence=None, usage=usage
     )
-    return merged(body, fields, "leftovers", lost) if fields else body
+    if "id" in spelled:
+        body.id = UNSET
+    if "usage" in spelled and not response.usage:
+        body.usage = UNSET
+    return returned(body, fields, "leftovers", lost)
 
 
 def _encode_stop(response: ours.Response, kept: dict[str, Any], lost: Losses) -> Opt[str]:
@@ -218,10 +233,9 @@ def _encode_stop(response: ours.Response, kept: dict[str, Any], lost: Losses) ->
     status, details = response.status, response.incomplete_details
     reason = (details.reason or None) if details else None
     if "stop_reason" in spelled:
-        said: str | None = spelled["stop_reason"]
-        if said == "absent" and status == "in_progress":
-            return UNSET
-        if (status, reason) == (("in_progress", None) if said is None else STOPS.get(said, ("incomplete", said))):
+        said: Opt[str] = absent(spelled["stop_reason"])
+        meant = STOPS.get(said, ("incomplete", said)) if isinstance(said, str) else ("in_progress", None)
+        if (status, reason) == meant:
             return said
     if reason in INEXACT:
         lost.changed("incomplete_details.reason", f"this wire has no reason {reason!r}; the nearest is given")

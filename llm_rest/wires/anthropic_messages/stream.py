@@ -24,7 +24,7 @@ from .assistant import BlockReader
 from .calls import renamed
 from .errors import decode_failure
 from .leftovers import kind_of, merged, plain
-from .response import answered
+from .response import answered, id_of
 from .stream_blocks import OpenBlock, kind, overwrite
 from .usage import decode_usage
 
@@ -103,9 +103,7 @@ class StreamDecoder:
 
     def _begun(self) -> types.Message:
         """The message so far; one that tells nothing where the host forgot to begin."""
-        return self._message or self._begin(
-            types.Message(id="", model="", content=[], usage=types.Usage(input_tokens=0, output_tokens=0))
-        )
+        return self._message or self._begin(types.Message(content=[]))
 
     def _begin(self, message: types.Message) -> types.Message:
         if self._message is not None and (self._message.id or self._open.place or self._open.block is not None):
@@ -115,7 +113,7 @@ class StreamDecoder:
         content, message = message.content, copy(message)
         message.content, message.usage = [], copy(message.usage)
         self._message = message
-        self._open.reader.id = message.id
+        self._open.reader.id = id_of(message)
         for block in content:
             self._open.open(block)
             self._open.close()
@@ -126,6 +124,7 @@ class StreamDecoder:
         overwrite(message, event.delta)
         overwrite(message, event, ("context_management", "input_transformations"))
         if given(event.usage):
+            message.usage = message.usage or types.Usage()
             overwrite(message.usage, event.usage)
             if more := extras(event.usage):
                 message.usage = merged(message.usage, more, "usage", self.losses)
@@ -146,9 +145,9 @@ class StreamDecoder:
         failed = decode_failure(event, self._request, self._now)
         message, error = self._message, failed.error
         if message is not None:
-            failed.id = message.id or failed.id
+            failed.id = self._open.reader.id or failed.id
             failed.model = message.model
-            failed.usage = decode_usage(message.usage)
+            failed.usage = decode_usage(message.usage) if message.usage else UNSET
         if given(error):
             self._to.error(ev.StreamError(code=error.code, type=error.type, message=error.message))
         self._finish(failed)
@@ -195,5 +194,5 @@ class StreamDecoder:
 
 def begun(message: types.Message, request: ours.Request | None, now: float) -> ours.Response:
     """An answer before anything was said."""
-    response = answered(message, BlockReader("", message.id), 0, request, now)
+    response = answered(message, BlockReader("", id_of(message)), 0, request, now)
     return replace(response, status="in_progress", leftovers=UNSET, input_transformations=UNSET)

@@ -27,9 +27,9 @@ from .carriers import CITATION, GAP, Cited, Sealed, guest_thought, opened, retur
 from .content import Context, block_of
 from .errors import encode_failure
 from .hosted import VISIBLE
-from .leftovers import encode, kind_of, own_fields
+from .leftovers import NOTHING, encode, kind_of, own_fields
 from .response import encode_end, model_of
-from .stream_sender import NOTHING, BlockSender, message_delta
+from .stream_sender import BlockSender, message_delta
 from .usage import encode_usage
 
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)
@@ -113,7 +113,7 @@ class StreamEncoder:
         self._to.stop()
         self._to.whole(*self._writer.close())
         body = encode_end(response, self._to.model, [], self._writer.refusals, self.losses)
-        if begun.id != body.id:
+        if begun.id != response.id:
             self.losses.changed("id", "not known when the answer began")
         if self._to.model != model_of(response, self._request):
             self.losses.changed("model", "not known when the answer began")

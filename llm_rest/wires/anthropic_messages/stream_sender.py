@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from copy import copy
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...unknown import base, extras, with_extras
 from . import types
 from .carriers import GAP
-from .leftovers import encode, plain
-
-NOTHING = Raw(b"{}")
-"""What stands for the input of a tool when its block begins."""
+from .leftovers import NOTHING, encode, plain
 
 
 class BlockSender:
@@ -143,13 +140,14 @@ def message_delta(begun: types.Message, body: types.Message) -> types.MessageDel
     more = extras(body) | ({} if body.diagnostics is UNSET else {"diagnostics": plain(body.diagnostics)})
     if body.role != begun.role:
         more["role"] = body.role
-    usage, news = types.DeltaUsage(output_tokens=body.usage.output_tokens), base(body.usage)
+    counts = body.usage or types.Usage()
+    usage, news = types.DeltaUsage(output_tokens=counts.output_tokens), base(counts)
     for name in types.Usage.__struct_fields__:
         if name == "input_tokens" or getattr(news, name) != getattr(begun.usage, name):
             setattr(usage, name, getattr(news, name))
     return types.MessageDelta(
         delta=with_extras(ending, more),
-        usage=with_extras(usage, extras(body.usage)),
+        usage=with_extras(usage, extras(counts)),
         context_management=body.context_management,
         input_transformations=body.input_transformations,
     )

@@ -193,7 +193,8 @@ def _begins_with_thinking(messages: list[types.InputMessage]) -> bool:
             break
     if first is None:
         return True
-    return isinstance(first.content, list) and isinstance(first.content[0], types.Thinking | types.RedactedThinking)
+    blocks = first.content if isinstance(first.content, list) else []
+    return bool(blocks) and isinstance(blocks[0], types.Thinking | types.RedactedThinking)
 
 
 def _settle_prefill(last: types.InputMessage, context: Context) -> None:

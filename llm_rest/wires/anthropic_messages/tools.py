@@ -24,7 +24,7 @@ from ...unknown import Decoder, Opt, Unknown, extras, given
 from . import hosted, types
 from .calls import wire_name
 from .content import Context
-from .leftovers import DEFAULT, encode, kind_of, kinds, merged, plain, report_extras
+from .leftovers import DEFAULT, beyond, encode, kind_of, kinds, merged, plain, report_extras
 from .schema import fitted
 
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
@@ -88,10 +88,11 @@ def _completed(
     encoded: types.Tool, tool: ours.AnyTool, kept: dict[str, Any], path: str, offer: Offer, context: Context
 ) -> types.Tool:
     """A tool with the fields it had on this wire, spelled as it was where that still says the same."""
-    spelled = merged(encoded, kept.get(SPELLING, {}), path, context.lost)
+    fields = {name: value for name, value in kept.items() if name != SPELLING}
+    spelled = merged(encoded, fields | kept.get(SPELLING, {}), path, context.lost)
     if _decode(spelled, offer.servers, offer.container, context.model) == tool:
-        encoded = spelled
-    return merged(encoded, {name: value for name, value in kept.items() if name != SPELLING}, path, context.lost)
+        return spelled
+    return merged(encoded, fields, path, context.lost)
 
 
 def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> list[types.Tool]:
@@ -228,8 +229,7 @@ def decode_tools(
     fields: dict[str, dict[str, Any]] = {}
     others: list[list[Any]] = []
     servers = {server.name: server for server in body.mcp_servers or ()}
-    context = Context(Losses(), DEFAULT, model, replay=True)
-    unknown = {server.name: extras(server) for server in servers.values() if extras(server)}
+    context, offer = Context(Losses(), DEFAULT, model, replay=True), Offer({})
     for i, tool in enumerate(body.tools or ()):
         decoded = _decode(tool, servers, body.container, model)
         if decoded is None:
@@ -237,21 +237,23 @@ def decode_tools(
             continue
         found.append(decoded)
         servers.pop(tool.mcp_server_name or "", None)
-        if isinstance(decoded, ours.FunctionTool):  # whether its schema can be enforced is settled when it is sent
-            (same,) = _encode(replace(decoded, strict=False), "", Offer({}), context)
-            same.strict = tool.strict or UNSET
+        if isinstance(decoded, ours.FunctionTool):
+            # Whether its schema can be enforced, and what it may be called, is settled when it is sent.
+            (same,) = _encode(replace(decoded, strict=False), "", offer, context)
+            key, same.name, same.strict = _key(same), tool.name, tool.strict or UNSET
         else:
-            (same,) = _encode(decoded, "", Offer({}), context)
-        more = extras(tool)
-        for name in types.Tool.__struct_fields__ if tool != same else ():
-            value = getattr(tool, name)
-            if value is not UNSET and value != getattr(same, name):
-                (more.setdefault(SPELLING, {}) if name in SPELLED else more)[name] = plain(value)
-        if more:
-            fields[_key(tool)] = more
-    found += [hosted.decode_server(server) for server in servers.values()]
+            (same,) = _encode(decoded, "", offer, context)
+            key = _key(same)
+        if more := beyond(tool, same, SPELLED):
+            fields[key] = more
+    for name, server in servers.items():
+        found.append(hosted.decode_server(server))
+        offer.alone[name] = plain(server.tool_configuration or {})
+        _encode(found[-1], "", offer, context)
     if servers:
-        spelled["mcp_servers"] = {server.name: plain(server.tool_configuration or {}) for server in servers.values()}
+        spelled["mcp_servers"] = offer.alone
+    more_of = {server.name: beyond(server, offer.servers[server.name]) for server in body.mcp_servers or ()}
+    unknown = {name: more for name, more in more_of.items() if more}
     left = {"tools": fields, "other_tools": others, "mcp_servers": unknown}
     kept |= {name: value for name, value in left.items() if value}
     return found

@@ -9,7 +9,7 @@ Messages reference on roles and tool results, and the guide to system messages i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from msgspec import Raw
 
@@ -39,6 +39,7 @@ class Turns(OpenTurn):
         self._offered = offered
         self._items: Sequence[ours.AnyItem] = ()
         self._fell_back = False  # whether the open message changes the model
+        self._about: dict[str, Any] = {}  # fields of a message that did not begin yet
 
     def write(self, items: Sequence[ours.AnyItem]) -> None:
         """Take the whole input."""
@@ -56,6 +57,7 @@ class Turns(OpenTurn):
         path = f"input[{i}]"
         fields = {} if isinstance(item, Unknown) else own(item.leftovers)
         self._closed |= bool(fields.get(SPELLING, {}).get(SEPARATE))
+        before = len(self.messages)
         match item:
             case ours.Message():
                 self._message(item, i)
@@ -75,11 +77,14 @@ class Turns(OpenTurn):
                 self._fell_back |= any(isinstance(block, types.Fallback) for block in blocks)
                 if blocks:
                     self._answer_with(blocks, i)
-        if "message" in fields:  # which was just begun
-            if self._held and self._held[-1][1] == path:
-                self._held[-1] = merged(self._held[-1][0], fields["message"], path, self.lost), path
-            elif self.messages:
-                self.messages[-1] = merged(self.messages[-1], fields["message"], path, self.lost)
+        about: dict[str, Any] = fields.get("message") or (self._about if self._role == "assistant" else {})
+        self._about = {}
+        if self._held and self._held[-1][1] == path:
+            self._held[-1] = merged(self._held[-1][0], about, path, self.lost), path
+        elif len(self.messages) > before:
+            self.messages[-1] = merged(self.messages[-1], about, path, self.lost)
+        else:
+            self._about = about
 
     def _message(self, item: ours.Message, i: int) -> None:
         path, content = f"input[{i}]", item.content

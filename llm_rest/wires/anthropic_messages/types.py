@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from msgspec import UNSET, Raw, UnsetType, field
+from msgspec import UNSET, Raw, field
 
 from ...unknown import Decoder, Model, Open, Opt
-from .lenient import lenient_event, lenient_message
+from .lenient import lenient_event
 
 Plain = dict[str, Any]
 
@@ -668,13 +668,13 @@ REQUEST: Decoder[Request] = Decoder(Request)
 
 
 class Usage(Model):
-    """Token counts. `input_tokens` leaves out what was read from or written to the cache."""
+    """Token counts. `input_tokens` leaves out what was read from or written to the cache; some hosts leave counts out."""
 
-    input_tokens: int
+    input_tokens: Opt[int] = UNSET
     cache_creation_input_tokens: Opt[int] = UNSET
     cache_read_input_tokens: Opt[int] = UNSET
     cache_creation: Opt[dict[str, int]] = UNSET  # ephemeral_5m_input_tokens, ephemeral_1h_input_tokens
-    output_tokens: int
+    output_tokens: Opt[int] = UNSET
     output_tokens_details: Opt[dict[str, int]] = UNSET  # thinking_tokens
     server_tool_use: Opt[dict[str, int]] = UNSET  # web_search_requests, web_fetch_requests
     service_tier: Opt[Literal["standard", "priority", "batch"] | str] = UNSET
@@ -696,11 +696,11 @@ StopReason = Literal[
 
 
 class Message(Model, tag_field="type", tag="message"):
-    """The answer. `stop_reason` is null only at the start of a stream."""
+    """The answer. `stop_reason` is null only at the start of a stream; some hosts leave id, model and usage out."""
 
-    id: str
+    id: Opt[str | int] = UNSET
     role: Literal["assistant"] | str = "assistant"
-    model: str
+    model: Opt[str] = UNSET
     content: list[AnyBlock]
     stop_reason: Opt[StopReason | str] = UNSET
     stop_sequence: Opt[str] = UNSET
@@ -709,7 +709,7 @@ class Message(Model, tag_field="type", tag="message"):
     diagnostics: Opt[Any] = UNSET
     context_management: Opt[Plain] = UNSET  # applied_edits
     input_transformations: Opt[list[Plain]] = UNSET  # type, path, reason
-    usage: Usage
+    usage: Opt[Usage] = UNSET
 
 
 class ErrorDetail(Model):
@@ -725,7 +725,7 @@ class Error(Model, tag_field="type", tag="error"):
     request_id: Opt[str] = UNSET
 
 
-RESPONSE: Decoder[Message | Error] = Decoder(Message | Error, repair=lenient_message)
+RESPONSE: Decoder[Message | Error] = Decoder(Message | Error)
 """Decodes an answer, and the error body that stands in its place."""
 
 
@@ -803,7 +803,7 @@ class Ending(Model):
 class DeltaUsage(Model):
     """Counts up to here: each overwrites what came before, and what is absent stays."""
 
-    output_tokens: int | UnsetType = UNSET
+    output_tokens: Opt[int] = UNSET
     input_tokens: Opt[int] = UNSET
     cache_creation_input_tokens: Opt[int] = UNSET
     cache_read_input_tokens: Opt[int] = UNSET

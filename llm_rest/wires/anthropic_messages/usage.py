@@ -14,8 +14,9 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...unknown import given
+from .._left import sent
 from . import types
-from .leftovers import left, merged, own_fields, rest
+from .leftovers import left, own_fields, rest, returned
 
 TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
 """The tier an answer was given in, theirs on the left; the way back prefers the first."""
@@ -23,11 +24,12 @@ TIERS_BACK = {"default": "standard", "priority": "priority"}
 ABOUT = ("cache_creation", "server_tool_use", "inference_geo", "speed", "iterations")
 """Fields that describe one answer, and wait in leftovers."""
 CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+COUNTS = ("input_tokens", "output_tokens", *CACHED)
 
 
 def decode_usage(used: types.Usage) -> ours.Usage:
     """Token counts as Responses counts them: input with what the cache gave and took."""
-    input, output, thought = used.input_tokens, used.output_tokens, used.output_tokens_details
+    input, output, thought = used.input_tokens or 0, used.output_tokens or 0, used.output_tokens_details
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     if read is not UNSET or written is not UNSET:
         input += (read or 0) + (written or 0)
@@ -36,13 +38,16 @@ def decode_usage(used: types.Usage) -> ours.Usage:
         read is written is thought is used.service_tier is used.speed is UNSET
         and used.cache_creation is used.server_tool_use is used.inference_geo is used.iterations is UNSET
         and type(used) is types.Usage
+        and input
+        and output
     ):
         return usage
     fields = rest(used, ABOUT)
     if read is not UNSET or written is not UNSET:
         usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
-        if not given(read) or not given(written):
-            fields[SPELLING] = rest(used, CACHED)
+    counted = COUNTS if given(usage.input_tokens_details) else COUNTS[:2]
+    if uncounted := {name: sent(value) for name in counted if not given(value := getattr(used, name))}:
+        fields[SPELLING] = uncounted
     if thought is not UNSET:
         thinking = thought.get("thinking_tokens") if thought else None
         if thinking is not None:
@@ -76,8 +81,4 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
     body.input_tokens = max(input, 0)
     if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
         body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
-    fields = {name: value for name, value in kept.items() if name != SPELLING}
-    for name in CACHED if SPELLING in kept else ():
-        if not getattr(body, name):
-            setattr(body, name, kept[SPELLING].get(name, UNSET))
-    return merged(body, fields, "usage.leftovers", lost) if fields else body
+    return returned(body, kept, "usage.leftovers", lost)

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, ov
 from msgspec import UNSET, UnsetType
 
 from ..forms import DoesNotFit, convert
-from ..json_schema import checked
+from ..json_schema import checked, walk
 from ..responses.tools import FunctionTool
 from .context import OnResume, Timeout, ToolContext, ToolFacts
 from .context import checked as checked_facts
@@ -87,11 +87,13 @@ class Tool(Generic[P, R_co]):
     @property
     def definition(self) -> FunctionTool:
         """The tool as a request offers it."""
+        strict = self.strict
+        if strict is UNSET and any(
+            one.get("properties", {}).keys() - one.get("required", ()) for _, one in walk(self.parameters)
+        ):
+            strict = False  # or a Responses host would have the model fill in what may be left out
         return FunctionTool(
-            name=self.name,
-            description=self.description or UNSET,
-            parameters=self.parameters,
-            strict=self.strict,
+            name=self.name, description=self.description or UNSET, parameters=self.parameters, strict=strict
         )
 
     @property

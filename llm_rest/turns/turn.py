@@ -94,7 +94,9 @@ class Turn:
                     self.start(call)
                 else:
                     self.end(call, "failed", "lost: the process that ran it ended before it did")
-            elif call.waits == "approval":
+            elif call.waits == "output" and (facts := self.tools.facts(call.name)) is not None and facts.runs:
+                call.waits = "approval" if facts.needs_approval and not call.approved else None  # somebody is here now
+            if call.waits == "approval":
                 self.actions.append(h.AskApproval(call))
         if not state.iteration and not state.calls:
             # The conversation that was given may end with calls that nobody has answered yet.

@@ -568,6 +568,18 @@ async def test_what_is_supplied_is_what_a_tool_may_return_or_answers_that_very_c
     assert STATE.decode(msgspec.json.encode(run.state)) == run.state
 
 
+async def test_a_call_that_nothing_ran_is_run_where_the_state_is_taken_up_with_a_tool_for_it(way: str) -> None:
+    asked = Model(says(call("add", '{"a":1,"b":2}'), call("delete", call_id="c2")))
+    run = new_run(way, asked, [{"type": "function", "name": name} for name in ("add", "delete")])
+    await result(run)
+    run = new_run(way, model := Model(says("Done")), [add, delete], state=run.state)
+    await result(run)
+    assert [(one.state, one.waits) for one in run.calls] == [("completed", None), ("pending", "approval")]
+    run.approve("c2")
+    await result(run)
+    assert outputs(model) == ["3", "x is gone"]
+
+
 async def test_a_vendor_that_paused_gets_its_answer_back_and_goes_on(way: str) -> None:
     model = Model(says("Searching", why="pause_turn"), says("Still", why="pause_turn"), says("Found"))
     answer = await result(new_run(way, model))

@@ -59,7 +59,19 @@ def test_its_definition_says_what_the_function_says() -> None:
             "required": ["city"],
             "additionalProperties": False,
         },
+        strict=False,
     )
+
+
+def test_what_may_be_left_out_is_not_made_required_by_a_host_that_is_strict_unless_told() -> None:
+    """BUGS 52"""
+
+    def whole(at: Node) -> None: ...
+    def all_given(city: str, days: int) -> None: ...
+
+    functions: list[Callable[..., Any]] = [weather, whole, all_given]
+    assert [tool(function).definition.strict for function in functions] == [False, False, UNSET]
+    assert tool(strict=True)(weather).definition.strict is True
 
 
 def test_options_say_how_a_run_treats_it() -> None:

@@ -30,6 +30,9 @@ S = TypeVar("S", bound=Model)
 ABSENT: Json = {"absent": True}
 """How a leftover says that a field was not there, which null would not."""
 
+INSTEAD = "instead"
+"""The note of fields that a document wrote otherwise than we do: each with the value that came, and ours in its place."""
+
 
 def is_object(value: Any) -> TypeGuard[Json]:
     """Whether a JSON value is an object."""
@@ -101,8 +104,11 @@ def noting(left: Json) -> Json:
 
 
 def put_back(model: S, fields: Json) -> S:
-    """`model` with the fields of a leftover; what it already says itself stays."""
+    """`model` with the fields of a leftover; what it already says itself stays, unless it is as `beyond` found it."""
     unknown: Json = {}
+    for name, pair in as_object(notes(fields).get(INSTEAD)).items() if SPELLING in fields else ():
+        if name in model.__struct_fields__ and as_list(pair)[1:] == [sent(getattr(model, name))]:
+            setattr(model, name, absent(pair[0]))
     passed = (SPELLING, model.__struct_config__.tag_field)
     for name, value in fields.items():
         if name in passed:
@@ -110,7 +116,8 @@ def put_back(model: S, fields: Json) -> S:
         if name not in model.__struct_fields__:
             unknown[name] = value
         elif (inner := getattr(model, name)) is UNSET:
-            setattr(model, name, value)
+            if INSTEAD not in notes(as_object(value)):  # what is beyond a struct says nothing without it
+                setattr(model, name, value)
         elif isinstance(inner, Model) and isinstance(value, dict):
             setattr(model, name, put_back(replace(inner), cast("Json", value)))
     if not unknown:
@@ -120,6 +127,26 @@ def put_back(model: S, fields: Json) -> S:
     except DecodeError:
         # No document of this wire has such a name, so this leftover was made up.
         return model
+
+
+def beyond(came: Model, made: Model) -> Json:
+    """What `came` says and `made`, which is written anew from what Responses keeps of it, does not: what `put_back` takes.
+
+    For what is rare or small, since it looks at every field.
+    """
+    left: Json = extras(came)
+    instead: Json = {}
+    for name in made.__struct_fields__:
+        one, other = getattr(came, name), getattr(made, name)
+        if one == other:
+            continue
+        if other is UNSET:
+            left[name] = sent(one)
+        elif isinstance(one, Model) and isinstance(other, Model):
+            left[name] = beyond(one, other)
+        else:
+            instead[name] = [sent(one), sent(other)]
+    return {**left, SPELLING: {INSTEAD: instead}} if left or instead else {}
 
 
 def leftovers(wire: str, left: Json, spelling: Json) -> Leftovers | UnsetType:

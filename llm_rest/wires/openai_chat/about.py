@@ -18,7 +18,7 @@ from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
 from ...unknown import Opt, Unknown, convert, given
 from .._left import absent, as_list, as_object, is_object, notes, sent
-from .content import FOREIGN
+from .content import foreign, native
 from .ordinary import CHOICE
 from .types import WIRE, Json
 
@@ -113,12 +113,7 @@ def last_text(output: list[AnyItem]) -> OutputText | None:
 
 def decode_annotations(annotations: Iterable[Any]) -> list[AnyAnnotation]:
     """The annotations, no longer nested; kinds that only this wire knows are marked as such."""
-    return [_citation(annotation) or _foreign(annotation) for annotation in annotations]
-
-
-def _foreign(annotation: Any) -> Unknown:
-    kept = annotation if is_object(annotation) else {"value": annotation}
-    return Unknown({**kept, "type": f"{FOREIGN}{kept.get('type', '')}"})
+    return [_citation(annotation) or foreign(annotation) for annotation in annotations]
 
 
 def _citation(annotation: Any) -> UrlCitation | None:
@@ -151,8 +146,8 @@ def encode_annotations(annotations: Iterable[AnyAnnotation], offset: int, path: 
     encoded: list[Json] = []
     for j, annotation in enumerate(annotations):
         match annotation:
-            case Unknown() if annotation.type.startswith(FOREIGN):
-                encoded.append({**annotation, "type": annotation.type.removeprefix(FOREIGN)})
+            case Unknown() if (came := native(annotation)) is not UNSET:
+                encoded.append(came)
             case UrlCitation():
                 left = own(annotation.leftovers, WIRE)
                 if not notes(left):
@@ -207,8 +202,9 @@ def decode_moderation(moderation: Any) -> Any:
 def _unwrapped(value: Any) -> Any:
     if is_object(value) and value.keys() == {"type", "model", "results"} and value["type"] == "moderation_results":
         results = as_list(value["results"])
-        if results and all(is_object(result) and result.get("model") == value["model"] for result in results):
-            return results[0] if len(results) == 1 else results
+        found = results[0] if len(results) == 1 else results
+        if _wrapped(found) == value:
+            return found
     return value
 
 

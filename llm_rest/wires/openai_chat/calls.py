@@ -131,13 +131,13 @@ def decode_call(
 
 def _rest(call: types.ToolCall) -> Json:
     left: Json = {} if call.index is UNSET else {"index": call.index}
-    function = call.function
-    if function and call.custom is not UNSET and call.type != "custom":
+    if call.function and call.custom is not UNSET and call.type != "custom":
         left["custom"] = as_plain(call.custom)
     if type(call) is not types.ToolCall:
         left.update(extras(call))
-    if function and type(function) is not types.FunctionBody and (unknown := extras(function)):
-        left["function"] = unknown
+    body = call.function or call.custom
+    if body and hasattr(type(body), "__extras__"):
+        left["function" if body is call.function else "custom"] = extras(body)
     return left
 
 

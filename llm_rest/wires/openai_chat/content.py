@@ -16,7 +16,7 @@ from msgspec import UNSET
 from ...responses import parts as rp
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...unknown import Model, Unknown, extras, given
-from .._left import known, put_back
+from .._left import is_object, known, put_back
 from . import types
 from .types import WIRE, AnyPart, Json
 
@@ -28,10 +28,28 @@ if TYPE_CHECKING:
 
 _TEXTS = (rp.InputText, rp.OutputText, rp.RefusalPart, rp.SummaryText, rp.ReasoningText, rp.PlainText)
 _MEDIA = (rp.InputImage, rp.InputFile, rp.InputVideo, rp.InputAudio, rp.ComputerScreenshot)
+DETAILS = ("auto", "low", "high", "original")
+"""The details that hosts are known to take, or not to take; of any other word it is left to them."""
 KNOWN = frozenset({*_TEXTS, *_MEDIA})
 
 FOREIGN = f"{WIRE}:"
 """Stands before the kind of a part that only this wire knows, so that it is not taken for one of Responses."""
+
+
+def foreign(value: Any) -> Unknown:
+    """A value of a kind that only this wire knows, or of no kind at all, marked as such."""
+    kind = value.get("type") if is_object(value) else None
+    return Unknown(
+        {**value, "type": FOREIGN + kind} if kind and isinstance(kind, str) else {"type": FOREIGN, "value": value}
+    )
+
+
+def native(kept: Unknown) -> Any:
+    """The value that `foreign` marked; `UNSET` for anything else."""
+    if not kept.type.startswith(FOREIGN):
+        return UNSET
+    kind = kept.type.removeprefix(FOREIGN)
+    return {**kept, "type": kind} if kind else kept.get("value")
 
 
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
@@ -46,8 +64,8 @@ def encode_parts(parts: Sequence[rp.ContentPart], dialect: ChatDialect, path: st
 def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
     """The part as this wire spells it; `None` where the host cannot take it."""
     if isinstance(part, Unknown):
-        if part.type.startswith(FOREIGN):
-            return Unknown({**part, "type": part.type.removeprefix(FOREIGN)})
+        if is_object(came := native(part)):
+            return Unknown(came)
         lost.dropped(path, f"a part of type {part.type!r}")
         return None
     if type(part) not in KNOWN:
@@ -56,7 +74,10 @@ def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Los
     if made is None:
         return None
     if isinstance(part, rp.InputText | rp.InputImage | rp.InputFile) and given(part.prompt_cache_breakpoint):
-        _mark(made, part.prompt_cache_breakpoint, dialect, path, lost)
+        if dialect.cache_mark:
+            setattr(made, dialect.cache_mark, _mark(part.prompt_cache_breakpoint, dialect))
+        else:
+            lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not take")
     if part.leftovers is not UNSET:
         report_foreign(part.leftovers, WIRE, path, lost)
         left = own(part.leftovers, WIRE)
@@ -110,7 +131,7 @@ def _encode_image(part: rp.InputImage, dialect: ChatDialect, path: str, lost: Lo
         lost.refused(path, f"an image {how}, which this host does not take")
         return None
     image = types.ImageUrl(url=url, detail=part.detail)
-    if given(part.detail) and part.detail not in dialect.details:
+    if given(part.detail) and part.detail in DETAILS and part.detail not in dialect.details:
         lost.dropped(f"{path}.detail", f"the detail {part.detail!r}, which this host does not know")
         image.detail = UNSET
     return types.Image(image_url=image)
@@ -134,14 +155,12 @@ def _encode_file(
     return None
 
 
-def _mark(made: types.Part, mark: rp.CacheBreakpoint, dialect: ChatDialect, path: str, lost: Losses) -> None:
-    match dialect.cache_mark:
-        case "prompt_cache_breakpoint":
-            made.prompt_cache_breakpoint = mark
-        case "cache_control":
-            made.cache_control = {"type": "ephemeral", **({"ttl": mark.ttl} if given(mark.ttl) else {})}
-        case "":
-            lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not take")
+def _mark(mark: rp.CacheBreakpoint, dialect: ChatDialect) -> Json:
+    """A cache mark as the host spells it."""
+    if dialect.cache_mark == "cache_control":
+        return {"type": "ephemeral", **({"ttl": mark.ttl} if given(mark.ttl) else {})}
+    spelled: Json = msgspec.to_builtins(mark)
+    return spelled
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -154,12 +173,13 @@ def decode_parts(parts: Sequence[AnyPart], dialect: ChatDialect, *, spoken: bool
 
 def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> rp.ContentPart:
     if isinstance(part, Unknown):
-        return Unknown({**part, "type": FOREIGN + part.type})
+        return foreign(part)
     left: Json = {}
     made = _decode_known(part, dialect, spoken, left)
     if isinstance(made, Unknown):
         return made
-    _decode_mark(part, made, dialect, left)
+    if part.prompt_cache_breakpoint is not UNSET or part.cache_control is not UNSET:
+        _decode_mark(part, made, dialect, left)
     left.update(extras(part))
     if left:
         made.leftovers = {WIRE: left}
@@ -200,8 +220,7 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, lef
             _keep("video_url", video, left)
             return rp.InputVideo(video_url=video.url)
         case _:
-            plain: Json = msgspec.to_builtins(part)
-            return Unknown({**plain, "type": FOREIGN + plain["type"]})
+            return foreign(msgspec.to_builtins(part))
 
 
 def _keep(name: str, inner: Model, left: Json) -> None:
@@ -211,21 +230,14 @@ def _keep(name: str, inner: Model, left: Json) -> None:
 
 
 def _decode_mark(part: types.Part, made: rp.ContentPart, dialect: ChatDialect, left: Json) -> None:
-    mark, control = part.prompt_cache_breakpoint, part.cache_control
-    if mark is UNSET and control is UNSET:
-        return
-    taker = made if isinstance(made, rp.InputText | rp.InputImage | rp.InputFile) else None
-    if mark is not UNSET:
-        if taker and dialect.cache_mark == "prompt_cache_breakpoint":
-            taker.prompt_cache_breakpoint = mark
-        else:
-            left["prompt_cache_breakpoint"] = msgspec.to_builtins(mark)
-    if control is not UNSET:
-        said: Json = control or {}
-        known_form = (
-            said.get("type") == "ephemeral" and said.keys() <= {"type", "ttl"} and isinstance(said.get("ttl", ""), str)
-        )
-        if taker and known_form and dialect.cache_mark == "cache_control":
-            taker.prompt_cache_breakpoint = rp.CacheBreakpoint(ttl=said.get("ttl", UNSET))
-        else:
-            left["cache_control"] = control
+    for name in ("prompt_cache_breakpoint", "cache_control"):
+        mark: Any = getattr(part, name)
+        if mark is UNSET:
+            continue
+        left[name] = mark
+        words = mark and all(isinstance(word, str) for word in mark.values())
+        if words and name == dialect.cache_mark and isinstance(made, rp.InputText | rp.InputImage | rp.InputFile):
+            found = rp.CacheBreakpoint(mode=mark.get("mode", "explicit"), ttl=mark.get("ttl", UNSET))
+            if _mark(found, dialect) == left[name]:
+                made.prompt_cache_breakpoint = found
+                del left[name]

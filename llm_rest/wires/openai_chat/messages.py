@@ -170,8 +170,9 @@ class _Writer:
             case CallState(call_id=call_id, extra_content=extra_content):
                 self._attached[call_id] = extra_content
             case MessageState():
-                turn = self._turn
-                (turn if turn is not None and state.shown else self._open(i)).attach(state, i)
+                turn = self._turn if self._turn is not None and state.shown else self._open(i)
+                self._keep_spoken(turn, item, i)
+                turn.attach(state, i)
             case None if given(item.encrypted_content):
                 self._lost.withheld(f"input[{i}]", "reasoning that only its issuer can read")
             case None if places:
@@ -241,6 +242,7 @@ class _Writer:
             case Unknown():
                 message = item.get("message")
                 if item.type == MESSAGE and isinstance(message, dict):
+                    self._close(i)
                     self._messages.append(Unknown(cast("Json", message)))
                 else:
                     self._lost.dropped(path, f"an item of type {item.type!r}")
@@ -289,7 +291,7 @@ class _Reader:
         heard = Heard(message, self._dialect, path, path, self._lost)
         left = heard.left
         items = heard.items or [Message(role="assistant", content="")]
-        if message.content is None and not heard.items:
+        if message.content is None and not (message.tool_calls or message.function_call or message.refusal):
             noting(left)["content"] = None
         self._mark(items, message, left)
         for item in items:
@@ -310,9 +312,11 @@ class _Reader:
             spelling.pop("content")
         if not spelling:
             del left[SPELLING]
-        spoken = next((item for item in items if isinstance(item, Message)), items[0])
         if left:
-            _leave(spoken, left if isinstance(spoken, Message) else {"message": left})
+            # Thoughts may stay behind, so it hangs on the text or the first call, if there is either.
+            said = next((item for item in items if isinstance(item, Message)), None)
+            spoken = said or next((item for item in items if not isinstance(item, it.Reasoning)), items[-1])
+            _leave(spoken, {"message": left} if said is None else left)
         for item in items:
             if reasoning and isinstance(item, it.Reasoning):
                 _leave(item, {SPELLING: {"reasoning": reasoning}})

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ...dialects import ChatDialect
+from ...losses import Losses
 from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
-from ...unknown import Model, Opt, Unknown, convert, extras, given
-from .._left import ABSENT, absent, as_object, notes
+from ...unknown import Opt, Unknown, given
+from .._left import ABSENT, absent, as_object, beyond, notes, sent
 from . import types
 from .tools import decode_tools, encode_tools, is_search, name_of
 from .types import Json
@@ -24,12 +26,13 @@ from .types import Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import ChatDialect
-    from ...losses import Losses
     from ...responses.request import Request
 
 WORDS = {"any": "required"}
 """What some hosts say for a word of the tool choice; the way back prefers OpenAI's, except in the host's own document."""
+
+_ANY = ChatDialect()
+"""A host that takes every choice."""
 
 PLACE = ("city", "country", "region", "timezone")
 """Where a search is made from: one object deeper here."""
@@ -68,23 +71,15 @@ def encode_offer(
     chosen, tools = _encode_choice(request.tool_choice, tools, dialect, lost)
     if not tools:
         return
-    came = _came(spelling.get("tool_choice"))
+    came = spelling.get("tool_choice")
     body.tools = tools
-    body.tool_choice = came if came is not None and _decode_choice(came) == request.tool_choice else chosen
+    body.tool_choice = came if isinstance(came, str) and WORDS.get(came) == chosen else chosen
     body.parallel_tool_calls = request.parallel_tool_calls
     if "functions" in spelling:
         body.functions = [tool.function for tool in tools if given(tool.function)]
         choice = body.tool_choice
         body.function_call = choice.function if isinstance(choice, types.ToolChoice) else choice
         body.tools = body.tool_choice = UNSET
-
-
-def _came(plain: Any) -> str | types.ToolChoice | None:
-    """The tool choice that a document had, from a leftover that may have come from anywhere."""
-    try:
-        return convert(plain, str | types.ToolChoice | None)
-    except msgspec.ValidationError:
-        return None
 
 
 def _encode_choice(choice: Opt[rt.ToolChoice], tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
@@ -151,54 +146,74 @@ def _encode_search(
         for name in ("filters", "external_web_access", "search_content_types"):
             if given(getattr(tool, name)):
                 lost.dropped(f"tools[{i}].{name}", "an option of web search that this wire has no field for")
-        options = types.WebSearchOptions(search_context_size=tool.search_context_size)
-        if given(where := tool.user_location):
-            place = types.Location(**{name: getattr(where, name) for name in PLACE})
-            options.user_location = types.UserLocation(type=where.type, approximate=place)
+        options = _search_options(tool)
+    return options
+
+
+def _search_options(tool: rt.WebSearchTool) -> types.WebSearchOptions:
+    options = types.WebSearchOptions(search_context_size=tool.search_context_size)
+    if given(where := tool.user_location):
+        place = types.Location(**{name: getattr(where, name) for name in PLACE})
+        options.user_location = types.UserLocation(type=where.type, approximate=place)
     return options
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-def decode_offer(body: types.Request, request: Request, left: Json, spelling: Json, lost: Losses) -> None:
+def decode_offer(
+    body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect, lost: Losses
+) -> None:
     """Read the tools in any of their forms, and the choice among them."""
     kept: Json = {}
     tools: list[rt.AnyTool] = []
     if body.tools:
-        tools += decode_tools(body.tools, kept)
+        tools += decode_tools(body.tools, kept, dialect, lost)
     elif body.tools is not UNSET:
         spelling["tools"] = body.tools
-    if given(body.functions):
+    if body.functions:
         lost.emulated("functions", "legacy functions, read as tools")
         spelling["functions"] = True
-        tools += decode_tools([types.Tool(type="function", function=each) for each in body.functions], kept)
+        modern = [types.Tool(type="function", function=each) for each in body.functions]
+        tools += decode_tools(modern, kept, dialect, lost)
+    elif body.functions is not UNSET:
+        left["functions"] = body.functions
     if given(body.web_search_options):
         spelling["web_search"] = True
-        tools.append(_decode_search(body.web_search_options, lost))
+        tools.append(tool := _decode_search(body.web_search_options))
+        if rest := beyond(body.web_search_options, _search_options(tool)):
+            left["web_search_options"] = rest
+    elif body.web_search_options is None:
+        left["web_search_options"] = None
     if kept:
         left["tools"] = kept
-    choice: Opt[str | types.ToolChoice] = body.tool_choice
-    if given(body.function_call):
-        named = body.function_call
-        choice = named if isinstance(named, str) else types.ToolChoice(type="function", function=named)
-    if not tools:
-        found = {"tool_choice": choice, "parallel_tool_calls": body.parallel_tool_calls}
-        left.update({name: msgspec.to_builtins(value) for name, value in found.items() if value is not UNSET})
-        return
-    request.tools = tools
-    request.parallel_tool_calls = body.parallel_tool_calls
+    named = "function_call" if body.functions else "tool_choice"
+    choice: Opt[str | types.Named | types.ToolChoice] = getattr(body, named) if tools else UNSET
     if choice:
-        request.tool_choice = _decode_choice(choice)
-        usual = choice == request.tool_choice if isinstance(choice, str) else choice.type in ("function", "custom")
-        if usual and not isinstance(choice, str):
-            _report(choice, "tool_choice", lost)
-            _report(choice.function, "tool_choice.function", lost)
-            _report(choice.custom, "tool_choice.custom", lost)
-        if not usual:
-            spelling["tool_choice"] = msgspec.to_builtins(choice)
-    elif choice is not UNSET:
-        left["tool_choice"] = choice
+        _decode_chosen(choice, named, request, left, spelling)
+    taken = (named if choice else "", "parallel_tool_calls" if tools else "")
+    for name in ("tool_choice", "function_call", "parallel_tool_calls"):
+        if name not in taken and (value := getattr(body, name)) is not UNSET:
+            left[name] = sent(value)
+    if tools:
+        request.tools = tools
+        request.parallel_tool_calls = body.parallel_tool_calls
+
+
+def _decode_chosen(
+    choice: str | types.Named | types.ToolChoice, field: str, request: Request, left: Json, spelling: Json
+) -> None:
+    """Read the choice that stands in this field."""
+    modern = types.ToolChoice(type="function", function=choice) if isinstance(choice, types.Named) else choice
+    request.tool_choice = _decode_choice(modern)
+    made = _encode_choice(request.tool_choice, [], _ANY, Losses()).choice
+    if isinstance(choice, str):
+        if choice != made:
+            spelling["tool_choice"] = choice
+    elif isinstance(made, types.ToolChoice):
+        again = made.function if isinstance(choice, types.Named) else made
+        if given(again) and (rest := beyond(choice, again)):
+            left[field] = rest
 
 
 def _decode_choice(choice: str | types.ToolChoice) -> rt.ToolChoice:
@@ -221,20 +236,11 @@ def _flat(entry: Json) -> Json:
     return {"type": entry["type"], **cast("Json", inner)} if isinstance(inner, dict) else entry
 
 
-def _report(options: Opt[Model], path: str, lost: Losses) -> None:
-    if given(options):
-        for name in extras(options):
-            lost.dropped(f"{path}.{name}", "a field of an option that is not known here")
-
-
-def _decode_search(options: types.WebSearchOptions, lost: Losses) -> rt.WebSearchTool:
+def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
     """The web search tool that the option stands for."""
     tool = rt.WebSearchTool(search_context_size=options.search_context_size)
-    _report(options, "web_search_options", lost)
     if given(where := options.user_location):
         near = where.approximate
-        _report(where, "web_search_options.user_location", lost)
-        _report(near, "web_search_options.user_location.approximate", lost)
         place: Json = {name: getattr(near, name) for name in PLACE} if given(near) else {}
         tool.user_location = rt.UserLocation(type=where.type, **place)
     return tool

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ...responses import request as rr
-from ...unknown import Open, Opt, Unknown, extras, given
-from .._left import absent, is_object, put_back, sent
+from ...unknown import Open, Opt, Unknown, given
+from .._left import absent, beyond, is_object, put_back, sent
 from . import types
-from .content import FOREIGN
+from .content import foreign, native
 from .types import Json
 
 if TYPE_CHECKING:
@@ -81,34 +81,40 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
         case None | UnsetType():
             return asked, ""
         case rr.TextFormat():
-            return (types.ResponseFormat(type="text") if "text" in takes else UNSET), ""
+            return (_nested(asked) if "text" in takes else UNSET), ""
         case rr.JsonSchemaFormat() if "json_schema" in takes:
-            schema = types.JsonSchema(
-                name=asked.name if given(asked.name) else ANY_NAME,
-                schema=UNSET if asked.schema is None else asked.schema,
-                description=UNSET if asked.description is None else asked.description,
-                strict=asked.strict,
-            )
-            return types.ResponseFormat(type="json_schema", json_schema=schema), ""
+            return _nested(asked), ""
         case rr.JsonSchemaFormat():
             lost.emulated("text.format", "a schema, which the model is told in words")
             made = types.ResponseFormat(type="json_object") if "json_object" in takes else UNSET
             text = msgspec.json.encode(asked.schema or {}).decode()
             return made, f"Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n{text}"
         case rr.JsonObjectFormat() if "json_object" in takes:
-            return types.ResponseFormat(type="json_object"), ""
+            return _nested(asked), ""
         case rr.JsonObjectFormat():
             lost.emulated("text.format", "any JSON object, asked for in another way")
             if "json_schema" not in takes:
                 return UNSET, "Answer with one JSON object and nothing else."
             schema = types.JsonSchema(name=ANY_NAME, schema={"type": "object"})
             return types.ResponseFormat(type="json_schema", json_schema=schema), ""
-        case Unknown() if asked.type.startswith(FOREIGN):
-            kept = {**asked, "type": asked.type.removeprefix(FOREIGN)}
-            return put_back(types.ResponseFormat(type=kept["type"]), kept), ""
         case Unknown():
+            if is_object(came := native(asked)):
+                return put_back(types.ResponseFormat(type=came.get("type", "")), came), ""
             lost.refused("text.format", f"the format {asked.type!r}")
             return UNSET, ""
+
+
+def _nested(asked: rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat) -> types.ResponseFormat:
+    """The format as OpenAI takes it."""
+    made = types.ResponseFormat(type=str(asked.__struct_config__.tag))
+    if isinstance(asked, rr.JsonSchemaFormat):
+        made.json_schema = types.JsonSchema(
+            name=asked.name if given(asked.name) else ANY_NAME,
+            schema=UNSET if asked.schema is None else asked.schema,
+            description=UNSET if asked.description is None else asked.description,
+            strict=asked.strict,
+        )
+    return made
 
 
 def decode_text(body: types.Request, request: rr.Request, left: Json) -> None:
@@ -124,8 +130,7 @@ def decode_text(body: types.Request, request: rr.Request, left: Json) -> None:
 def _decode_format(asked: types.ResponseFormat, left: Json) -> Format:
     """The format as Responses spells it; what it has no field for goes to `left`."""
     schema = asked.json_schema
-    rest: Json = extras(asked)
-    made: Format
+    made: rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat
     if asked.type == "text":
         made = rr.TextFormat()
     elif asked.type == "json_object":
@@ -134,14 +139,10 @@ def _decode_format(asked: types.ResponseFormat, left: Json) -> Format:
         made = rr.JsonSchemaFormat(
             name=schema.name, schema=schema.schema, description=schema.description, strict=schema.strict
         )
-        nulls = {name: None for name in ("schema", "description") if getattr(schema, name) is None}
-        if unknown := {**nulls, **extras(schema)}:
-            rest["json_schema"] = unknown
     else:
-        plain: Json = msgspec.to_builtins(asked)
-        return Unknown({**plain, "type": FOREIGN + asked.type})
-    if rest:
-        left["response_format"] = rest
+        return foreign(msgspec.to_builtins(asked))
+    if kept := beyond(asked, _nested(made)):
+        left["response_format"] = kept
     return made
 
 

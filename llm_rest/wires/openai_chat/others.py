@@ -74,7 +74,12 @@ def encode_output(
 ) -> types.ToolMessage | types.FunctionMessage:
     """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _encode_parts(item, after, dialect, i, lost)
-    message = types.ToolMessage(content=content, tool_call_id=call_id)
+    spelling = notes(own(item.leftovers, WIRE)) if item.leftovers else {}
+    message: types.ToolMessage | types.FunctionMessage
+    if "legacy" in spelling:
+        message = types.FunctionMessage(content=content)
+    else:
+        message = types.ToolMessage(content=content, tool_call_id=call_id)
     if isinstance(item, FunctionCallOutput):
         message.name = item.name
     if item.is_error:
@@ -82,10 +87,7 @@ def encode_output(
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
     if item.leftovers:
         message = returned(message, item.leftovers, WIRE, f"input[{i}]", lost)
-        spelling = notes(own(item.leftovers, WIRE))
-        if "legacy" in spelling:
-            return types.FunctionMessage(content=message.content, name=message.name)
-        if "tool_call_id" in spelling:
+        if isinstance(message, types.ToolMessage) and "tool_call_id" in spelling:
             message.tool_call_id = absent(spelling["tool_call_id"])
     return message
 

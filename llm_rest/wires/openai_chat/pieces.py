@@ -8,19 +8,23 @@ float, always 0 or start at 1; an id may be empty or repeated in every piece; on
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...errors import DecodeError
 from ...unknown import Decoder, Model, extras, given
-from .._left import as_list, is_object, put_back
+from .._left import as_list, is_object, put_back, rest
 from . import types
+from .reasoning import is_text, pieces_of
 from .types import Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+P = TypeVar("P", types.Text, types.Thinking)
 
 GROWING = ("content", "refusal", "reasoning_content", "reasoning")
 """The fields of a message that come in pieces."""
@@ -37,7 +41,7 @@ _JOINED = ("text", "summary", "data")
 class CallPieces:
     """A call as far as it has come."""
 
-    __slots__ = ("arguments", "call", "custom", "legacy", "name", "pieces")
+    __slots__ = ("arguments", "call", "custom", "left", "legacy", "name", "pieces")
 
     def __init__(self, *, legacy: bool = False) -> None:
         self.call = types.ToolCall()
@@ -45,6 +49,7 @@ class CallPieces:
         self.custom = False
         self.legacy = legacy
         self.pieces: list[str] = []
+        self.left: Json = {}
         self.arguments: Any = UNSET  # sent whole and not as text
 
     def add(self, piece: types.ToolCall) -> str:
@@ -59,6 +64,10 @@ class CallPieces:
         # Some hosts send the name in pieces, most repeat it or send an empty one.
         if body.name and body.name != self.name:
             self.name = body.name if not self.name or body.name.startswith(self.name) else self.name + body.name
+        if hasattr(type(piece), "__extras__"):
+            self.left.update(extras(piece))
+        if body is not piece and hasattr(type(body), "__extras__"):
+            self.left.setdefault("custom" if self.custom else "function", {}).update(extras(body))
         text = body.input if isinstance(body, types.CustomBody) else body.arguments
         if isinstance(text, str):
             self.pieces.append(text)
@@ -70,12 +79,12 @@ class CallPieces:
     def whole(self) -> types.ToolCall:
         """The call as an answer that is no stream has it."""
         text = "".join(self.pieces) if self.arguments is UNSET else self.arguments
-        call = msgspec.structs.replace(self.call)
+        call = replace(self.call)
         if self.custom:
             call.custom = types.CustomBody(name=self.name, input=text)
         else:
             call.function = types.FunctionBody(name=self.name, arguments=text)
-        return call
+        return put_back(call, self.left) if self.left else call
 
 
 class Pieces:
@@ -134,12 +143,10 @@ class Pieces:
         for part in parts:
             last = self._parts[-1] if self._parts else None
             if isinstance(part, types.Text) and isinstance(last, types.Text):
-                last.text += part.text
+                self._parts[-1] = _followed(replace(last, text=last.text + part.text), part, "text")
             elif isinstance(part, types.Thinking) and isinstance(last, types.Thinking):
-                last.thinking = _joined(cast("Any", last.thinking), cast("Any", part.thinking))
-                for name in ("signature", "closed"):
-                    if given(getattr(part, name)):
-                        setattr(last, name, getattr(part, name))
+                joined = replace(last, thinking=_joined(last.thinking, part.thinking))
+                self._parts[-1] = _followed(joined, part, "thinking")
             else:
                 self._parts.append(part)
 
@@ -203,7 +210,7 @@ class Pieces:
 
     def said(self) -> types.Answer:
         """The message as far as it has come."""
-        said = msgspec.structs.replace(self._said)
+        said = replace(self._said)
         for field, pieces in self._texts.items():
             setattr(said, field, "".join(pieces))
         if self._parts:
@@ -221,11 +228,11 @@ class Pieces:
 
     def whole(self) -> types.Completion:
         """The answer as far as it has come, as one document."""
-        choice = msgspec.structs.replace(self.choice, message=self.said())
+        choice = replace(self.choice, message=self.said())
         if self._logprobs:
             choice.logprobs = {"content": self._logprobs, "refusal": None}
         choice = put_back(choice, self._extras.get("choice", {}))
-        body = msgspec.structs.replace(self.body, choices=[choice])
+        body = replace(self.body, choices=[choice])
         return put_back(body, self._extras.get("document", {}))
 
 
@@ -237,18 +244,23 @@ def _complete(call: CallPieces) -> bool:
     return True
 
 
-def _joined(one: Any, other: Any) -> Any:
+def _joined(one: str | list[Json], other: str | list[Json]) -> str | list[Json]:
     if isinstance(one, str) and isinstance(other, str):
         return one + other
-    pieces: list[Any] = [types.Text(text=one)] if isinstance(one, str) else list(one)
-    following: list[Any] = [types.Text(text=other)] if isinstance(other, str) else other
-    for piece in following:
-        last = pieces[-1] if pieces else None
-        if isinstance(piece, types.Text) and isinstance(last, types.Text):
-            pieces[-1] = types.Text(text=last.text + piece.text)
+    pieces = pieces_of(one)
+    for piece in pieces_of(other):
+        if is_text(piece) and pieces and is_text(pieces[-1]):
+            pieces[-1] = {**pieces[-1], **piece, "text": pieces[-1]["text"] + piece["text"]}
         else:
             pieces.append(piece)
     return pieces
+
+
+def _followed(last: P, part: Model, growing: str) -> P:
+    """The part with what the next piece of it says beside its text."""
+    said = rest(part, growing)
+    declared = {name: said[name] for name in said if name in last.__struct_fields__ and said[name] is not None}
+    return put_back(replace(last, **declared), said) if said else last
 
 
 def _joined_audio(one: Json, other: Json) -> Json:

@@ -17,8 +17,8 @@ from msgspec import UNSET, Struct, field
 from ...responses.carriers import digest, seal, unseal
 from ...responses.items import Reasoning
 from ...responses.parts import ReasoningText, SummaryText
-from ...unknown import Opt, Unknown, extras, given
-from .._left import as_list, as_object
+from ...unknown import Opt, given
+from .._left import as_list, as_object, put_back, rest
 from .types import WIRE, AnyPart, Json, Spoken, Text, Thinking
 
 if TYPE_CHECKING:
@@ -53,15 +53,14 @@ class Thought(Struct, tag="thought", omit_defaults=True):
     """Where a host put the text of a reasoning item, and what it attached to it.
 
     `shown` is the digest of the text. In `details` a text that is shown stands as `true`; a `thinking` part has them where
-    its pieces are more than texts. `signature` and `closed` are fields of that part, which is `bare` where it held a string;
-    `gap` stood between `</think>` and the text.
+    its pieces are more than texts. `rest` are the other fields of that part, which is `bare` where it held a string; `gap`
+    stood between `</think>` and the text.
     """
 
     place: Place
     shown: str
     details: list[Json] = field(default_factory=list[Json])
-    signature: str | None = None
-    closed: bool | None = None
+    rest: Json = field(default_factory=dict[str, Any])
     bare: bool = False
     gap: str = ""
 
@@ -156,23 +155,29 @@ def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "") -> Rea
 
 def decode_thinking(part: Thinking, dialect: ChatDialect) -> Reasoning:
     """The reasoning item for a `thinking` part."""
-    pieces = [Text(text=part.thinking)] if isinstance(part.thinking, str) else part.thinking
-    shown = [piece.text for piece in pieces if isinstance(piece, Text)]
-    item = Reasoning(summary=[], content=[ReasoningText(text=text) for text in shown])
-    state = Thought(place="thinking", shown=digest(text_of(item)), bare=isinstance(part.thinking, str))
-    if any(type(piece) is not Text for piece in pieces):
-        state.details = [_piece(piece) for piece in pieces]
-    if given(part.signature):
-        state.signature = part.signature
-    if given(part.closed):
-        state.closed = part.closed
+    pieces = pieces_of(part.thinking)
+    details = [{**piece, "text": True} if is_text(piece) else piece for piece in pieces]
+    item = Reasoning(summary=[], content=[ReasoningText(text=piece["text"]) for piece in pieces if is_text(piece)])
+    state = Thought(place="thinking", shown=digest(text_of(item)), rest=rest(part, "thinking"))
+    state.bare = isinstance(part.thinking, str)
+    if any(detail != _PIECE for detail in details):
+        state.details = details
     item.encrypted_content = seal(WIRE, dialect.issuer, state)
     return item
 
 
-def _piece(piece: Text | Unknown) -> Json:
-    """A piece of a thought with all it says, but for the text that is shown."""
-    return {"type": "text", **extras(piece), "text": True} if isinstance(piece, Text) else dict(piece)
+_PIECE: Json = {"type": "text", "text": True}
+"""A piece of a thought that says no more than its text, which is shown."""
+
+
+def is_text(piece: Json) -> bool:
+    """Whether a piece of a thought is a text."""
+    return piece.get("type") == "text" and isinstance(piece.get("text"), str)
+
+
+def pieces_of(thinking: str | list[Json]) -> list[Json]:
+    """The pieces of a thought, as a list of their own."""
+    return [{"type": "text", "text": thinking}] if isinstance(thinking, str) else list(thinking)
 
 
 def split_think(text: str) -> tuple[str, str, str] | None:
@@ -219,7 +224,7 @@ def put_thought(said: Spoken, item: Reasoning, state: Thought, path: str, lost: 
     """Put what the host itself thought back where it stood in its message."""
     text = text_of(item)
     if digest(text) != state.shown:
-        if state.details or state.signature:
+        if state.details or state.rest:
             lost.dropped(f"{path}.encrypted_content", "signed reasoning, whose text was edited")
         state = Thought(place=state.place, shown="", gap=state.gap)
     match state.place:
@@ -289,11 +294,5 @@ def show_foreign(said: Spoken, item: Reasoning) -> None:
 
 def _thinking(item: Reasoning, state: Thought) -> Thinking:
     shown = {"text": iter(texts(item))}
-    pieces: list[Text | Unknown] = [Unknown(_shown_again(piece, shown)) for piece in state.details]
-    pieces = pieces or [Text(text=text) for text in texts(item)]
-    part = Thinking(thinking=text_of(item) if state.bare else pieces)
-    if state.signature is not None:
-        part.signature = state.signature
-    if state.closed is not None:
-        part.closed = state.closed
-    return part
+    pieces = [_shown_again(piece, shown) for piece in state.details or [_PIECE] * len(texts(item))]
+    return put_back(Thinking(thinking=text_of(item) if state.bare else pieces), state.rest)

@@ -22,7 +22,7 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.request import CacheOptions, Request
 from ...unknown import extras, given, with_extras
 from .. import Route
-from .._left import Rest, notes, put_back, report_unknown
+from .._left import Rest, beyond, notes, put_back, report_unknown
 from . import options, types
 from .messages import decode_messages, encode_messages
 from .offer import decode_offer, encode_offer
@@ -92,7 +92,7 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     lost = Losses()
     left = own(request.leftovers, WIRE)
     spelling = notes(left)
-    body = types.Request(**{name: getattr(request, name) for name in SAME})
+    body = types.Request(**{name: getattr(request, name) for name in SAME}, messages=[])
     said = request.input
     items: Sequence[AnyItem] = (Message(role="user", content=said),) if isinstance(said, str) else said or ()
     body.n = spelling.get("n", UNSET)
@@ -199,16 +199,18 @@ def decode_request(
     if not given(request.model) and model is not None:
         request.model = model
     options.decode_limits(body, request, left, spelling, dialect)
-    decode_offer(body, request, left, spelling, lost)
+    decode_offer(body, request, left, spelling, dialect, lost)
     options.decode_text(body, request, left)
     options.decode_effort(body, request, left, spelling, dialect)
     options.decode_logprobs(body, request, left, dialect)
     options.decode_stream(body, request, spelling, dialect)
     request.metadata = body.metadata
-    if given(body.prompt_cache_options):
-        request.prompt_cache_options = CacheOptions(
-            mode=body.prompt_cache_options.mode, ttl=body.prompt_cache_options.ttl
-        )
+    if given(caching := body.prompt_cache_options):
+        request.prompt_cache_options = CacheOptions(mode=caching.mode, ttl=caching.ttl)
+        if rest := beyond(caching, types.CacheOptions(mode=caching.mode, ttl=caching.ttl)):
+            left["prompt_cache_options"] = rest
+    elif caching is None:
+        left["prompt_cache_options"] = None
     _decode_messages(body, request, dialect, lost)
     if given(request.service_tier) and request.service_tier not in TIERS:
         left["service_tier"], request.service_tier = request.service_tier, UNSET

@@ -14,11 +14,11 @@ from msgspec import UNSET
 
 from ...responses.carriers import digest
 from ...responses.items import AnyItem, Message, Reasoning
-from ...responses.leftovers import report_foreign
+from ...responses.leftovers import own, report_foreign
 from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given
-from .._left import Rest, absent, as_plain, notes, noting, put_back, sent
+from .._left import ABSENT, Rest, absent, as_plain, notes, noting, put_back, sent
 from .._renamed import Call
 from . import reasoning, types
 from .about import encode_annotations
@@ -66,6 +66,8 @@ class Heard:
         thinks = _thoughts(said) != _NO_THOUGHTS
         if thinks:
             self._take_thoughts(said)
+        if dialect.requires_reasoning and not answer and getattr(said, dialect.reasoning_field) is UNSET:
+            noting(self.left)[dialect.reasoning_field] = ABSENT
         if said.refusal is not UNSET and not said.refusal:
             self.left["refusal"] = said.refusal
         self._take_content(said.content, said.refusal or "")
@@ -149,15 +151,15 @@ class Heard:
         self.items.append(item)
 
     def _take_state(self, said: Spoken) -> None:
-        if said.extra_content is UNSET and said.thought_signature is UNSET:
-            return
-        texts = [item for item in self.items if isinstance(item, Message)]
-        state = MessageState(shown=digest(text_said(texts[-1])) if texts else "")
-        if given(said.extra_content):
-            state.extra_content = said.extra_content
-        if given(said.thought_signature):
-            state.thought_signature = said.thought_signature
-        self.items.append(carrier(state, self._dialect))
+        extra, signature = said.extra_content, said.thought_signature
+        found = {"extra_content": extra, "thought_signature": signature}
+        self.left.update({name: None for name, value in found.items() if value is None})
+        if given(extra) or given(signature):
+            texts = [item for item in self.items if isinstance(item, Message)]
+            state = MessageState(shown=digest(text_said(texts[-1])) if texts else "")
+            state.extra_content = extra if given(extra) else None
+            state.thought_signature = signature if given(signature) else None
+            self.items.append(carrier(state, self._dialect))
 
 
 def text_said(message: Message) -> str:
@@ -244,7 +246,7 @@ class Turn(Generic[S]):
                     report_foreign(part.leftovers, WIRE, place, self._lost)
                     texts.append(text)
                 case RefusalPart(refusal=refusal) if listed and "refusal" not in self.spelling:
-                    reasoning.add_part(self.said, types.Refusal(refusal=refusal))
+                    reasoning.add_part(self.said, put_back(types.Refusal(refusal=refusal), own(part.leftovers, WIRE)))
                 case RefusalPart(refusal=refusal) if self._dialect.refusals or self._answer:
                     if self.said.refusal:
                         self._lost.changed(f"{path}.content", "several refusals, joined to one")
@@ -334,8 +336,8 @@ class Turn(Generic[S]):
                 self._lost.withheld(self._path(i), what)
         if dialect.requires_reasoning and self.calls and not self._answer:
             field = dialect.reasoning_field
-            if getattr(said, field) is UNSET:
-                setattr(said, field, "")
+            if getattr(said, field) is UNSET and field not in self.left:
+                setattr(said, field, absent(self.spelling.get(field, "")))
         if self.spelling and not said.content:
             if "content" in self.spelling:
                 said.content = absent(self.spelling["content"])

@@ -29,7 +29,7 @@ from . import types
 from .about import decode_annotations
 from .errors import decode_error
 from .pieces import CallPieces, Pieces
-from .reasoning import TEXT_PLACES
+from .reasoning import TEXT_PLACES, is_text, pieces_of
 from .response import decode_response, item_id
 from .spoken import Heard
 from .telling import Part, Telling, ThinkTags
@@ -262,8 +262,7 @@ class StreamDecoder:
         for part in content:
             if isinstance(part, types.Thinking):
                 self._thought.parts([replace(part)])
-                shown = part.thinking
-                self._thinks(shown if isinstance(shown, str) else "".join(getattr(p, "text", "") for p in shown))
+                self._thinks("".join(piece["text"] for piece in pieces_of(part.thinking) if is_text(piece)))
             elif isinstance(part, types.Text) and part.text:
                 self._say(part.text)
         self._pieces.parts(content)

@@ -247,10 +247,10 @@ class StreamEncoder:
         return whole[len(sent) :] or UNSET if whole.startswith(sent) else UNSET
 
     def _unsent_calls(self, calls: Any) -> Opt[list[types.ToolCall]]:
-        made = enumerate(as_list(calls))
-        attached = ((number, call.extra_content) for number, call in made if isinstance(call, types.ToolCall))
-        rest = [types.ToolCall(index=number, extra_content=state) for number, state in attached if given(state)]
-        return rest or UNSET
+        made = [call if isinstance(call, types.ToolCall) else types.ToolCall() for call in as_list(calls)]
+        state = [types.ToolCall(index=n, extra_content=call.extra_content or UNSET) for n, call in enumerate(made)]
+        rest = [with_extras(each, extras(call)) for each, call in zip(state, made, strict=True)]
+        return [each for each in rest if each != types.ToolCall(index=each.index)] or UNSET
 
     def _failed(self, response: Response) -> list[types.Chunk]:
         told = response.error if given(response.error) else ResponseError()

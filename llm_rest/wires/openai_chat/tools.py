@@ -17,9 +17,8 @@ from msgspec import UNSET
 
 from ...responses import tools as rt
 from ...responses.closed import doubtful, is_closed
-from ...responses.leftovers import SPELLING
-from ...unknown import Opt, Unknown, convert, extras, given
-from .._left import absent, as_object, as_plain, notes, put_back, report_unknown, sent
+from ...unknown import Opt, Unknown, convert, given
+from .._left import as_object, as_plain, beyond, put_back, report_unknown
 from .._renamed import qualified
 from . import types
 from .types import Json
@@ -105,48 +104,46 @@ def _encode_tool(
             lost.dropped(f"{path}.{name.rstrip('_')}", "an option of a tool that this wire has no field for")
     report_unknown(tool, path, lost)
     name = qualified(tool.name, namespace)
+    made = _nested(tool, name, dialect)
+    if isinstance(tool, rt.CustomTool):
+        if not dialect.custom_tools:
+            made = _as_function(tool, name, path, lost)
+    elif function := made.function:
+        if tool.strict and not dialect.strict_tools:
+            lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
+            function.strict = UNSET
+        elif not given(tool.strict) and _strict_unasked(tool.parameters, path, lost) and dialect.strict_tools:
+            function.strict = True
+    kept = as_object(left.get(name))
+    return put_back(made, kept) if kept else made
+
+
+def _nested(tool: rt.FunctionTool | rt.CustomTool, name: str, dialect: ChatDialect) -> types.Tool:
+    """The tool, strict where it is asked to be, and custom where it is."""
     # Null is no text and no schema here, where a field is there or not.
     about: Json = {"name": name, "description": UNSET if tool.description is None else tool.description}
-    if isinstance(tool, rt.CustomTool):
-        made = _encode_custom(tool, about, dialect, path, lost)
-    else:
-        function = types.Function(**about)
-        if given(tool.parameters):
-            function.parameters = tool.parameters
-        elif dialect.needs_parameters:
-            function.parameters = {"type": "object", "properties": {}}
-        if tool.strict or (not given(tool.strict) and _strict_unasked(tool.parameters, path, lost)):
-            if dialect.strict_tools:
-                function.strict = True
-            elif tool.strict:
-                lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
-        made = types.Tool(type="function", function=function)
-    if not (kept := as_object(left.get(name))):
-        return made
-    spelling = notes(kept)
-    if "type" in spelling:
-        made.type = absent(spelling["type"])
-    if "strict" in spelling and given(made.function) and made.function.strict is UNSET:
-        made.function.strict = spelling["strict"]
-    return put_back(made, kept)
+    if isinstance(tool, rt.FunctionTool):
+        usual: Opt[Json] = {"type": "object", "properties": {}} if dialect.needs_parameters else UNSET
+        parameters = tool.parameters if given(tool.parameters) else usual
+        function = types.Function(**about, parameters=parameters, strict=tool.strict or UNSET)
+        return types.Tool(type="function", function=function)
+    match tool.format:
+        case rt.Grammar(definition=definition, syntax=syntax):
+            form: Any = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
+        case rt.TextGrammar():
+            form = types.TextFormat()
+        case other:
+            form = other
+    return types.Tool(type="custom", custom=types.Custom(**about, format=form))
 
 
-def _encode_custom(tool: rt.CustomTool, about: Json, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:
-    if dialect.custom_tools:
-        match tool.format:
-            case rt.Grammar(definition=definition, syntax=syntax):
-                form: Any = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
-            case rt.TextGrammar():
-                form = types.TextFormat()
-            case other:
-                form = other
-        return types.Tool(type="custom", custom=types.Custom(**about, format=form))
+def _as_function(tool: rt.CustomTool, name: str, path: str, lost: Losses) -> types.Tool:
     lost.emulated(path, "a custom tool, sent as a function with one text")
     description = tool.description or ""
     if isinstance(tool.format, rt.Grammar):
         lost.changed(f"{path}.format", "a grammar, which is only described to the model")
         description += f"\n\nThe input follows this {tool.format.syntax} grammar:\n{tool.format.definition}"
-    function = types.Function(name=about["name"], description=description.strip(), parameters=INPUT)
+    function = types.Function(name=name, description=description.strip(), parameters=INPUT)
     return types.Tool(type="function", function=function)
 
 
@@ -163,31 +160,21 @@ def _strict_unasked(schema: Opt[rt.Schema], path: str, lost: Losses) -> bool:
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-def decode_tools(tools: Sequence[types.Tool], left: Json) -> list[rt.AnyTool]:
+def decode_tools(tools: Sequence[types.Tool], left: Json, dialect: ChatDialect, lost: Losses) -> list[rt.AnyTool]:
     """The tools as Responses spells them; what it has no field for goes to `left`, by name."""
-    return [_decode_tool(tool, left) for tool in tools]
+    found = [_decode_tool(tool, left, dialect, f"tools[{i}]", lost) for i, tool in enumerate(tools)]
+    return [tool for tool in found if tool is not None]
 
 
-def _decode_tool(tool: types.Tool, left: Json) -> rt.AnyTool:
+def _decode_tool(tool: types.Tool, left: Json, dialect: ChatDialect, path: str, lost: Losses) -> rt.AnyTool | None:
     made: rt.FunctionTool | rt.CustomTool
-    kept: Json = {name: getattr(tool, name) for name in ("parameters", "cache_control", "eager_input_streaming")}
-    kept = {**{name: value for name, value in kept.items() if value is not UNSET}, **extras(tool)}
-    if tool.type in ("function", UNSET, None) and given(tool.function):
-        function = tool.function
+    if tool.type in ("function", UNSET, None) and given(function := tool.function):
         made = rt.FunctionTool(
             name=function.name,
             description=function.description,
             parameters=function.parameters,
             strict=function.strict is True,
         )
-        spelling: Json = {} if tool.type == "function" else {"type": sent(tool.type)}
-        if function.strict is False or function.strict is None:
-            spelling["strict"] = function.strict
-        if spelling:
-            kept[SPELLING] = spelling
-        nulls = {name: None for name in ("description", "parameters") if getattr(function, name) is None}
-        if unknown := {**nulls, **extras(function)}:
-            kept["function"] = unknown
     elif tool.type == "custom" and given(custom := tool.custom):
         made = rt.CustomTool(name=custom.name, description=custom.description)
         match custom.format:
@@ -197,10 +184,11 @@ def _decode_tool(tool: types.Tool, left: Json) -> rt.AnyTool:
                 made.format = rt.TextGrammar()
             case other:
                 made.format = other
-        if unknown := extras(custom):
-            kept["custom"] = unknown
+    elif tool.type in ("function", "custom", "", UNSET, None):
+        lost.refused(path, f"a tool without its `{tool.type or 'function'}` object")
+        return None
     else:
         return Unknown(as_plain(tool))
-    if kept:
+    if kept := beyond(tool, _nested(made, made.name, dialect)):
         left[made.name] = kept
     return made

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from msgspec import UNSET, Raw, UnsetType, field
+from msgspec import UNSET, Raw, UnsetType
 
-from ...responses.parts import AudioData, CacheBreakpoint
+from ...responses.parts import AudioData
 from ...unknown import Decoder, Model, Open, Opt
 
 WIRE = "openai_chat"
@@ -27,7 +27,7 @@ Json = dict[str, Any]
 class Part(Model, tag_field="type"):
     """What every content part has. `cache_control` is how hosts in front of Anthropic spell a cache mark."""
 
-    prompt_cache_breakpoint: Opt[CacheBreakpoint] = UNSET
+    prompt_cache_breakpoint: Opt[Json] = UNSET
     cache_control: Opt[Json] = UNSET
 
 
@@ -90,7 +90,7 @@ class Document(Part, tag="document_url"):
 class Thinking(Part, tag="thinking"):
     """Mistral: what the model thought, as a part of the content."""
 
-    thinking: str | list[Open[Text]]
+    thinking: str | list[Json]
     signature: Opt[str] = UNSET
     closed: Opt[bool] = UNSET
 
@@ -368,7 +368,7 @@ class Request(Model):
     repetition_penalty: Opt[Any] = UNSET
     search_parameters: Opt[Any] = UNSET
 
-    messages: list[AnyMessage] = field(default_factory=list[AnyMessage])
+    messages: list[AnyMessage]
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------

@@ -62,18 +62,22 @@ def _decode_more(counted: types.Usage, left: Json, usage: Usage, dialect: ChatDi
         usage.input_tokens_details = InputTokensDetails(
             cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
         )
-    if details is None or (details is not UNSET and (details := _PROMPT_REST.of(details))):
+    held = usage.input_tokens_details
+    if not given(held) or not given(held.cached_tokens):
+        beside = next((name for name in CACHED if isinstance(left.get(name), int | float)), None)
+        if beside is not None:
+            written = held.cache_write_tokens if given(held) else UNSET
+            usage.input_tokens_details = InputTokensDetails(cached_tokens=left[beside], cache_write_tokens=written)
+            spelling["cached"] = beside
+    if details is None or (details is not UNSET and "cached" in spelling):
+        left["prompt_tokens_details"] = sent(details)
+    elif details is not UNSET and (details := _PROMPT_REST.of(details)):
         left["prompt_tokens_details"] = details
     details = left.pop("completion_tokens_details", UNSET)
     if given(details):
         usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=details.reasoning_tokens)
     if details is None or (details is not UNSET and (details := _COMPLETION_REST.of(details))):
         left["completion_tokens_details"] = details
-    if not given(usage.input_tokens_details) or not given(usage.input_tokens_details.cached_tokens):
-        beside = next((name for name in CACHED if isinstance(left.get(name), int | float)), None)
-        if beside is not None:
-            usage.input_tokens_details = InputTokensDetails(cached_tokens=left[beside])
-            spelling["cached"] = beside
     _count_output(usage, dialect, spelling)
     if usage.total_tokens is UNSET or usage.total_tokens is None:
         usage.total_tokens = usage.input_tokens + usage.output_tokens

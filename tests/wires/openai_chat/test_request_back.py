@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from llm_rest import wires
 from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
     AudioData,
@@ -41,7 +42,7 @@ from llm_rest.responses import (
 )
 from llm_rest.unknown import Unknown
 from llm_rest.wires import openai_chat as wire
-from tests.wires.openai_chat import CALL, HI, OPENAI, asked
+from tests.wires.openai_chat import CALL, HI, OPENAI, asked, told
 
 TOOL: dict[str, Any] = {"type": "function", "function": {"name": "now"}}
 NOW = FunctionTool(name="now", strict=False)
@@ -392,16 +393,16 @@ def test_web_search_is_a_tool() -> None:
     assert request.tools == [WebSearchTool(search_context_size="low", user_location=where)]
 
 
-def test_what_options_say_beyond_what_is_known_is_told() -> None:
-    """chat.request_back.23"""
+def test_what_options_say_beyond_what_is_known_is_kept_and_told_to_other_wires() -> None:
+    """chat.request_back.23 and chat.request_back.26"""
     search = {"later": 1, "user_location": {"type": "approximate", "approximate": {"city": "Oslo", "planet": "Mars"}}}
-    choice = {"type": "function", "function": {"name": "weather", "soon": True}}
-    body = {"model": "m", "messages": [HI], "tools": [TOOL], "tool_choice": choice, "web_search_options": search}
-    _, lost = wire.decode_request(wire.REQUEST.decode(json.dumps(body)))
-    assert [(loss.path, loss.kind) for loss in lost] == [
-        ("web_search_options.later", "dropped"),
-        ("web_search_options.user_location.approximate.planet", "dropped"),
-        ("tool_choice.function.soon", "dropped"),
+    choice = {"type": "function", "function": {"name": "now", "soon": True}}
+    request, lost = asked(tools=[TOOL], tool_choice=choice, web_search_options=search)
+    assert lost == []
+    _, lost = wires.load("openai_responses").encode_request(request)
+    assert told(lost) == [
+        "leftovers.openai_chat.web_search_options (dropped)",
+        "leftovers.openai_chat.tool_choice (dropped)",
     ]
 
 

@@ -11,18 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...dialects import gemini_model
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.items import Message
 from ...responses.response import Response
-from ...unknown import given
+from ...unknown import extras, given
 from . import types
 from .counts import encode_time
 from .ends import is_blocked
 from .errors import encode_failure
 from .media import Context
+from .reader import says_more
 from .response import encode_response
 from .writer import Writer
 
@@ -39,6 +41,7 @@ class _LateWriter(Writer):
     def __init__(self, context: Context) -> None:
         super().__init__(context, blocked=True)
         self.late = False  # whether a signature came too late for its part
+        self.more = False  # whether a part that has left says more than its text
 
     def done(self, item: AnyItem, streamed: set[int]) -> list[types.Part]:
         """The parts of a complete item but for its texts at the places `streamed`."""
@@ -49,10 +52,12 @@ class _LateWriter(Writer):
             return self.parts
         if isinstance(item, Message):
             told = [part for j, part in enumerate(item.content) if j in streamed]
-            left = {id(part) for part, text, _ in self.said if any(one is text for one in told)}
-            return [part for part in self.parts if id(part) not in left]
-        texts = [part for part in self.parts if part.text]
-        return [part for part in self.parts if part not in texts[: len(streamed)]]
+            left = [part for part, text, _ in self.said if any(one is text for one in told)]
+        else:
+            left = [part for part in self.parts if part.text][: len(streamed)]
+        self.more = self.more or any(map(says_more, left))
+        gone = set(map(id, left))
+        return [part for part in self.parts if id(part) not in gone]
 
     def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
         """Put signatures behind what they are for."""
@@ -169,12 +174,14 @@ class StreamEncoder:
         self.losses[:] = lost
         if self._writer.late:
             self.losses.changed("output", "signatures that came after their texts stand behind them")
+        if self._writer.more:
+            self.losses.dropped("output", "what parts say beside their texts, which had left by then")
         if self._joined:
             self.losses.changed("output", "texts side by side arrive as one in a stream of this wire")
         waiting = [event for index in sorted(self._later) for event in self._later[index]]
         before = [chunk for event in waiting for chunk in self._told(event)]
         if not is_blocked(response):
             before += self._chunks(self._refusals())
-        if body.candidates and self._spoken:
-            body.candidates[0].content = UNSET
+        if body.candidates and self._spoken and (content := body.candidates[0].content):
+            body.candidates[0].content = replace(content, parts=UNSET) if extras(content) else UNSET
         return [*before, body]

@@ -32,6 +32,7 @@ from llm_rest.wires import gemini_generate_content as wire
 from tests.support.facts import plain
 from tests.support.streams import written
 from tests.wires.gemini_generate_content import (
+    END,
     SIGNATURE,
     answer,
     answered,
@@ -247,6 +248,21 @@ def test_a_delta_of_a_refusal_waits_for_the_end() -> None:
     """gemini.stream_back.9"""
     event = RefusalDelta(sequence_number=1, item_id="i", output_index=0, content_index=0, delta="No")
     assert sent(BEGUN, event)[0] == []
+
+
+@pytest.mark.parametrize("part", [{"text": "Yo"}, {"text": "Hm.", "thought": True}])
+def test_what_nobody_knows_of_a_text_that_has_left_is_told(part: Any) -> None:
+    """gemini.stream_back.16"""
+    again, lost = sent(*told(chunk({**part, "mood": "glad"}), END))
+    assert (parts_of(again[0]), lost) == ([part], ["output (dropped)"])
+
+
+def test_what_nobody_knows_of_a_content_comes_with_the_end() -> None:
+    """gemini.stream_back.16"""
+    piece = chunk({"text": "Yo"})
+    piece["candidates"][0]["content"]["mood"] = "glad"
+    again, lost = sent(*told(piece, END))
+    assert (again[-1]["candidates"][0]["content"], lost) == ({"role": "model", "mood": "glad"}, [])
 
 
 def test_a_chunk_is_a_frame_without_a_name() -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from .sockets import RESTART
+
 if TYPE_CHECKING:
     from .access import Door
 
@@ -52,6 +54,13 @@ class WebSocket(WebSocketsSansIOProtocol):
     door: Door
     _fragments = 0
     _unfinished = 0
+
+    def shutdown(self) -> None:
+        """Leave it to the application to close, once the turn that runs has come to its end."""
+        if self.close_sent or not self.handshake_complete:
+            super().shutdown()
+        else:
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": RESTART})
 
     def data_received(self, data: bytes) -> None:
         """Take in a piece; there is no place for a message without end."""

@@ -39,6 +39,9 @@ LONGEST = 60 * 60
 REMEMBERED = 64 * 1024 * 1024
 """The most bytes of its own turns that a connection remembers."""
 
+RESTART = 1012
+"""The code with which a server that is told to stop closes connections."""
+
 _WAITING = 16
 """The most messages that wait for the turn before them."""
 
@@ -135,23 +138,26 @@ async def converse(
     putting, taking = anyio.create_memory_object_stream[bytes | Refused](_WAITING)
     async with anyio.create_task_group() as tasks, putting, taking:
         tasks.start_soon(_hear, receive, reading, putting, tasks.cancel_scope)
-        with anyio.move_on_after(longest):
+        with anyio.move_on_after(longest) as lasting:
             async for message in taking:
                 if not await _answered(message, talk, send, stall):
                     tasks.cancel_scope.cancel()
                 if isinstance(message, bytes):
                     reading.release(len(message))
                 del message
-        facts = ErrorFacts(
-            status=400,
-            message="This connection has lasted as long as it may; open another.",
-            type="invalid_request_error",
-            code="websocket_connection_limit_reached",
-        )
         with suppress(OSError):
-            await send({"type": "websocket.send", "text": _error(refused(WIRE, facts, ""))})
-            await send({"type": "websocket.close", "code": 1000})
+            if lasting.cancelled_caught:
+                await send({"type": "websocket.send", "text": _error(refused(WIRE, _TOO_LONG, ""))})
+            await send({"type": "websocket.close", "code": 1000 if lasting.cancelled_caught else RESTART})
         tasks.cancel_scope.cancel()
+
+
+_TOO_LONG = ErrorFacts(
+    status=400,
+    message="This connection has lasted as long as it may; open another.",
+    type="invalid_request_error",
+    code="websocket_connection_limit_reached",
+)
 
 
 async def decline(receive: Receive, send: Send, answer: Answer) -> None:
@@ -180,17 +186,22 @@ async def _answered(message: bytes | Refused, talk: Talk, send: Send, stall: flo
 
 
 async def _hear(receive: Receive, reading: Reading, putting: Any, scope: anyio.CancelScope) -> None:
-    """Take in what the client says while it is being answered, as far as there is room."""
-    while (said := _said(await receive(), reading)) is not None:
-        await putting.send(said)
-        del said  # what is answered is not to be held until the next message
+    """Take in what the client says while it is being answered, as far as there is room.
+
+    A server that is told to stop hears no more, and lets what runs come to its end.
+    """
+    while (message := await receive())["type"] != "websocket.disconnect":
+        await putting.send(_said(message, reading))
+        del message  # what is answered is not to be held until the next message
+    if message.get("code") == RESTART:
+        putting.close()
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
     scope.cancel()
 
 
-def _said(message: Message, reading: Reading) -> bytes | Refused | None:
-    """What a client says, or why it cannot be taken; `None` once it is gone."""
-    if message["type"] == "websocket.disconnect":
-        return None
+def _said(message: Message, reading: Reading) -> bytes | Refused:
+    """What a client says, or why it cannot be taken."""
     text = message.get("text")
     said: bytes = message.get("bytes") or b"" if text is None else text.encode()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -164,6 +164,32 @@ def test_other_paths_and_other_peoples_pages_are_declined(address: str) -> None:
     with pytest.raises(InvalidStatus) as caught:
         connect(address, proxy=None, origin="https://evil.example")  # type: ignore[arg-type]
     assert caught.value.response.status_code == 403
+
+
+def to_the_end(socket: ClientConnection) -> tuple[list[Plain], int]:
+    """What else comes on a connection, and the code with which it is closed."""
+    events: list[Plain] = []
+    try:
+        while True:
+            events.append(json.loads(socket.recv(timeout=20)))
+    except ConnectionClosed as closed:
+        return events, closed.rcvd.code if closed.rcvd else 0
+
+
+def test_a_turn_that_runs_comes_to_its_end_when_the_server_stops(address: str) -> None:
+    said = {"type": "response.create", "model": "m", "input": "pieces 1\ndelay 0.05\nsay 12345678"}
+    with ExitStack() as connections:
+        with running(Simulator(), grace=20) as url:
+            busy, idle = (
+                connections.enter_context(talk(url.replace("http", "ws", 1) + "/v1/responses")) for _ in range(2)
+            )
+            assert text_of(turn(idle, "say Hello.")) == "Hello."
+            busy.send(json.dumps(said))
+            events = [json.loads(busy.recv(timeout=20))]
+        # The block waits for the server to end, which waits for this turn.
+        (rest, code), (more, idle_code) = (to_the_end(connection) for connection in (busy, idle))
+    assert text_of([*events, *rest]) == "12345678"
+    assert (more, code, idle_code) == ([], 1012, 1012)
 
 
 def test_a_message_beyond_the_limit_ends_the_connection() -> None:

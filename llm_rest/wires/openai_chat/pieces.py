@@ -98,7 +98,7 @@ class Pieces:
         self._texts: dict[str, list[str]] = {}
         self._parts: list[Any] = []
         self._details: dict[tuple[str, str], Json] = {}
-        self._logprobs: list[Any] = []
+        self._logprobs: Json = {}
         self._extras: dict[str, Json] = {}
         self._by_index: dict[int, CallPieces] = {}
 
@@ -126,7 +126,9 @@ class Pieces:
         if given(choice.usage):
             self.body.usage = choice.usage
         if is_object(choice.logprobs):
-            self._logprobs += as_list(choice.logprobs.get("content"))
+            for name, value in choice.logprobs.items():
+                known = self._logprobs.get(name)
+                self._logprobs[name] = value if known is None else [*as_list(known), *as_list(value)] or known
         elif choice.logprobs is None and self.choice.logprobs is UNSET:
             self.choice.logprobs = None
         self._keep("choice", choice)
@@ -230,7 +232,7 @@ class Pieces:
         """The answer as far as it has come, as one document."""
         choice = replace(self.choice, message=self.said())
         if self._logprobs:
-            choice.logprobs = {"content": self._logprobs, "refusal": None}
+            choice.logprobs = self._logprobs
         choice = put_back(choice, self._extras.get("choice", {}))
         body = replace(self.body, choices=[choice])
         return put_back(body, self._extras.get("document", {}))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Struct
 
 from ...responses.carriers import digest, seal, unseal
 from ...responses.items import Reasoning
@@ -59,8 +59,8 @@ class Thought(Struct, tag="thought", omit_defaults=True):
 
     place: Place
     shown: str
-    details: list[Json] = field(default_factory=list[Json])
-    rest: Json = field(default_factory=dict[str, Any])
+    details: list[Json] = []
+    rest: Json = {}
     bare: bool = False
     gap: str = ""
 

@@ -106,7 +106,9 @@ def decode_response(
     if ending.status == "incomplete":
         response.incomplete_details = IncompleteDetails(reason=ending.reason)
     elif ending.status == "failed":
-        response.error = ResponseError(code=ending.reason, message=f"the answer ended with {choice.finish_reason!r}")
+        response.error = ResponseError(
+            code=ending.reason, message=f"the answer ended with {choice.finish_reason or 'no reason'!r}"
+        )
     return response, lost
 
 

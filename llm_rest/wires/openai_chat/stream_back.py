@@ -210,10 +210,10 @@ class StreamEncoder:
         rest = self._unsent(choice.message) if isinstance(choice.message, types.Answer) else types.Delta()
         if rest != types.Delta():
             chunks.append(self._chunk(rest))
-        last = self._chunk(types.Delta(), choice.finish_reason)
-        for told in last.choices or ():
-            for name in _OF_CHOICE:
-                setattr(told, name, getattr(choice, name))
+        ended = types.ChunkChoice(index=0, delta=types.Delta(), finish_reason=choice.finish_reason)
+        for name in _OF_CHOICE:
+            setattr(ended, name, getattr(choice, name))
+        last = types.Chunk(**self._head, choices=[with_extras(ended, extras(choice))])
         for name in types.Completion.__struct_fields__:
             if name not in ("choices", "usage", "object", "error") and name not in self._head:
                 setattr(last, name, getattr(whole, name))
@@ -247,10 +247,14 @@ class StreamEncoder:
         return whole[len(sent) :] or UNSET if whole.startswith(sent) else UNSET
 
     def _unsent_calls(self, calls: Any) -> Opt[list[types.ToolCall]]:
-        made = [call if isinstance(call, types.ToolCall) else types.ToolCall() for call in as_list(calls)]
-        state = [types.ToolCall(index=n, extra_content=call.extra_content or UNSET) for n, call in enumerate(made)]
-        rest = [with_extras(each, extras(call)) for each, call in zip(state, made, strict=True)]
-        return [each for each in rest if each != types.ToolCall(index=each.index)] or UNSET
+        rest: list[types.ToolCall] = []
+        for number, call in enumerate(as_list(calls)):
+            if isinstance(call, types.ToolCall):
+                piece = types.ToolCall(index=number, extra_content=call.extra_content or UNSET)
+                if given(body := call.function) and extras(body):
+                    piece.function = with_extras(types.FunctionBody(), extras(body))
+                rest.append(with_extras(piece, extras(call)))
+        return [piece for piece in rest if piece != types.ToolCall(index=piece.index)] or UNSET
 
     def _failed(self, response: Response) -> list[types.Chunk]:
         told = response.error if given(response.error) else ResponseError()

@@ -468,6 +468,7 @@ class _Document(Model):
     request_id: Opt[Any] = UNSET
     kv_transfer_params: Opt[Any] = UNSET
     metrics: Opt[Any] = UNSET
+    sla_metrics: Opt[Any] = UNSET
     prompt: Opt[Any] = UNSET
     prompt_logprobs: Opt[Any] = UNSET
     prompt_text: Opt[Any] = UNSET
@@ -502,7 +503,6 @@ class Chunk(_Document):
     choices: Opt[list[ChunkChoice]] = UNSET
     error: Opt[Any] = UNSET
     obfuscation: Opt[Any] = UNSET
-    sla_metrics: Opt[Any] = UNSET
     status_code: Opt[Any] = UNSET
 
 

@@ -14,6 +14,7 @@ from llm_rest.unknown import Unknown
 from llm_rest.wires import openai_chat as wire
 from tests.corpus import Answer, Exchange, Sent
 from tests.corpus.test_changed import changes, walked
+from tests.support.streams import assembled
 from tests.wires.openai_chat import CALL, HI, OPENAI, Plain, answered, asked, plain, said, told
 
 SCHEMA: Plain = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -253,3 +254,26 @@ def test_a_choice_among_tools_goes_to_hosts_that_lack_its_form_in_another() -> N
     request, _ = asked(tools=[TOOL], tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
     body, _ = wire.encode_request(request, dialect=CHAT_HOSTS["mistral"])
     assert plain(body)["tool_choice"] == "required"
+
+
+def test_what_chunks_say_beyond_what_is_known_is_in_the_answer_and_in_its_chunks() -> None:
+    """chat.stream.14 and chat.stream_back.8"""
+    call = {"index": 0, **CALL, "new_call": 1, "function": {**CALL["function"], "new_function": 2}}
+    logprobs = {"content": [], "refusal": [{"token": "no", "logprob": -1}], "new_logprobs": 3}
+    thoughts = [{"type": "thinking", "thinking": text, "new_part": 4} for text in ("a", "b")]
+    deltas: list[Plain] = [{"content": thoughts[:1]}, {"content": thoughts[1:]}, {"tool_calls": [call], "new_delta": 5}]
+    choices: list[Plain] = [{"index": 0, "delta": delta} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls", "logprobs": logprobs, "new_choice": 6})
+    about = {"id": "c", "created": 1, "model": "m", "new_chunk": 7}
+    decoder, encoder = wire.decode_stream(), wire.encode_stream()
+    chunks = [wire.EVENT.decode(json.dumps({**about, "choices": [choice]})) for choice in choices]
+    events = [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.close()
+    body, _ = wire.encode_response(assembled(events))
+    whole = said(
+        finish_reason="tool_calls", content=[{**thoughts[0], "thinking": "ab"}], tool_calls=[call], new_delta=5
+    )
+    whole["choices"][0].update(logprobs=logprobs, new_choice=6)
+    assert plain(body) == {**whole, **about}
+    told = json.dumps([plain(chunk) for event in events for chunk in encoder.feed(event)])
+    kinds = ("call", "function", "logprobs", "part", "delta", "choice", "chunk")
+    assert [kind for kind in kinds if f'"new_{kind}"' not in told] == []

@@ -150,10 +150,15 @@ class _Asked:
         if self._settings.get("max_repairs") is not None:
             how["max_repairs"] = self._settings["max_repairs"]
         toolbox = Toolbox([*_listed(tools), *_listed(options.pop("tools", None))], how.get("executor"))
+        if how.get("approve") is not None and not callable(how["approve"]):
+            raise ConfigError("approve= takes a function of a call, which says True, False or None")
+        state = _state(input, options, how)
+        if state.limits.chain:
+            self._can_chain(state.request)
         make = partial(
             Engine,
             shell,
-            _state(input, options, how),
+            state,
             toolbox,
             answer,
             partial(self.stream, stream) if self._form is None else None,
@@ -168,6 +173,15 @@ class _Asked:
             return engine
 
         return made
+
+    def _can_chain(self, request: Request) -> None:
+        """Raises `ConfigError` for a wire that knows no earlier response, before tools have run."""
+        target, _ = self._caller.chosen({**self._settings, "model": request.model or None})
+        probe = replace(request, previous_response_id="resp", input="?")
+        _, lost = target.wire.encode_request(probe, dialect=target.dialect)
+        for loss in lost:
+            if loss.path == "previous_response_id" and loss.kind == "refused":
+                raise ConfigError(f"chain=True: {loss.what}", hint="without it, every request holds the conversation")
 
     async def answer(self, request: Request) -> Reply:
         """The model's reply; one that is made in the background is waited for."""

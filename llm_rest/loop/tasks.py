@@ -14,9 +14,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import anyio
-from anyio.lowlevel import current_token
 
 from ..errors import ConfigError
+from ..tools.threads import way_back
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co
 
@@ -40,8 +40,7 @@ class TaskWorkers:
     def __init__(self) -> None:
         self._reports: deque[Any] = deque()
         self._came = anyio.Event()
-        loop: Any = getattr(current_token(), "native_token", current_token())
-        self._soon = loop.run_sync_soon if hasattr(loop, "run_sync_soon") else loop.call_soon_threadsafe
+        self._soon = way_back()
         self._thread = threading.get_ident()
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._group = anyio.create_task_group()

@@ -8,15 +8,14 @@ its thread keeps no program from ending. A model call is hung up by the client.
 from __future__ import annotations
 
 import queue
-import sys
 import threading
 import time
 from contextlib import suppress
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from ..driving import drive
 from ..errors import ConfigError
+from ..tools import threads
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co, Workers
 
@@ -44,16 +43,11 @@ class ThreadWorkers:
         return time.monotonic()
 
     def start(self, name: str, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        context = copy_context()
-        if "sniffio" in sys.modules:
-            # The caller may stand inside an event loop; the thread does not, whatever the caller's context says.
-            context.run(sys.modules["sniffio"].current_async_library_cvar.set, None)
-
         def work() -> None:
             with suppress(BaseException):  # a job reports what became of it
                 drive(job())
 
-        threading.Thread(target=context.run, args=(work,), name=f"llm_rest {name}", daemon=True).start()
+        threads.start(name, work)
 
     def cancel(self, name: str) -> None:
         """The thread goes on; what it reports is of no interest any more."""

@@ -33,6 +33,7 @@ from ..responses.tools import (
 )
 from ..responses.tools import Tool as Definition
 from ..unknown import Decoder, Unknown, check_depth, given
+from . import threads
 from .context import ToolContext, ToolFacts
 from .context import checked as checked_facts
 from .function import Tool
@@ -74,6 +75,10 @@ class Toolbox:
     def __init__(self, tools: Iterable[Offered] = (), executor: ToolExecutor | None = None) -> None:
         self.definitions: list[Any] = []
         self._entries: dict[str, _Entry] = {}
+        if executor is not None and not isinstance(cast("Any", executor), ToolExecutor):
+            raise ConfigError(
+                f"a {type(executor).__name__} is no executor", hint="it has execute, has_tool, definition"
+            )
         self._executor = executor
         for one in tools:
             self._add(one)
@@ -153,16 +158,11 @@ class Toolbox:
 
         Raises `ToolFailed` for whatever the tool raises.
         """
-        from anyio import CapacityLimiter, to_thread
-
         if prepared.is_async:
             value = _called(prepared, context)
         else:
-            # A limiter of its own: a tool that hangs, or was left behind, keeps no other from running. And wrapped up,
-            # because trio closes a coroutine that comes out of a thread.
-            (value,) = await to_thread.run_sync(
-                lambda: (_called(prepared, context),), abandon_on_cancel=True, limiter=CapacityLimiter(1)
-            )
+            # Wrapped up, because trio would close a coroutine that comes out of a thread.
+            (value,) = await threads.result_of(prepared.name, lambda: (_called(prepared, context),))
         return output_of(await _awaited(prepared, value) if inspect.isawaitable(value) else value)
 
     def run_sync(self, prepared: Prepared, context: ToolContext | None = None) -> str | list[ContentPart]:
@@ -250,9 +250,9 @@ def _is_async(function: Any) -> bool:
 def _called(prepared: Prepared, context: ToolContext | None) -> Any:
     try:
         return prepared.function(context)
-    except ToolFailed:
+    except (ToolFailed, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as problem:
+    except BaseException as problem:  # nobody but itself cancels what is no coroutine
         raise _failure(prepared.name, problem) from problem
 
 

@@ -477,3 +477,15 @@ def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
 
     with Client("simulator/any") as llm, pytest.raises(ConfigError, match=r"nobody awaits a listener .*run\.events"):
         llm.run("say Hi.", on_event=listener)
+
+
+@pytest.mark.parametrize("name", [name for name in wires.NAMES if name != "openai_responses"])
+def test_a_wire_without_earlier_responses_is_not_asked_to_chain(name: str) -> None:
+    with Client("simulator/any", wire=name) as llm, pytest.raises(ConfigError, match=r"chain=True: .*without it"):
+        llm.run("call get_weather", [get_weather], chain=True)
+
+
+@pytest.mark.parametrize("options", [{"approve": "yes"}, {"executor": print}])
+def test_what_cannot_decide_or_run_is_refused_at_once(options: dict[str, Any]) -> None:
+    with Client("simulator/any") as llm, pytest.raises(ConfigError):
+        llm.run("say Hi.", [get_weather], **options)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -379,6 +381,36 @@ def test_a_thread_that_hangs_is_left_behind_and_keeps_no_other_waiting(backend: 
         assert anyio.run(main, backend=backend) == "2"
     finally:
         release.set()
+
+
+HANGS = """
+import sys, threading, anyio
+from llm_rest.tools import Toolbox
+
+def hang() -> None:
+    threading.Event().wait()
+
+async def main() -> None:
+    box = Toolbox([hang])
+    with anyio.move_on_after(0.01):
+        await box.run(box.prepare("hang", "{}"))
+
+anyio.run(main, backend=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_thread_that_hangs_keeps_no_program_from_ending(backend: str) -> None:
+    subprocess.run([sys.executable, "-c", HANGS, backend], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("problem", [asyncio.CancelledError(), GeneratorExit(), BaseException("odd")])
+def test_what_a_plain_function_raises_ends_nothing_else(run: Run, problem: BaseException) -> None:
+    def fails() -> None:
+        raise problem
+
+    with pytest.raises(ToolFailed, match=f"fails failed with {type(problem).__name__}"):
+        run(Toolbox([fails]), "fails")
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

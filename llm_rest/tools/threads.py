@@ -1,0 +1,57 @@
+"""Threads for what blocks: each is a daemon, so that one that hangs and was left behind keeps no program from ending.
+
+Before changing this file, know that anyio's own worker threads are no daemons on asyncio: a tool that sleeps for an hour
+would hold up the end of the program for an hour.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def start(name: str, work: Callable[[], object]) -> None:
+    """Do the work in a thread of its own, which has the caller's context variables."""
+    context = copy_context()
+    if "sniffio" in sys.modules:
+        # The caller may stand inside an event loop; the thread does not, whatever the caller's context says.
+        context.run(sys.modules["sniffio"].current_async_library_cvar.set, None)
+    threading.Thread(target=context.run, args=(work,), name=f"llm_rest {name}", daemon=True).start()
+
+
+def way_back() -> Callable[[Callable[[], object]], Any]:
+    """What calls a function in the event loop that runs here, from any thread. Raises `RuntimeError` once it has ended."""
+    from anyio.lowlevel import current_token
+
+    loop: Any = getattr(current_token(), "native_token", current_token())
+    call: Callable[[Callable[[], object]], Any] = getattr(loop, "run_sync_soon", None) or loop.call_soon_threadsafe
+    return call
+
+
+async def result_of(name: str, function: Callable[[], T]) -> T:
+    """What the function gives in a thread of its own, which is left behind on cancellation."""
+    from anyio import Event
+
+    done, call = Event(), way_back()
+    came: list[T] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            came.append(function())
+        except BaseException as problem:
+            failed.append(problem)
+        with suppress(RuntimeError):  # nobody is there any more
+            call(done.set)
+
+    start(name, work)
+    await done.wait()
+    if failed:
+        raise failed[0]
+    return came[0]

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from ...responses import parts as rp
 from ...responses.leftovers import SPELLING, own, report_foreign
-from ...unknown import Model, Unknown, extras, given
+from ...unknown import Model, Unknown, base, extras, given
 from .._left import is_object, known, put_back
 from . import types
 from .types import WIRE, AnyPart, Json
@@ -211,7 +211,8 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, lef
             if isinstance(sound, str):
                 left[SPELLING] = {"bare": True}
                 return rp.InputAudio(input_audio=rp.AudioData(data=sound, format=""))
-            return rp.InputAudio(input_audio=sound)
+            _keep("input_audio", sound, left)
+            return rp.InputAudio(input_audio=base(sound))
         case types.Refusal(refusal=refusal):
             return rp.RefusalPart(refusal=refusal)
         case types.Document(document_url=url) if dialect.documents_by_url:

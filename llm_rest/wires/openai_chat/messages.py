@@ -8,6 +8,7 @@ earlier ones: vendors' prompt caches depend on it. Follows the Chat Completions 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from ...responses import items as it
@@ -69,7 +70,7 @@ class _Writer:
         self._place = 0  # where the open turn's message stands
         self._thoughts: list[tuple[it.Reasoning, Thought | None, list[Place], int]] = []  # for the turn to come
         self._attached: dict[str, Json] = {}  # what calls carry, by call id
-        self._waiting: dict[str, int] = {}  # calls without an output yet, and where they stand
+        self._waiting: dict[str, list[int]] = {}  # where calls without an output yet stand; some hosts use an id twice
         self._moved: set[int] = set()  # outputs that were placed before their turn
         self._after: list[types.AnyPart] = []  # images of outputs, for a message after the last of them
 
@@ -148,7 +149,7 @@ class _Writer:
         turn = self._open(i)
         left = self._keep_spoken(turn, item, i) if item.leftovers else _NO_MARKS
         turn.call(item, left, self._attached, i)
-        self._waiting[turn.calls[-1]] = i
+        self._waiting.setdefault(turn.calls[-1], []).append(i)
 
     @staticmethod
     def _marks(item: Message | FunctionCall | it.CustomToolCall | it.Reasoning) -> Json:
@@ -214,7 +215,7 @@ class _Writer:
                     self._lost.emulated(f"input[{k}]", "an output, moved up to its call")
                     self._output(k, item)
                     self._moved.add(k)
-            for k in self._waiting.values():
+            for k in chain.from_iterable(self._waiting.values()):
                 self._lost.refused(f"input[{k}]", "a call without an output")
             self._waiting.clear()
         if self._after:
@@ -230,10 +231,12 @@ class _Writer:
         if self._turn is not None:
             self._finish_turn()
         call_id = fit_call_id(item.call_id or "", self._dialect)
-        if self._waiting.pop(call_id, None) is None:
+        if call_id not in self._waiting:
             self._lost.refused(f"input[{i}]", "an output without a call before it")
         elif call_id != item.call_id:
             self._lost.changed(f"input[{i}].call_id", f"an id this host does not take, sent as {call_id}")
+        if len(places := self._waiting.pop(call_id, [])) > 1:
+            self._waiting[call_id] = places[1:]
         self._messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
     def _other(self, i: int, item: it.AnyItem) -> None:

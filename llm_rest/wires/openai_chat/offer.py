@@ -8,7 +8,7 @@ Completions reference and its legacy `functions` (read 2026-11-20).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -125,7 +125,7 @@ def _encode_allowed(choice: rt.ChooseAllowed, tools: list[types.Tool], dialect: 
         else:
             lost.dropped(f"tool_choice.tools[{j}]", "a tool of the vendor")
     if "allowed_tools" in dialect.tool_choices:
-        allowed = {"mode": mode, "tools": entries}
+        allowed = types.AllowedTools(mode=mode, tools=entries)
         return Chosen(types.ToolChoice(type="allowed_tools", allowed_tools=allowed), tools)
     lost.emulated("tool_choice", "only the allowed tools are offered")
     names = {_flat(entry)["name"] for entry in entries}
@@ -224,10 +224,8 @@ def _decode_choice(choice: str | types.ToolChoice) -> rt.ToolChoice:
         return rt.ChooseFunction(name=choice.function.name)
     if given(choice.custom):
         return rt.ChooseCustom(name=choice.custom.name)
-    allowed = choice.allowed_tools
-    if given(allowed) and isinstance(allowed.get("tools"), list):
-        tools = [_flat(cast("Json", entry)) for entry in cast("list[Any]", allowed["tools"]) if isinstance(entry, dict)]
-        return rt.ChooseAllowed(tools=tools, mode=allowed.get("mode", UNSET))
+    if given(allowed := choice.allowed_tools) and given(allowed.tools):
+        return rt.ChooseAllowed(tools=[_flat(entry) for entry in allowed.tools], mode=allowed.mode)
     return Unknown(msgspec.to_builtins(choice))
 
 

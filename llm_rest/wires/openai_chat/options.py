@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ...responses import request as rr
-from ...unknown import Open, Opt, Unknown, given
+from ...unknown import Open, Opt, Unknown, extras, given
 from .._left import absent, beyond, is_object, put_back, sent
 from . import types
 from .content import foreign, native
@@ -251,11 +251,13 @@ def encode_stream(request: rr.Request, body: types.Request, spelling: Json, dial
             lost.dropped("stream_options.include_obfuscation", "padding of the stream")
 
 
-def decode_stream(body: types.Request, request: rr.Request, spelling: Json, dialect: ChatDialect) -> None:
+def decode_stream(body: types.Request, request: rr.Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
     """Read what a stream is to hold; whether counts were asked for is a note."""
     asked = body.stream_options
     usual = types.StreamOptions(include_usage=True) if body.stream and "stream_options" not in dialect.lacks else UNSET
     if given(asked) and asked.include_obfuscation is not UNSET:
         request.stream_options = rr.StreamOptions(include_obfuscation=asked.include_obfuscation)
     if asked != usual:
-        spelling["stream_options"] = sent(asked) if asked is UNSET else msgspec.to_builtins(asked)
+        spelling["stream_options"] = sent(asked)
+    if given(asked) and (unknown := extras(asked)):
+        left["stream_options"] = unknown  # which is not only a way to write it

@@ -203,7 +203,7 @@ def decode_request(
     options.decode_text(body, request, left)
     options.decode_effort(body, request, left, spelling, dialect)
     options.decode_logprobs(body, request, left, dialect)
-    options.decode_stream(body, request, spelling, dialect)
+    options.decode_stream(body, request, left, spelling, dialect)
     request.metadata = body.metadata
     if given(caching := body.prompt_cache_options):
         request.prompt_cache_options = CacheOptions(mode=caching.mode, ttl=caching.ttl)

@@ -243,13 +243,18 @@ class Named(Model):
     name: str
 
 
+class AllowedTools(Model):
+    mode: Opt[Literal["auto", "required"] | str] = UNSET
+    tools: Opt[list[Json]] = UNSET
+
+
 class ToolChoice(Model):
     """A named tool, or a set of tools; `type` says which."""
 
     type: Opt[Literal["function", "custom", "allowed_tools"] | str] = UNSET
     function: Opt[Named] = UNSET
     custom: Opt[Named] = UNSET
-    allowed_tools: Opt[Json] = UNSET
+    allowed_tools: Opt[AllowedTools] = UNSET
 
 
 class JsonSchema(Model):

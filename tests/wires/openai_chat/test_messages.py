@@ -383,6 +383,13 @@ def test_calls_one_after_the_other_are_messages_one_after_the_other() -> None:
     assert [message["role"] for message in messages(ASK, TOLD, *again)[0]] == ["assistant", "tool", "assistant", "tool"]
 
 
+def test_calls_of_one_id_have_an_output_each() -> None:
+    """chat.request.18"""
+    found, lost = messages(ASK, ASK, TOLD, TOLD)
+    assert ([message["role"] for message in found], lost) == (["assistant", "tool", "tool"], [])
+    assert messages(ASK, ASK, TOLD)[1] == ["input[1] (refused)"]
+
+
 def test_calls_and_outputs_need_each_other() -> None:
     """chat.request.19"""
     assert messages(ASK, user(InputText(text="?")))[1] == ["input[0] (refused)"]

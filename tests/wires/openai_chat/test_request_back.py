@@ -397,13 +397,24 @@ def test_what_options_say_beyond_what_is_known_is_kept_and_told_to_other_wires()
     """chat.request_back.23 and chat.request_back.26"""
     search = {"later": 1, "user_location": {"type": "approximate", "approximate": {"city": "Oslo", "planet": "Mars"}}}
     choice = {"type": "function", "function": {"name": "now", "soon": True}}
-    request, lost = asked(tools=[TOOL], tool_choice=choice, web_search_options=search)
+    streamed = {"include_usage": True, "later": 1}
+    sound = {"type": "input_audio", "input_audio": {"data": "AA", "format": "wav", "later": 1}}
+    request, lost = asked(
+        messages=[{"role": "user", "content": [sound]}],
+        tools=[TOOL],
+        tool_choice=choice,
+        web_search_options=search,
+        stream=True,
+        stream_options=streamed,
+    )
     assert lost == []
-    _, lost = wires.load("openai_responses").encode_request(request)
-    assert told(lost) == [
+    _, lost = wires.load("gemini_generate_content").encode_request(request)
+    assert {path for path in told(lost) if "leftovers" in path} == {
+        "input[0].content[0].leftovers.openai_chat.input_audio (dropped)",
         "leftovers.openai_chat.web_search_options (dropped)",
         "leftovers.openai_chat.tool_choice (dropped)",
-    ]
+        "leftovers.openai_chat.stream_options (dropped)",
+    }
 
 
 # --- options --------------------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def told_end(body: types.Response, candidate: types.Candidate, *, spoken: bool) 
         error = decode_failure(body.error)
         return End("failed", str(error.code), error.message)
     if not body.candidates:
-        if given(feedback) and given(feedback.block_reason):
+        if given(feedback) and feedback.block_reason:
             return End("incomplete", FILTERED, feedback.block_reason_message)
         return End("failed", SERVER_ERROR, "the vendor gave no answer")
     # Somebody who is asked to stop says so; an answer that just ends was cut.

@@ -102,7 +102,8 @@ def _over(before: Opt[S], after: S, join: Callable[[list[Any], list[Any]], list[
             changes[name] = old
         elif join and isinstance(old, list) and isinstance(new, list):
             changes[name] = join(cast("Any", old), cast("Any", new))
-    return replace(after, **changes)
+    whole = replace(after, **changes)
+    return with_extras(whole, {**extras(before), **extras(after)}) if given(before) and extras(before) else whole
 
 
 # --- calls in pieces ------------------------------------------------------------------------------------------------
@@ -117,13 +118,17 @@ class PartialCall:
     The first chunk names the function, the next ones give values, those of texts in fragments, and an empty call ends it.
     """
 
-    def __init__(self, part: types.Part) -> None:
-        self._first = part
+    def __init__(self) -> None:
+        self._part = types.Part()
+        self._call = types.FunctionCall()
         self._args: dict[str, Any] = {}
         self._texts: dict[str, list[str]] = {}
 
-    def feed(self, call: types.FunctionCall) -> bool:
-        """Take the next piece; true where it was the last."""
+    def feed(self, part: types.Part, call: types.FunctionCall) -> bool:
+        """Take the next piece, the call in a part; true where it was the last."""
+        self._call = _over(self._call, call)
+        if part != types.Part(function_call=call):
+            self._part = _over(self._part, part)
         for piece in call.partial_args or ():
             path = piece.json_path or "$"
             if given(piece.string_value):
@@ -138,9 +143,10 @@ class PartialCall:
         """The part of the whole call, as it would have come in one piece."""
         for path, pieces in self._texts.items():
             self._set(path, "".join(pieces))
-        call = self._first.function_call or types.FunctionCall()
-        whole = types.FunctionCall(id=call.id, name=call.name, args=Raw(encode(self._args)))
-        return types.Part(function_call=whole, thought_signature=self._first.thought_signature)
+        told = self._call.args
+        args = Raw(encode(self._args)) if self._args or told is UNSET else told
+        whole = replace(self._call, args=args, partial_args=UNSET, will_continue=UNSET)
+        return replace(self._part, function_call=whole)
 
     def _set(self, path: str, value: Any) -> None:
         steps = [int(index) if index else name or quoted for name, index, quoted in _STEP.findall(path)][:_DEEPEST]

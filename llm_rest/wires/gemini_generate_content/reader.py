@@ -123,8 +123,9 @@ class Reader:
         self._open = thought
         signature = part.thought_signature
         if given(signature):
-            self._marks.append(Mark(len(self.texts), signature, not text))
-            if not text:
+            hidden = not text and not says_more(part)
+            self._marks.append(Mark(len(self.texts), signature, hidden))
+            if hidden:
                 return
         said: OutputText | SummaryText
         if thought:

@@ -20,12 +20,12 @@ from ...responses.carriers import digest
 from ...responses.items import AdditionalTools, AnyItem, Message
 from ...responses.leftovers import SPELLING
 from ...responses.request import Request, items_of
-from ...responses.tools import ImageGenerationTool
+from ...responses.tools import ImageGenerationTool, McpTool
 from ...unknown import given
 from .. import Route
 from .._left import report_unknown
 from . import types
-from .carried import document_fields, encode, inner, merged, own_fields, plain, rest, spelling
+from .carried import document_fields, encode, inner, merged, own_fields, plain, rest, spelling, stated
 from .media import Context, decode_parts
 from .options import (
     TIERS_BACK,
@@ -58,6 +58,8 @@ _TAKEN = (
 """Fields of `generationConfig` that are options of a request; the others are kept."""
 _DRAWS = ["TEXT", "IMAGE"]
 _OPTIONS = ("tools", "tool_config", "generation_config")
+_SECRETS = ("url", "headers")
+"""Fields of an MCP server that stand on its tool and in no leftovers."""
 
 
 class Group(NamedTuple):
@@ -112,7 +114,7 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     told = _as_told(request, kept, dialect)
     _encode_options(request, items, body, told, kept, context)
     if kept:
-        body = _put_back(body, kept, told, dialect, lost)
+        body = _put_back(body, request, kept, told, dialect, lost)
     body.contents = turns.contents
     extra = request.extra.get(WIRE) if request.extra else None
     if extra:
@@ -175,9 +177,14 @@ def _encode_options(
 
 
 def _put_back(
-    body: types.Request, kept: types.Json, told: dict[str, types.Json], dialect: GeminiDialect, lost: Losses
+    body: types.Request,
+    request: Request,
+    kept: types.Json,
+    told: dict[str, types.Json],
+    dialect: GeminiDialect,
+    lost: Losses,
 ) -> types.Request:
-    """The body with what this wire left of its document."""
+    """The body with what this wire left of its document; the secrets of MCP servers are on their tools alone."""
     fields = {name: value for name, value in document_fields(kept).items() if name not in ("tools", "mcpServers")}
     for name in dialect.lacks:
         if name in fields:
@@ -188,6 +195,13 @@ def _put_back(
         fields["systemInstruction"] = system
     for more in (fields, *told.values()):
         body = merged(body, more, f"leftovers.{WIRE}", lost)
+    if "tools" in told:
+        servers = (server for tool in body.tools or () for server in tool.mcp_servers or ())
+        for server, ours in zip(
+            servers, (tool for tool in request.tools or () if isinstance(tool, McpTool)), strict=False
+        ):
+            if transport := server.streamable_http_transport:
+                transport.url, transport.headers = stated(ours.server_url), stated(ours.headers)
     return body
 
 
@@ -272,8 +286,9 @@ def _notes(body: types.Request, request: Request, dialect: GeminiDialect) -> typ
     for name, group in GROUPS.items():
         found = group.of(theirs)
         if encode(found) != encode(group.of(ours)):
-            if any(given(tool.mcp_servers) for tool in body.tools or ()):
-                found.pop("tools", None)  # which has secrets
+            for server in (one for tool in found.get("tools") or () for one in tool.get("mcpServers") or ()):
+                for secret in _SECRETS:
+                    inner(server, "streamableHttpTransport").pop(secret, None)
             notes[name] = {"said": group.said(request, dialect), "as": found}
     return {"options": notes} if notes else {}
 

@@ -45,6 +45,7 @@ from .counts import (
     encode_usage,
 )
 from .ends import decode_end, encode_end, end_of, finish_reason, is_blocked, told_end
+from .errors import decode_failure
 from .grounding import annotated, grounding_of, search_of, sources_of
 from .media import Context
 from .options import TIERS_BACK
@@ -216,15 +217,17 @@ def encode_response(
 
 def _encode_candidate(response: Response, body: types.Response, kept: types.Json, writer: Writer, lost: Losses) -> None:
     """Set the candidate, in the shape that the document had as far as that still says how the answer ended."""
-    told, shape = inner(kept, "candidate"), inner(spelling(kept), "shape")
+    told, notes = inner(kept, "candidate"), spelling(kept)
+    shape = {**inner(notes, "shape"), "promptFeedback": kept.get("promptFeedback")}
     bare = types.Candidate(content=types.Content(role="model"), index=0)
-    before = restored(types.Response, {**shape, "promptFeedback": kept.get("promptFeedback")}) if shape else None
+    before = restored(types.Response, shape) if "shape" in notes else None
     if before is not None:
         bare = before.candidates[0] if before.candidates else bare
         body.response_id = response.id if "responseId" in shape else UNSET
     _say_why(writer, kept, bare, lost)
     if before is not None and told_end(before, bare, spoken=bool(writer.parts))[:2] == end_of(response):
-        if given(before.error) and given(response.error):
+        body.error = before.error
+        if given(before.error) and given(response.error) and decode_failure(before.error) != response.error:
             body.error = replace(before.error, message=response.error.message)
         if not (before.candidates or writer.parts or told or given(bare.finish_message)):
             body.candidates = before.candidates

@@ -219,12 +219,12 @@ class StreamDecoder:
             if not call.will_continue and call.partial_args is UNSET:
                 self._put(part)
                 return
-            self._call = PartialCall(part)
+            self._call = PartialCall()
         elif given(call.name):
             self._end_call()  # the one before was never ended
             self._add_call(part, call)
             return
-        if self._call.feed(call):
+        if self._call.feed(part, call):
             self._end_call()
 
     def _end_call(self, *, cut: bool = False) -> None:

@@ -140,6 +140,34 @@ def test_a_chunk_may_hold_several_calls() -> None:
     ]
 
 
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_signature_and_the_like_may_come_with_any_piece_of_a_call(at: int) -> None:
+    """gemini.stream.6"""
+    beside = {"thoughtSignature": SIGNATURE, "partMetadata": {"b": 1}, "mood": "glad"}
+    calls = [
+        {"name": "f", "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.a", "numberValue": 1}], "willContinue": True},
+        {},
+    ]
+    calls[at] |= {"later": 1}
+    pieces = [{"functionCall": call, **(beside if i == at else {})} for i, call in enumerate(calls)]
+    whole = {"functionCall": {"name": "f", "args": {"a": 1}, "later": 1}, **beside}
+    same(answer(whole), *map(chunk, pieces), END)
+
+
+def test_arguments_that_are_whole_need_no_pieces() -> None:
+    """gemini.stream.6"""
+    begun = chunk({"functionCall": {"name": "f", "args": {"a": 1}, "willContinue": True}})
+    same(answer(called(None, "f", {"a": 1})), begun, OVER, END)
+
+
+def test_what_nobody_knows_of_grounding_is_kept_from_every_chunk() -> None:
+    """gemini.stream.12"""
+    grounding = [{"webSearchQueries": ["q"], "mood": "glad"}, {"retrievalQueries": ["r"], "sky": "blue"}]
+    pieces = [chunk({"text": "Yo"}, groundingMetadata=grounding[0]), chunk(groundingMetadata=grounding[1])]
+    same(answer({"text": "Yo"}, groundingMetadata=grounding[0] | grounding[1]), *pieces, END)
+
+
 def test_arguments_of_vertex_come_in_pieces() -> None:
     """gemini.stream.6: BUGS 17, BUGS 27"""
     pieces = [

@@ -254,6 +254,33 @@ def test_what_stands_around_parts_of_a_tool_is_kept() -> None:
     assert back(asked(body, model=THREE)) == body
 
 
+@pytest.mark.parametrize(
+    "document", [{}, {"responseId": "r"}, {"error": {}}, {"error": {"code": 503}}, {"candidates": []}]
+)
+def test_an_answer_that_lacks_everything_comes_back(document: Any) -> None:
+    """gemini.finish.13, gemini.finish.14"""
+    response, lost = read(document)
+    assert (response.status, written(response), lost) == ("failed", (document, []), [])
+
+
+@pytest.mark.parametrize("about", [{}, {"thought": True}])
+def test_an_empty_text_with_a_signature_keeps_what_is_said_of_it(about: Any) -> None:
+    """gemini.signature.5, gemini.response.13"""
+    document = answer({"text": "", "thoughtSignature": SIGNATURE, "partMetadata": {"a": 1}, **about}, {"text": "Yo"})
+    assert written(read(document)[0]) == (document, [])
+
+
+def test_tools_beside_an_mcp_server_come_back_as_they_were() -> None:
+    """gemini.request_back.21, gemini.request_back.24"""
+    transport = {"url": "https://m.test/?key=hush", "headers": {"A": "hush"}, "timeout": "5s"}
+    old = {"name": "f", "parameters": {"type": "OBJECT"}, "behavior": "BLOCKING"}
+    servers = [{"name": "s", "streamableHttpTransport": transport, "mood": "glad"}, {"name": "t"}]
+    body = {**HI, "tools": [{"functionDeclarations": [old]}, {"mcpServers": servers}]}
+    request = asked(body, model=THREE)
+    assert back(request) == body
+    assert "hush" not in str(request.leftovers)
+
+
 def test_an_empty_finish_reason_is_none() -> None:
     """gemini.finish.11, gemini.stream.15"""
     document = answer({"text": "Yo"}, finishReason="")

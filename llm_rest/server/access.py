@@ -12,13 +12,14 @@ import re
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from anyio import move_on_after
 from msgspec import Struct
 
-from ..errors import ErrorFacts
+from ..errors import ConfigError, ErrorFacts
 from ..vendors import is_loopback
 from .handler import Refused
 
@@ -53,6 +54,13 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds: float | None = None
     upstream: int = 1000
     grace: float = 30
+
+    def __post_init__(self) -> None:
+        """Raises `ConfigError` for a limit that is none."""
+        for name in self.__struct_fields__:
+            value: float | None = getattr(self, name)
+            if value is not None and not (0 < value < inf or (name, value) == ("grace", 0)):
+                raise ConfigError(f"the limit {name} is a number above 0, not {value!r}")
 
 
 class Door:

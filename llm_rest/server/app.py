@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from contextlib import asynccontextmanager, contextmanager
+from math import ceil
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 
 def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:
-    """The ASGI application around `handler`, the simulator without one; `door` says who may ask, everybody without one.
+    """The ASGI application around `handler`, the simulator without one.
 
+    `door` says who may ask; without one it is as the handler says, or else everybody.
     Raises `ConfigError` where the extra `server` is not installed.
     """
     try:
@@ -46,7 +48,7 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
 
     app = Starlette(lifespan=lifespan)
     # A route would not match every path there is: its pattern ends at a line break.
-    app.router.default = Endpoint(answering, door or Door())
+    app.router.default = Endpoint(answering, door or _door(answering, None))
     return app
 
 
@@ -94,7 +96,7 @@ def _server(
     handler: Handler | None, door: Door | None, host: str, port: int, grace: float
 ) -> tuple[uvicorn.Server, socket.socket, str]:
     """A server that is ready to run, the socket it listens on, and its base URL."""
-    door = door or Door.at(host)
+    door = door or _door(handler, host)
     app = create_app(handler, door=door)
     try:
         import uvicorn
@@ -119,10 +121,17 @@ def _server(
         ws=websocket,
         ws_max_size=door.limits.body,
         ws_per_message_deflate=False,  # as a body, a message is not unpacked
+        # The door closes idle connections. Clients that keep theirs for 5 seconds would meet uvicorn closing them just then.
+        timeout_keep_alive=ceil(2 * door.limits.head_seconds),
         timeout_graceful_shutdown=round(grace),
     )
     named = f"[{host}]" if ":" in host else host
     return uvicorn.Server(config), bound, f"http://{named}:{bound.getsockname()[1]}"
+
+
+def _door(handler: Handler | None, host: str | None) -> Door:
+    said: Callable[[str | None], Door] | None = getattr(handler, "door", None)
+    return said(host) if said else Door() if host is None else Door.at(host)
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -15,7 +15,7 @@ from uuid import uuid4
 from anyio import CancelScope, create_task_group, move_on_after, sleep
 from anyio.lowlevel import checkpoint
 
-from ..errors import ErrorFacts
+from ..errors import ErrorFacts, printable
 from . import sockets
 from .exchange import Answer, Streamed, exchange, refused
 from .handler import Pause, Refused
@@ -45,12 +45,12 @@ class Endpoint:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or stop where its client goes away first; answer on a WebSocket for as long as it is open."""
-        facts: dict[str, Any] = {"request_id": f"req_{uuid4().hex}"}
         path = scope["raw_path"].decode("latin-1")
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if scope["type"] == "websocket":
             await self._talk(path, headers, receive, send)
             return
+        facts = _facts(scope["method"], path)
         query = scope["query_string"].decode("latin-1")
         sending = _Sending(send, facts, self._door.limits.stall)
         pieces = _received(receive)
@@ -85,7 +85,7 @@ class Endpoint:
         """Answer on a WebSocket, each message as a request of its own."""
 
         async def ask(body: bytes, session: Kept) -> Answer | Streamed:
-            facts: dict[str, Any] = {"request_id": f"req_{uuid4().hex}", "scope": caller}
+            facts = _facts("", path, scope=caller)
             begun = time.perf_counter()
             answer = await self._exchange("POST", path, headers, body, facts, session)
             facts["status"] = answer.status
@@ -103,7 +103,9 @@ class Endpoint:
                 talk = sockets.Talk(ask, caller)
                 await sockets.converse(receive, send, talk, reading, stall=self._door.limits.stall)
         except Refused as refusal:
-            await sockets.decline(receive, send, refused(sockets.WIRE, refusal.facts, f"req_{uuid4().hex}"))
+            facts = _facts("GET", path, wire=sockets.WIRE, status=refusal.facts.status)
+            await sockets.decline(receive, send, refused(sockets.WIRE, refusal.facts, facts["request_id"]))
+            finished(facts)
 
     async def _exchange(
         self,
@@ -130,6 +132,11 @@ class Endpoint:
         except Exception:
             _log.exception("a request failed", extra={"request_id": name})
             return refused(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
+
+
+def _facts(method: str, path: str, **more: Any) -> dict[str, Any]:
+    """What the log is to say of a request; the query is not in it, since keys stand there."""
+    return {"request_id": f"req_{uuid4().hex}", "method": method, "path": printable(path, 200), **more}
 
 
 def _finish(facts: dict[str, Any], begun: float) -> None:

@@ -85,9 +85,14 @@ def tokens(config: Config, environ: Mapping[str, str] | None = None) -> dict[str
     return found
 
 
-def door(config: Config, host: str) -> Door:
-    """Who may ask a gateway that listens on `host`. Raises `ConfigError` where anybody on a network could."""
+def door(config: Config, host: str | None) -> Door:
+    """Who may ask a gateway that listens on `host`. Raises `ConfigError` where anybody on a network could.
+
+    Without a host, on a server of somebody else's, whoever may reach that may ask where there are no tokens.
+    """
     found = tokens(config)
+    if host is None:
+        return Door(tokens=found, limits=config.limits)
     if not found and not is_loopback(host):
         raise ConfigError(f"a gateway on {host} needs access tokens", hint="--token-env NAME, or [tokens] in the file")
     return Door.at(host, tokens=found, limits=config.limits)

@@ -24,7 +24,7 @@ from ..transport import Timeouts
 from ..unknown import given
 from ..vendors import MESSAGES, VENDORS, Endpoint, resolve
 from . import compaction
-from .config import Config, Upstream
+from .config import Config, Upstream, door
 from .handler import Refused
 from .reading import count
 from .restored import strangers
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..responses import Request
     from ..responses.response import CompactedResponse
     from ..unknown import Opt
+    from .access import Door
     from .handler import Context, Told
     from .kept import Turn
 
@@ -121,6 +122,7 @@ class Gateway:
 
     def __init__(self, config: Config, *, history: History | None = None) -> None:
         self._history = history or config.keep.history()
+        self._config = config
         self._limits = config.limits
         self._shared = self._client()
         self._named = {name: self._way(named, name) for name, named in config.models.items()}
@@ -231,6 +233,10 @@ class Gateway:
         endpoint = self._found(model or "").endpoint
         return endpoint.dialect if endpoint.wire == wire else None
 
+    def door(self, host: str | None) -> Door:
+        """Who may ask, and how much, as the set-up says."""
+        return door(self._config, host)
+
     async def aclose(self) -> None:
         """Close the connections to all vendors, and what is kept."""
         for client in {self._shared, *(way.client for way in self._named.values())}:
@@ -248,7 +254,8 @@ class Gateway:
     async def _prepared(self, request: Request, context: Context) -> tuple[_Way, Request]:
         """Where the request goes, and what goes there."""
         way = self._found(request.model or "")
-        context.facts["vendor"], context.facts["upstream_model"] = way.endpoint.vendor.name, way.endpoint.model
+        context.facts["vendor"] = way.endpoint.vendor.name
+        context.facts["upstream_model"] = printable(way.endpoint.model, 200)
         if request.background is True:
             raise _unserved("This server answers at once and has no background responses.", "background")
         if given(request.conversation):

@@ -70,8 +70,8 @@ Told = AnyEvent | list[AnyEvent] | Pause
 class Handler(Protocol):
     """Answers requests. Each method may raise `Refused`, or any `LLMError`.
 
-    It may also have `aclose()`, called when the server ends, and `dialect(wire, model)`, which says in which dialect a caller of
-    that wire speaks about that model, `None` for the wire's plain one.
+    It may also have `aclose()`, called when the server ends, `door(host)`, which says who may ask where nobody else does, and
+    `dialect(wire, model)`, which says in which dialect a caller of that wire speaks about that model, `None` for its plain one.
     """
 
     async def answer(self, request: Request, context: Context) -> Response:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FIELDS = (
     "request_id",
+    "method",
+    "path",
     "scope",
     "wire",
     "model",

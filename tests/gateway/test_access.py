@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 from llm_rest import ConfigError, wires
 from llm_rest.server.access import Door, Limits
-from llm_rest.server.app import running
+from llm_rest.server.app import create_app, running
 from llm_rest.server.config import Config, Upstream, door, load
+from llm_rest.server.gateway import Gateway
 from tests.gateway.upstreams import VERSION, Echo, message_of, post, question
 
 TOKENS = {"alice": "token-of-alice-0123", "bob": "token-of-bob-45678"}
@@ -122,6 +124,20 @@ def test_a_gateway_that_others_can_reach_needs_tokens(monkeypatch: pytest.Monkey
     monkeypatch.setenv("ALICE", TOKENS["alice"])
     found = door(config, "0.0.0.0")
     assert found.scope({"authorization": f"Bearer {TOKENS['alice']}"}) == "alice"
+
+
+def test_the_tokens_of_a_set_up_are_asked_for_however_it_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALICE", TOKENS["alice"])
+    config = Config(default="simulator/x", tokens={"alice": "ALICE"}, limits=Limits(body=1000))
+    alice = {"authorization": f"Bearer {TOKENS['alice']}"}
+    with running(Gateway(config)) as url:
+        statuses = [httpx.get(f"{url}/v1/models", headers=headers).status_code for headers in ({}, alice)]
+        assert statuses == [401, 200]
+        assert httpx.post(f"{url}/api/chat", headers=alice, content=b" " * 1001).status_code == 413
+    with TestClient(create_app(Gateway(config))) as client:
+        assert [client.get("/v1/models", headers=headers).status_code for headers in ({}, alice)] == [401, 200]
+    with TestClient(create_app(Gateway(Config(default="simulator/x")))) as client:
+        assert client.get("/v1/models").status_code == 200, "who may reach that server may ask"
 
 
 # --- names ----------------------------------------------------------------------------------------------------------
@@ -312,6 +328,10 @@ output_tokens = 4000
         ("modles = {}", "modles"),
         ("[limits]\nbody = 'big'", r"limits\.body"),
         ("= 5", "line 1"),
+        ("[limits]\nconcurrent = 0", "the limit concurrent is a number above 0, not 0"),
+        ("[limits]\nstall = inf", "the limit stall"),
+        ("[limits]\ngrace = -1", "the limit grace"),
+        ("[limits]\nbody_seconds = nan", "the limit body_seconds"),
         ("[models]\na = { model = 'x/y', api_key = 'sk-1' }", "api_key"),
     ],
 )

@@ -28,8 +28,15 @@ class Context:
     """What a model is told beside the question: fixed entries first, then what each provider says before every turn."""
 
     def __init__(self, entries: Iterable[Entry | AnyItem] = (), providers: Iterable[Provider] = ()) -> None:
+        if isinstance(cast("Any", entries), str):
+            raise ConfigError("the entries of a context are a list", hint='Context([("system", "...")])')
         self.items: list[AnyItem] = [_item(entry) for entry in entries]
         self.providers: list[Provider] = list(providers)
+        for provider in self.providers:
+            if not callable(provider):
+                raise ConfigError(
+                    f"a provider of context is called before every turn, and a {type(provider).__name__} cannot be"
+                )
 
     def provided(self) -> list[AnyItem]:
         """What the providers say now. Raises `ConfigError` for one that has to be awaited."""

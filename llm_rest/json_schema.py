@@ -42,6 +42,11 @@ def problems(schema: Schema | bool, value: Any) -> list[str]:
     return [f"{spelled(path)}: {what}" for path, what in _faults(schema, value)[:20]]
 
 
+def malformed(schema: Schema) -> list[str]:
+    """What is no schema in `schema`, each with its place."""
+    return problems(_META, schema)
+
+
 def checked(schema: Schema | bool, value: Any) -> tuple[Any, list[str]]:
     """`value` as it was meant, and what is wrong with it still: a null that does not fit was meant as a field left out."""
     faults = _faults(schema, value)
@@ -212,6 +217,25 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "object": ("an object", lambda value: isinstance(value, dict)),
 }
 
+
+_SELF: Schema = {"$ref": "#"}
+_SEVERAL: Schema = {"type": "array", "items": _SELF}
+_BY_NAME: Schema = {"type": "object", "additionalProperties": _SELF}
+_KIND: Schema = {"enum": list(_TYPES)}
+_META: Schema = {
+    "type": ["object", "boolean"],
+    "properties": {
+        **dict.fromkeys(_ONE, _SELF),
+        **dict.fromkeys(_MANY, _SEVERAL),
+        **dict.fromkeys(_NAMED, _BY_NAME),
+        "items": {"anyOf": [_SELF, _SEVERAL]},
+        "type": {"anyOf": [_KIND, {"type": "array", "items": _KIND}]},
+        "required": {"type": "array", "items": {"type": "string"}},
+        "enum": {"type": "array"},
+        "$ref": {"type": "string"},
+    },
+}
+"""The shape of schemas, as far as it is walked here and by wires."""
 
 _LIMITS: dict[str, tuple[str, Callable[[float, float], bool], str, str]] = {
     "minimum": ("number", operator.ge, "at least", ""),

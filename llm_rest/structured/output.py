@@ -14,8 +14,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
+from ..errors import ConfigError
 from ..forms import DoesNotFit, convert, schema_of
-from ..json_schema import Schema, checked
+from ..json_schema import Schema, checked, malformed
 from ..losses import Loss, Losses
 from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from ..responses.parts import OutputText
@@ -52,7 +53,7 @@ class Output(Generic[T]):
     def __init__(self, form: Any) -> None:
         self._form = form
         if isinstance(form, Mapping):
-            self.schema: Schema = dict(cast("Mapping[str, Any]", form))
+            self.schema: Schema = _plain(cast("Mapping[str, Any]", form))
             name = self.schema.get("title")
         else:
             self.schema = schema_of(form)
@@ -170,6 +171,17 @@ def corrected(request: Request, output: list[AnyItem], tool: str | None, wrong: 
     more: list[AnyItem] = [FunctionCallOutput(call_id=call.call_id, output=said) for call in calls]
     before = [] if given(request.conversation) else [*items_of(request), *output]
     return replace(request, input=[*before, *(more or [Message(role="user", content=said)])])
+
+
+def _plain(schema: Mapping[str, Any]) -> Schema:
+    """A copy of the caller's schema. Raises `ConfigError` for what is none."""
+    try:
+        copy: Schema = msgspec.json.decode(msgspec.json.encode(dict(schema)))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ConfigError(f"a JSON Schema is JSON data: {problem}") from None
+    if found := malformed(copy):
+        raise ConfigError(f"this is no JSON Schema: {'; '.join(found)}")
+    return copy
 
 
 def _text(request: Request, format: JsonSchemaFormat | JsonObjectFormat) -> TextOptions:

@@ -56,6 +56,13 @@ def test_what_is_no_entry_is_an_error_of_the_caller(entry: Any) -> None:
         Context([entry])
 
 
+def test_what_context_is_made_of_is_checked_when_it_is_made() -> None:
+    text: Any = "It rains."
+    for options in ({"entries": text}, {"providers": [text]}):
+        with pytest.raises(ConfigError):
+            Context(**options)
+
+
 def test_a_provider_that_waits_needs_an_async_caller() -> None:
     async def late() -> str:
         return "late"

@@ -118,6 +118,23 @@ def test_what_has_no_schema_is_an_error_of_the_caller() -> None:
         Output(object)
 
 
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "object", "properties": 5}, r"\$\.properties: expected an object, got 5"),
+        ({"type": "objekt"}, r'\$\.type: .*"objekt"'),
+        (
+            {"anyOf": [{"properties": {"a": {"required": True}}}]},
+            r"\$\.anyOf\[0\]\.properties\.a\.required: expected an array",
+        ),
+        ({"enum": [1], "default": object()}, "is JSON data"),
+    ],
+)
+def test_a_schema_that_is_none_is_an_error_of_the_caller(schema: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Output(schema)
+
+
 def test_the_name_is_one_that_vendors_take() -> None:
     assert Output(Person).name == "Person"
     assert Output(list[int]).name == "list"

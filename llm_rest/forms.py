@@ -140,11 +140,12 @@ def _converted(value: Any, form: Any) -> Any:
 def _validated(form: Any, value: Any) -> Any:
     if _is_path(form):
         return form(value)
-    check = getattr(form, "model_validate", None)
+    check = getattr(form, "model_validate_json", None)
     if check is None:
         raise NotImplementedError
     try:
-        return check(value)
+        # As JSON, in which a strict model takes the text of a date and the items of a tuple.
+        return check(msgspec.json.encode(value))
     except ValueError as problem:
         errors = getattr(problem, "errors", None)
         if errors is None:

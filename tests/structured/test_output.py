@@ -113,6 +113,17 @@ def test_every_type_of_json_data_can_be_asked_for(form: Any, text: str, value: A
     assert output.value(text) == (value, [])
 
 
+class Strictly(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True)
+    day: date
+    place: tuple[int, str]
+
+
+def test_a_model_that_is_strict_about_types_reads_json() -> None:
+    value = Strictly(day=date(2026, 1, 2), place=(1, "a"))
+    assert Output(Strictly).value('{"day": "2026-01-02", "place": [1, "a"]}') == (value, [])
+
+
 def test_what_has_no_schema_is_an_error_of_the_caller() -> None:
     with pytest.raises(ConfigError, match="no JSON Schema"):
         Output(object)

@@ -87,6 +87,43 @@ class CallPieces:
         return put_back(call, self.left) if self.left else call
 
 
+class Alike:
+    """Tells chunks that say nothing but one more piece of the text that is being said, as nearly all do.
+
+    Only the first chunk it gets is looked at field by field; where that is such a one, the others are compared with it.
+    """
+
+    __slots__ = ("_like",)
+
+    def __init__(self) -> None:
+        self._like: types.Delta | None = None
+
+    def text(self, chunk: types.Chunk) -> str:
+        """The piece of text; nothing where the chunk says more, or where that is not known yet."""
+        choices = chunk.choices
+        if not choices or len(choices) > 1 or chunk.usage or chunk.error or chunk.base_resp:
+            return ""
+        choice = choices[0]
+        if (
+            choice.index
+            or choice.finish_reason
+            or choice.logprobs
+            or choice.usage
+            or type(choice) is not types.ChunkChoice
+        ):
+            return ""
+        delta, like = choice.delta, self._like
+        if not delta:
+            return ""
+        if like is None:
+            more = {name for name in delta.__struct_fields__ if getattr(delta, name)} - {"role", "content", "token_id"}
+            self._like = types.Delta() if more else replace(delta)
+            return ""
+        content = like.content = delta.content
+        like.token_id = delta.token_id
+        return content if isinstance(content, str) and delta == like else ""
+
+
 class Pieces:
     """The answer that the chunks make. `calls` are in the order in which they began."""
 
@@ -145,10 +182,13 @@ class Pieces:
         for part in parts:
             last = self._parts[-1] if self._parts else None
             if isinstance(part, types.Text) and isinstance(last, types.Text):
-                self._parts[-1] = _followed(replace(last, text=last.text + part.text), part, "text")
+                last.text += part.text
+                if part != types.Text(text=part.text):
+                    self._parts[-1] = _followed(last, part, "text")
             elif isinstance(part, types.Thinking) and isinstance(last, types.Thinking):
-                joined = replace(last, thinking=_joined(last.thinking, part.thinking))
-                self._parts[-1] = _followed(joined, part, "thinking")
+                last.thinking = _joined(last.thinking, part.thinking)
+                if part != types.Thinking(thinking=part.thinking):
+                    self._parts[-1] = _followed(last, part, "thinking")
             else:
                 self._parts.append(part)
 

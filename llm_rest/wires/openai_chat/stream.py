@@ -28,7 +28,7 @@ from .._renamed import names_sent, undo
 from . import types
 from .about import decode_annotations
 from .errors import decode_error
-from .pieces import CallPieces, Pieces
+from .pieces import Alike, CallPieces, Pieces
 from .reasoning import TEXT_PLACES, is_text, pieces_of
 from .response import decode_response, item_id
 from .spoken import Heard
@@ -63,6 +63,7 @@ class StreamDecoder:
         self._thinking: Telling | None = None
         self._thought = Pieces()  # the reasoning of the open item alone
         self._speaking: Telling | None = None
+        self._alike = Alike()
         self._calls: dict[int, _Call] = {}
         self._counted = False  # counts came on their own, which hosts send at the end
         self._over = False
@@ -71,6 +72,11 @@ class StreamDecoder:
         """The events of one chunk."""
         if self._over:
             return []
+        speaking = self._speaking
+        if speaking is not None and self._tags is None and (text := self._alike.text(chunk)):
+            self._pieces.text("content", text)
+            speaking.say(text, OutputText)
+            return self._to.take()
         choices = chunk.choices or ()
         self._counted = self._counted or (not choices and given(chunk.usage))
         if not self._origin or len(choices) != 1 or choices[0].finish_reason or given(chunk.usage):
@@ -271,6 +277,7 @@ class StreamDecoder:
         speaking = self._speaking
         if speaking is None:
             self._end_thought()
+            self._alike = Alike()
             item = Message(status="in_progress", role="assistant", content=[])
             speaking = self._speaking = Telling(self._open(item))
         speaking.say(text, kind)

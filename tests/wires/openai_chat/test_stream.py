@@ -73,6 +73,31 @@ def test_text_is_told_as_it_comes_and_once_more_at_the_end() -> None:
     assert assembled(events).status == "completed"
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"annotations": [{"type": "file"}]},
+        {"refusal": "!"},
+        {"brand_new": 1},
+        {"reasoning": "!"},
+        {
+            "tool_calls": [
+                {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            ]
+        },
+    ],
+)
+def test_what_a_piece_of_text_says_beside_the_text_is_heard_among_many_that_say_no_more(more: dict[str, Any]) -> None:
+    """chat.stream.3 chat.stream.14"""
+    plain = [piece(content=text) for text in "abcd"]
+    whole = assembled(decoded(*plain, STOP))
+    told = decoded(*plain[:3], piece(content="d", **more), STOP)
+    found = assembled(told)
+    assert deltas(told) == ["a", "b", "c", "d"]
+    assert (found.output, found.leftovers) != (whole.output, whole.leftovers)
+    assert faults(told) == []
+
+
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 def test_reasoning_is_ended_when_text_begins(field: str) -> None:
     """chat.stream.2 BUGS 25"""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from types import UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Raw, Struct
@@ -47,27 +47,18 @@ class ProtoDecoder(Decoder[T]):
         return super()._decode_open(raw)
 
 
-class _Form(NamedTuple):
-    """What a declared type takes: a struct, a list, or words by number; else nothing to rewrite."""
-
-    model: type[Struct] | None = None
-    items: Any = None
-    words: tuple[str, ...] = ()
-
-
-_NOTHING = _Form()
-
-
 @lru_cache(maxsize=512)
-def _form(declared: Any) -> _Form:
-    origin = get_origin(declared)
+def _form(declared: Any) -> Any:
+    """What can be spelled otherwise in a declared type: a struct, a list, words by their numbers; else nothing."""
+    origin, inner = get_origin(declared), get_args(declared)
     if origin is Union or origin is UnionType:
-        return next((form for form in map(_form, get_args(declared)) if form != _NOTHING), _NOTHING)
+        arms: list[Any] = [_form(arm) for arm in inner]
+        return next((arm for arm in arms if arm is not None), None)
     if origin is Literal:
-        return _Form(words=get_args(declared))
-    if origin is list and (items := get_args(declared)[0]) is not Any:
-        return _Form(items=items)
-    return _Form(model=declared) if isinstance(declared, type) and issubclass(declared, Struct) else _NOTHING
+        return inner
+    if origin is list:
+        return None if inner == (Any,) else declared
+    return declared if isinstance(declared, type) and issubclass(declared, Struct) else None
 
 
 @lru_cache(maxsize=64)
@@ -82,17 +73,15 @@ def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
 
 def _value(raw: Raw, declared: Any) -> Any:
     form = _form(declared)
-    if form is _NOTHING:
+    if form is None:
         return raw
     text = bytes(raw)
-    if form.model is not None and text[:1] == b"{":
-        return _object(_objects.decode(raw), form.model)
-    if form.items is not None:
-        return [_value(one, form.items) for one in (_arrays.decode(raw) if text[:1] == b"[" else [raw])]
-    if form.words and _whole(text):
-        number = int(text)
-        return form.words[number] if 0 <= number < len(form.words) else str(number)
-    return raw
+    if isinstance(form, tuple):
+        words, number = cast("tuple[str, ...]", form), int(text) if _whole(text) else None
+        return raw if number is None else words[number] if 0 <= number < len(words) else str(number)
+    if get_origin(form) is list:
+        return [_value(one, get_args(form)[0]) for one in (_arrays.decode(raw) if text[:1] == b"[" else [raw])]
+    return _object(_objects.decode(raw), form) if text[:1] == b"{" else raw
 
 
 def _object(values: dict[str, Raw], model: type[Struct]) -> dict[str, Any]:

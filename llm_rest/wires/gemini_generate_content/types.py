@@ -483,9 +483,8 @@ class Status(Document):
 class Response(Document):
     """A whole answer, or one chunk of a stream, or an error in the place of either."""
 
-    error: Maybe[Status] = (
-        UNSET  # first, because the vendor's Python SDK sees an error in a stream by how its line begins
-    )
+    # First, because the vendor's Python SDK sees an error in a stream by how its line begins.
+    error: Maybe[Status] = UNSET
     candidates: Maybe[list[Candidate]] = UNSET
     prompt_feedback: Maybe[PromptFeedback] = UNSET
     usage_metadata: Maybe[UsageMetadata] = UNSET

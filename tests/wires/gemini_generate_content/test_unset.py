@@ -263,6 +263,13 @@ def test_an_answer_that_lacks_everything_comes_back(document: Any) -> None:
     assert (response.status, written(response), lost) == ("failed", (document, []), [])
 
 
+def test_an_error_that_was_put_into_other_words_says_those() -> None:
+    """gemini.finish.14"""
+    response, _ = read({"error": {"code": 503, "details": [{"a": 1}]}})
+    response.error.message = "Later."
+    assert written(response)[0] == {"error": {"code": 503, "message": "Later.", "details": [{"a": 1}]}}
+
+
 @pytest.mark.parametrize("about", [{}, {"thought": True}])
 def test_an_empty_text_with_a_signature_keeps_what_is_said_of_it(about: Any) -> None:
     """gemini.signature.5, gemini.response.13"""

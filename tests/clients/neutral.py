@@ -163,8 +163,8 @@ async def happened(event: threading.Event) -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return event.wait(10)
-    return await to_thread.run_sync(event.wait, 10)
+        return event.wait(60)
+    return await to_thread.run_sync(event.wait, 60)
 
 
 async def left(stream: Any) -> None:

@@ -98,7 +98,7 @@ def test_the_error_for_a_wrong_token_is_the_one_that_each_client_knows(guarded: 
 
 def test_a_body_is_not_read_without_a_token(guarded: httpx.Client) -> None:
     host, port = urlsplit(str(guarded.base_url)).netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as plain:
+    with socket.create_connection((host, int(port)), timeout=60) as plain:
         plain.sendall(b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{")
         assert plain.recv(100).startswith(b"HTTP/1.1 401 ")
 
@@ -261,7 +261,7 @@ def test_the_bodies_of_all_requests_together_are_bounded() -> None:
     path, document = question("openai_chat", "m", "x" * 600)
     with running(Echo(), door=Door(limits=Limits(bodies=1000))) as url:
         host, port = urlsplit(url).netloc.split(":")
-        with socket.create_connection((host, int(port)), timeout=10) as plain:
+        with socket.create_connection((host, int(port)), timeout=60) as plain:
             plain.sendall(b"POST /api/chat HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n" + b" " * 600)
             busy = eventually(503, lambda: httpx.post(url + path, json=document))
             assert busy.headers["retry-after"] == "1"
@@ -271,7 +271,7 @@ def test_the_bodies_of_all_requests_together_are_bounded() -> None:
 def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     with running(Echo(), door=Door(limits=Limits(body_seconds=0.1))) as url:
         host, port = urlsplit(url).netloc.split(":")
-        with socket.create_connection((host, int(port)), timeout=30) as plain:
+        with socket.create_connection((host, int(port)), timeout=60) as plain:
             plain.sendall(b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             came = b""
             while piece := plain.recv(1000):

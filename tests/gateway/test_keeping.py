@@ -29,7 +29,7 @@ def http() -> Generator[httpx.Client]:
     with running(Simulator()) as upstream:
         gateway = Gateway(everything(upstream), history=StoredHistory())
         with running(gateway, door=Door(tokens={"alice": ALICE, "bob": BOB})) as url:
-            with httpx.Client(base_url=url + "/v1", headers={"authorization": f"Bearer {ALICE}"}, timeout=30) as client:
+            with httpx.Client(base_url=url + "/v1", headers={"authorization": f"Bearer {ALICE}"}, timeout=60) as client:
                 yield client
 
 
@@ -149,7 +149,7 @@ def test_what_is_kept_in_a_file_outlives_the_gateway(tmp_path: Path) -> None:
         names: list[str] = []
         for text in ("say one", "say two"):
             with running(Gateway(config, history=config.keep.history()), door=Door()) as url:
-                with httpx.Client(base_url=url + "/v1", timeout=30) as client:
+                with httpx.Client(base_url=url + "/v1", timeout=60) as client:
                     before = {"previous_response_id": names[-1]} if names else {}
                     names.append(created(client, text, **before)["id"])
     assert len(set(names)) == 2

@@ -75,7 +75,7 @@ class Run:
             self._post(step["post"], self._filled(step["body"]))
 
     def _post(self, path: str, body: Plain) -> None:
-        answer = httpx.post(f"{self._url}/v1{path}", json=body, timeout=30)
+        answer = httpx.post(f"{self._url}/v1{path}", json=body, timeout=60)
         if not body.get("stream"):
             self._add(answer.status_code, [], answer.json())
             return
@@ -89,7 +89,7 @@ class Run:
         self._socket.send(json.dumps(message))
         events: list[Plain] = []
         while not events or events[-1]["type"] not in ENDS:
-            events.append(json.loads(self._socket.recv(timeout=30)))
+            events.append(json.loads(self._socket.recv(timeout=60)))
         self._add(events[-1].get("status", 200), events, events[-1])
 
     def _add(self, status: int, events: list[Plain], last: Plain) -> None:
@@ -184,7 +184,7 @@ WEATHER = {"type": "function", "name": "get_weather", "parameters": {"type": "ob
 
 def streamed(url: str, model: str, text: str, **fields: Any) -> str:
     body = {"model": model, "input": text, "stream": True, **fields}
-    return httpx.post(f"{url}/v1/responses", json=body, timeout=30).text
+    return httpx.post(f"{url}/v1/responses", json=body, timeout=60).text
 
 
 @pytest.mark.parametrize("model", wires.NAMES)
@@ -215,7 +215,7 @@ def test_a_stream_is_framed_ordered_and_numbered(url: str, model: str, text: str
 
 @pytest.mark.parametrize("model", wires.NAMES)
 def test_a_response_has_every_key_whole_and_streamed(url: str, model: str) -> None:
-    whole = httpx.post(f"{url}/v1/responses", json={"model": model, "input": "say Hi"}, timeout=30).json()
+    whole = httpx.post(f"{url}/v1/responses", json={"model": model, "input": "say Hi"}, timeout=60).json()
     events = streamed(url, model, "say Hi").splitlines()
     last = json.loads(next(line for line in reversed(events) if line.startswith("data: {"))[6:])["response"]
     required = validator("ResponseResource").schema["components"]["schemas"]["ResponseResource"]["required"]
@@ -227,10 +227,10 @@ def test_a_response_has_every_key_whole_and_streamed(url: str, model: str) -> No
 @pytest.mark.parametrize("model", wires.NAMES)
 def test_an_answer_that_is_cut_says_so_and_why(url: str, model: str) -> None:
     text = "say Hello there\nlength"
-    whole = httpx.post(f"{url}/v1/responses", json={"model": model, "input": text}, timeout=30).json()
+    whole = httpx.post(f"{url}/v1/responses", json={"model": model, "input": text}, timeout=60).json()
     assert (whole["status"], whole["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
     assert whole["completed_at"] is None
     assert [item["status"] for item in whole["output"] if item["type"] == "message"] == ["incomplete"]
     assert '"type":"response.incomplete"' in streamed(url, model, text)
-    done = httpx.post(f"{url}/v1/responses", json={"model": model, "input": "say Hi"}, timeout=30).json()
+    done = httpx.post(f"{url}/v1/responses", json={"model": model, "input": "say Hi"}, timeout=60).json()
     assert (done["status"], done["incomplete_details"], done["error"]) == ("completed", None, None)

@@ -44,7 +44,7 @@ def serving(*arguments: str, end: int = signal.SIGINT) -> Generator[tuple[str, s
         printed += server.stdout.readline()
         yield re.findall(r"http://[^ ;]+", note)[0], printed, log
         server.send_signal(end)
-        assert server.wait(20) == {signal.SIGINT: 0}.get(signal.Signals(end), -end)
+        assert server.wait(60) == {signal.SIGINT: 0}.get(signal.Signals(end), -end)
         log += server.stderr.read().splitlines()
 
 
@@ -91,7 +91,7 @@ output_tokens = 30
 def test_a_gateway_from_a_file_remembers_and_lets_streams_finish_when_it_is_told_to_stop(tmp_path: Path) -> None:
     (tmp_path / "gateway.toml").write_text(FILE)
     arguments = ("--config", str(tmp_path / "gateway.toml"), "--keep", str(tmp_path / "kept.sqlite"))
-    with httpx.Client(headers={"authorization": f"Bearer {TOKEN}"}, timeout=30) as http:
+    with httpx.Client(headers={"authorization": f"Bearer {TOKEN}"}, timeout=60) as http:
         with serving(*arguments, end=signal.SIGTERM) as (url, _, log):
             assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
             first = http.post(f"{url}/v1/responses", json={"model": "fast", "input": "say The code word is slate."})

@@ -83,7 +83,7 @@ def everything(url: str) -> Config:
 def gateway(config: Config, **how: Any) -> Generator[httpx.Client]:
     """An HTTP client of a gateway."""
     with running(Gateway(config), door=door(config, "127.0.0.1"), **how) as url:
-        with httpx.Client(base_url=url, headers=VERSION, timeout=30) as http:
+        with httpx.Client(base_url=url, headers=VERSION, timeout=60) as http:
             yield http
 
 

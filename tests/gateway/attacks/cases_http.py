@@ -131,7 +131,7 @@ HEADS = [
 
 def waits(place: Place, length: str, body: bytes, expected: list[int]) -> list[str]:
     line = place.line(http(None, f"Content-Length: {length}", "Expect: 100-continue"))
-    line.hear(lambda line: bool(line.statuses), seconds=5)
+    line.hear(lambda line: bool(line.statuses))
     if line.statuses[:1] == [100]:
         line.send(body)
     line.hear(one)

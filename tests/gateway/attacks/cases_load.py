@@ -7,16 +7,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tests.gateway.attacks.raw import CHUNKED, Line, chunk, http, one
+from tests.gateway.attacks.raw import CHUNKED, LONG, Line, chunk, http, one
 from tests.gateway.attacks.table import Attack, judged
 from tests.gateway.attacks.world import Place, eventually
 
 DRIP = 0.1
 
 
-def dripping(line: Line, crumb: Callable[[int], bytes], seconds: float) -> Line:
+def dripping(line: Line, crumb: Callable[[int], bytes]) -> Line:
     """A crumb now and then, until the server closes."""
-    until, n = time.monotonic() + seconds, 0
+    until, n = time.monotonic() + LONG, 0
     while not line.closed and time.monotonic() < until:
         line.send(crumb(n)).hear(seconds=DRIP)
         n += 1
@@ -32,31 +32,31 @@ def heads(place: Place) -> list[str]:
         "a handshake": good[:-2] + b"Upgrade: websocket\r\n",
     }  # fmt: skip
     lines = {name: place.line(raw) for name, raw in begun.items()}
-    return [f"{name} stays open" for name, line in lines.items() if not line.hear(seconds=10).closed]
+    return [f"{name} stays open" for name, line in lines.items() if not line.hear().closed]
 
 
 def headers_drip(place: Place) -> list[str]:
     line = place.line(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
-    return [] if dripping(line, lambda n: b"X-%d: y\r\n" % n, 10).closed else ["stays open"]
+    return [] if dripping(line, lambda n: b"X-%d: y\r\n" % n).closed else ["stays open"]
 
 
 def after_an_answer(place: Place) -> list[str]:
     """A connection that had its answer, on which nothing whole is asked any more."""
     line = place.line(http(None, method="GET", path="/v1/models")).hear(one)
-    return [] if dripping(line, lambda n: b"G", 10).closed else ["stays open"]
+    return [] if dripping(line, lambda n: b"G").closed else ["stays open"]
 
 
 def no_end(place: Place) -> list[str]:
     """A body of which crumbs come, when nobody waits for it any more."""
     line = place.line(http(None, "Content-Length: 1000000", path="/healthz")).hear(one)
     found = judged(line, (200,), closes=False)
-    return found if dripping(line, lambda n: b"x", 10).closed else [*found, "stays open"]
+    return found if dripping(line, lambda n: b"x").closed else [*found, "stays open"]
 
 
 def bodies_drip(place: Place) -> list[str]:
     found: list[str] = []
     for first, crumb in ((http(b"{", length="1000000"), b" "), (http(None, CHUNKED), chunk(b" "))):
-        line = dripping(place.line(first), lambda n, crumb=crumb: crumb, 10).hear(one)
+        line = dripping(place.line(first), lambda n, crumb=crumb: crumb).hear(one)
         found += judged(line, (408,), closes=False)
     return found
 
@@ -91,7 +91,7 @@ def forgotten(place: Place) -> list[str]:
     """One that reads nothing is let go of in the end, though it never closes."""
     place.world.vendor.endless.reset()
     place.line(place.question("openai_chat", model="endless", stream=True), window=4096)
-    return [] if eventually(place.world.vendor.endless.left.is_set, 15) else ["is waited for"]
+    return [] if eventually(place.world.vendor.endless.left.is_set) else ["is waited for"]
 
 
 SLOW = [
@@ -178,7 +178,7 @@ def idle(place: Place) -> list[str]:
     lines = [place.line() for _ in range(1000)]
     fine = place.ask(place.question("openai_chat", "say Fine."))
     found = [] if fine is not None and fine.status == 200 else [f"others are answered {fine}"]
-    return [*found, *([] if all(line.hear(seconds=10).closed for line in lines) else ["they stay open"])]
+    return [*found, *([] if all(line.hear().closed for line in lines) else ["they stay open"])]
 
 
 MANY = [

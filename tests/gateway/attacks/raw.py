@@ -13,6 +13,8 @@ from llm_rest import wires
 from tests.gateway.upstreams import question
 
 HOST = "Host: localhost"
+LONG = 60
+"""Seconds after which something that was to happen does not: far more than it takes on the busiest machine."""
 
 
 class Answer(NamedTuple):
@@ -28,7 +30,7 @@ class Line:
         self.socket = socket.socket()
         if window is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
-        self.socket.settimeout(20)
+        self.socket.settimeout(LONG)
         self.socket.connect(("127.0.0.1", port))
         self.heard = bytearray()
         self.closed = False
@@ -45,7 +47,7 @@ class Line:
             self.closed = True
         return self
 
-    def hear(self, enough: Callable[[Line], bool] = lambda line: False, *, seconds: float = 20) -> Line:
+    def hear(self, enough: Callable[[Line], bool] = lambda line: False, *, seconds: float = LONG) -> Line:
         """Listen until that is enough, the server closes, or nothing more comes."""
         until, usual = time.monotonic() + seconds, self.socket.gettimeout()
         while not enough(self) and (left := until - time.monotonic()) > 0:

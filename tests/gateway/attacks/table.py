@@ -41,7 +41,7 @@ def sent(raw: bytes, *expected: int, closes: bool = True, after: tuple[int, ...]
     """
 
     def does(place: Place) -> list[str]:
-        line = place.line(raw).hear((lambda line: False) if closes else one, seconds=10)
+        line = place.line(raw).hear((lambda line: False) if closes else one)
         return judged(line, expected, closes=closes, after=after)
 
     return does

@@ -21,7 +21,7 @@ from llm_rest.responses import Request, Response
 from llm_rest.server.app import running
 from llm_rest.server.handler import Context, Told
 from llm_rest.server.simulator import Simulator
-from tests.gateway.attacks.raw import Answer, Line, http, one
+from tests.gateway.attacks.raw import LONG, Answer, Line, http, one
 from tests.gateway.upstreams import Busy, question
 
 KEY = "key-of-the-gateway-0123456789"
@@ -87,7 +87,7 @@ class Place:
         self.lines.append(line)
         return line.send(*first)
 
-    def ask(self, raw: bytes, *, seconds: float = 20) -> Answer | None:
+    def ask(self, raw: bytes, *, seconds: float = LONG) -> Answer | None:
         """The answer to a request on a connection of its own."""
         answers = self.line(raw).hear(one, seconds=seconds).answers
         return answers[-1] if answers else None
@@ -140,7 +140,7 @@ class World:
         return sum(line[1].endswith(port) and line[3] in open_ and line[9] != "0" for line in lines)
 
 
-def eventually(true: Callable[[], bool], seconds: float = 10) -> bool:
+def eventually(true: Callable[[], bool], seconds: float = LONG) -> bool:
     until = time.monotonic() + seconds
     while not true():
         if time.monotonic() > until:

@@ -186,7 +186,8 @@ def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: d
     bare = caller is block.toolset_name is block.cache_control is UNSET and type(block) is ToolUse
     if bare and text != "null" and not renamed:
         return call
-    fields = rest(block, ("cache_control",))
+    fields = rest(block, ("cache_control", "toolset_name"))
+    toolset = fields.pop("toolset_name") if block.toolset_name in TOOLSETS else UNSET
     if text == "null":
         call.arguments, fields[SPELLING] = "{}", {"input": None}
     if given(caller) and caller.type == "direct" and not extras(caller):
@@ -197,7 +198,7 @@ def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: d
             call.caller = ours.ByProgram(caller_id=caller.tool_id)
     call.leftovers = left(fields)
     named = (renamed or {}).get(block.name) or Named(block.name, "", custom=False)
-    call.name, call.namespace = named.name, named.namespace or block.toolset_name
+    call.name, call.namespace = named.name, named.namespace or toolset
     if not named.custom:
         return call
     return ours.CustomToolCall(
@@ -237,9 +238,9 @@ def encode_result(item: Output, call: types.ToolUse, path: str, context: Context
             return block
     else:
         block = ToolResult(call.id, _contents(output, f"{path}.output", context))
-    block.is_error, block.toolset_name = item.is_error, call.toolset_name
-    if isinstance(item, ours.FunctionCallOutput) and item.namespace in TOOLSETS:
-        block.toolset_name = item.namespace
+    namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else UNSET
+    block.is_error = item.is_error
+    block.toolset_name = next((name for name in (namespace, call.toolset_name) if name in TOOLSETS), UNSET)
     report_extras(item, path, context.lost)
     return context.marked(returned(block, own_fields(item.leftovers, path, context.lost), path, context.lost), path)
 
@@ -255,14 +256,16 @@ def _contents(output: list[ours.ContentPart], path: str, context: Context) -> An
 
 def decode_result(block: types.ToolResult) -> ours.FunctionCallOutput:
     """The output that a block is in Responses."""
-    content, fields = block.content, rest(block, ("cache_control",))
-    written = {"content": content, "is_error": block.is_error}
-    if empty := {name: value for name, value in written.items() if value in (None, "")}:
-        fields[SPELLING] = empty
+    content, fields = block.content, rest(block, ("cache_control", "toolset_name"))
+    toolset = fields.pop("toolset_name") if block.toolset_name in TOOLSETS else UNSET
+    if not content or block.is_error is None:
+        written = {"content": content, "is_error": block.is_error}
+        if empty := {name: value for name, value in written.items() if value in (None, "")}:
+            fields[SPELLING] = empty
     return ours.FunctionCallOutput(
         call_id=call_id(block.tool_use_id),
         output=[part_of(piece) for piece in content] if isinstance(content, list) else content or "",
         is_error=UNSET if block.is_error is None else block.is_error,
-        namespace=block.toolset_name,
+        namespace=toolset,
         leftovers=left(fields),
     )

@@ -91,10 +91,11 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
         fields = {}
     if type(part) not in _PARTS:
         report_extras(part, path, lost)
-    block = _new_block(part, path, context)
+    block, mark = _new_block(part, path, context), getattr(part, "prompt_cache_breakpoint", None)
     if block is None:
+        if getattr(part, "text", None) == "" and (given(mark) or fields):
+            lost.dropped(path, "what hangs on an empty text, which this wire refuses")
         return None
-    mark = getattr(part, "prompt_cache_breakpoint", None)
     if given(mark):
         block.cache_control = _cache_control(mark, path, lost)
     said = as_object(fields.get("cache_control") or fields.get(SPELLING, {}).get("cache_control"))

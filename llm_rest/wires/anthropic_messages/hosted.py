@@ -290,7 +290,9 @@ def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None
 
 def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> ours.McpCall:
     arguments = bytes(use.input).decode("utf-8", "replace")
-    call = ours.McpCall(server_label=use.server_name, name=use.name, arguments=arguments)
+    call = ours.McpCall(
+        server_label=use.server_name, name=use.name, arguments="{}" if arguments == "null" else arguments
+    )
     if isinstance(result, types.McpToolResult):
         content = result.content or ""
         if isinstance(content, list):

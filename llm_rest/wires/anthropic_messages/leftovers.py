@@ -112,7 +112,7 @@ class _Notes(Struct):
     empty: dict[str, Any] | UnsetType = UNSET
     reasoning: dict[str, Any] | UnsetType = UNSET
     messages: list[tuple[int, dict[str, Any]]] | UnsetType = UNSET
-    tool_choice: str | UnsetType = UNSET
+    tool_choice: dict[str, bool | None] | UnsetType = UNSET
     cache_control: dict[str, Any] | UnsetType = UNSET
     mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
     allowed_callers: Opt[list[str]] = UNSET
@@ -162,5 +162,8 @@ def own_fields(leftovers: ours.Leftovers | UnsetType, path: str, lost: Losses) -
 
 def rest(struct: Struct, names: Iterable[str] = ()) -> dict[str, Any]:
     """The fields of `struct` named, where they are present, and those it does not declare; as plain values."""
-    values = ((name, getattr(struct, name)) for name in names)
-    return {name: plain(value) for name, value in values if value is not UNSET} | extras(struct)
+    found = extras(struct)
+    for name in names:
+        if (value := getattr(struct, name)) is not UNSET:
+            found[name] = plain(value)
+    return found

@@ -184,7 +184,8 @@ def decode_request(
     """
     name = body.model if given(body.model) else model
     facts = messages_model(name or "")
-    empty = {field: value for field in body.__struct_fields__ if (value := getattr(body, field)) in (None, "", [])}
+    unset = [field for field in body.__struct_fields__ if not getattr(body, field)]
+    empty = {field: value for field in unset if (value := getattr(body, field)) in (None, "", [])}
     spelled: dict[str, Any] = {"empty": empty} if empty else {}
     kept = rest(body, (field for field in KEPT if field not in empty))
     request = ours.Request(model=UNSET if name is None else name, stream=UNSET if body.stream is None else body.stream)

@@ -90,7 +90,10 @@ def _completed(
     """A tool with the fields it had on this wire, spelled as it was where that still says the same."""
     fields = {name: value for name, value in kept.items() if name != SPELLING}
     spelled = merged(encoded, fields | kept.get(SPELLING, {}), path, context.lost)
-    if _decode(spelled, offer.servers, offer.container, context.model) == tool:
+    meant = _decode(spelled, offer.servers, offer.container, context.model)
+    if isinstance(meant, ours.FunctionTool) and isinstance(tool, ours.FunctionTool) and not encoded.strict:
+        meant.strict = tool.strict  # whatever was asked, it is not, which was told
+    if meant == tool:
         return spelled
     return merged(encoded, fields, path, context.lost)
 
@@ -321,8 +324,8 @@ def encode_choice(request: ours.Request, spelled: dict[str, Any], context: Conte
             lost.dropped("parallel_tool_calls", "there are no calls at all")
         else:
             encoded.disable_parallel_tool_use = True
-    elif spelled.get("tool_choice") == encoded.type:
-        encoded.disable_parallel_tool_use = False
+    elif encoded.type in spelled.get("tool_choice", {}):
+        encoded.disable_parallel_tool_use = spelled["tool_choice"][encoded.type]
     return encoded
 
 
@@ -343,5 +346,5 @@ def decode_choice(
             request.tool_choice = ours.ChooseFunction(name=choice.name)
     if choice.disable_parallel_tool_use is True:
         request.parallel_tool_calls = False
-    elif choice.disable_parallel_tool_use is False:
-        spelled["tool_choice"] = choice.type
+    elif choice.disable_parallel_tool_use is not UNSET:
+        spelled["tool_choice"] = {choice.type: choice.disable_parallel_tool_use}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .models import Capabilities
     from .responses.items import AnyItem
     from .responses.response import CompactedResponse
-    from .running import RunOptions
+    from .running import Offers, RunOptions
     from .transport.tls import TlsOption
     from .typed import AsyncJsonStream, JsonStream
     from .vendors import Vendor
@@ -231,24 +231,24 @@ class Client(_Shared):
 
         return JsonStream(self._caller, input, _plain(options), Site(), type)
 
-    def run(self, input: Input | None = None, offered: Iterable[Any] = (), **options: Unpack[RunOptions]) -> Run[Reply]:
+    def run(self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]) -> Run[Reply]:
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
 
-        What is `offered` are functions, `@tool`s, executors and definitions. `on_event` hears what happens, `approve` is
+        `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` hears what happens, `approve` is
         asked where a tool needs it, `max_iterations`, `tool_timeout` and `total` are limits, and `state` takes an earlier
         run up again.
         """
         from .running import run_of
 
-        return run_of(self._caller, input, offered, _plain(options), Site())
+        return run_of(self._caller, input, tools, _plain(options), Site())
 
     def generate_with_tools(
-        self, input: Input | None = None, offered: Iterable[Any] = (), **options: Unpack[RunOptions]
+        self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]
     ) -> Reply:
         """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
         from .running import run_of
 
-        return run_of(self._caller, input, offered, _plain(options), Site()).result()
+        return run_of(self._caller, input, tools, _plain(options), Site()).result()
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """How many tokens the vendor counts in this input, with its tools and instructions."""
@@ -406,21 +406,19 @@ class AsyncClient(_Shared):
 
         return AsyncJsonStream(self._caller, input, _plain(options), Site(), type)
 
-    def run(
-        self, input: Input | None = None, offered: Iterable[Any] = (), **options: Unpack[RunOptions]
-    ) -> AsyncRun[Reply]:
+    def run(self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]) -> AsyncRun[Reply]:
         """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes."""
         from .running import async_run_of
 
-        return async_run_of(self._caller, input, offered, _plain(options), Site())
+        return async_run_of(self._caller, input, tools, _plain(options), Site())
 
     def generate_with_tools(
-        self, input: Input | None = None, offered: Iterable[Any] = (), **options: Unpack[RunOptions]
+        self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]
     ) -> Coroutine[Any, Any, Reply]:
         """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
         from .running import async_run_of
 
-        return async_run_of(self._caller, input, offered, _plain(options), Site()).result()
+        return async_run_of(self._caller, input, tools, _plain(options), Site()).result()
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
         """How many tokens the vendor counts in this input, with its tools and instructions."""

@@ -49,7 +49,7 @@ OnLoss = Literal["warn", "raise", "ignore"]
 InvalidOptions = Literal["raise", "drop", "send"]
 
 
-class Options(TypedDict, total=False):
+class Fields(TypedDict, total=False):
     """The fields of a request as keywords. `None` is the same as leaving one out, and takes back a default."""
 
     model: str | None
@@ -64,7 +64,6 @@ class Options(TypedDict, total=False):
     frequency_penalty: float | None
     stop: str | Sequence[str] | None
     seed: int | None
-    tools: Sequence[AnyTool | Mcp | Tool[..., Any] | Plain] | None
     tool_choice: ToolChoice | Plain | None
     parallel_tool_calls: bool | None
     text: TextOptions | Plain | None
@@ -91,6 +90,12 @@ class Options(TypedDict, total=False):
     """Fields in a wire's own words, by wire: merged into that wire's body last and never sent on another."""
     leftovers: Mapping[str, Plain] | None
     """What a document of another wire said and this format cannot, as `decode_request` of that wire left it."""
+
+
+class Options(Fields, total=False):
+    """All of them; a run takes other tools than a single request."""
+
+    tools: Sequence[AnyTool | Mcp | Tool[..., Any] | Plain] | None
 
 
 class _Reasoning(TypedDict, total=False):

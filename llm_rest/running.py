@@ -23,14 +23,14 @@ from .loop.engine import Engine
 from .loop.tasks import AsyncRun, TaskShell
 from .loop.threads import Run, ThreadShell
 from .observers import listeners
-from .options import SETTINGS, StreamCallOptions, checked_names, to_request
+from .options import SETTINGS, CallSettings, Fields, checked_names, to_request
 from .reply import COUNTS, Generation, Reply, metadata, reply, summed
 from .responses.items import CustomToolCallOutput, FunctionCallOutput
-from .responses.request import items_of
+from .responses.request import Request, StreamOptions, items_of
 from .streaming import AsyncStream, Stream
 from .tools import Toolbox
 from .turns import STATE, Limits, RunState
-from .unknown import convert
+from .unknown import convert, given
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     from .losses import Loss
     from .on_loss import Site
     from .options import Input
-    from .responses.request import Request
     from .responses.response import Response
     from .target import Target
     from .tools import ToolExecutor
+
+    Offers = Iterable[Any] | Callable[..., Any] | ToolExecutor | None
 
 
 class LoopOptions(TypedDict, total=False):
@@ -69,17 +70,17 @@ class LoopOptions(TypedDict, total=False):
     """The state of an earlier run, or its JSON, as text or as data, to be taken up again instead of an input."""
 
 
-class RunOptions(StreamCallOptions, LoopOptions, total=False):
+class RunOptions(Fields, CallSettings, LoopOptions, total=False):
     """The fields of a request, how its calls are made, and how the run goes about them."""
+
+    stream_options: StreamOptions | Mapping[str, Any] | None
 
 
 _LOOP = frozenset(LoopOptions.__annotations__)
 _LIMITS = frozenset(Limits.__struct_fields__)
 
 
-def run_of(
-    caller: Caller, input: Input | None, tools: Iterable[Any], options: dict[str, Any], site: Site
-) -> Run[Reply]:
+def run_of(caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: Site) -> Run[Reply]:
     """A run that has not begun, with the model behind this client. Raises `ConfigError` for what is wrong already."""
     asked = _Asked(caller, site)
     engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
@@ -87,7 +88,7 @@ def run_of(
 
 
 def async_run_of(
-    caller: Caller, input: Input | None, tools: Iterable[Any], options: dict[str, Any], site: Site
+    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: Site
 ) -> AsyncRun[Reply]:
     """The same for async callers."""
     asked = _Asked(caller, site)
@@ -96,7 +97,7 @@ def async_run_of(
 
 
 def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> RunState:
-    given = {name: how[name] for name in _LIMITS & how.keys()}
+    limits = {name: how[name] for name in _LIMITS & how.keys()}
     saved = how.get("state")
     if saved is not None:
         if input is not None or fields:
@@ -106,13 +107,13 @@ def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> 
         state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
         if not isinstance(state, RunState):
             raise ConfigError(f"state= takes a RunState or its JSON, not a {type(state).__name__}")
-        return replace(state, limits=_limits(state.limits, given))
+        return replace(state, limits=_limits(state.limits, limits))
     request = to_request(input, fields)
     said = items_of(request)
-    if given.get("chain") and request.store is UNSET:
+    if limits.get("chain") and request.store is UNSET:
         request = replace(request, store=True)
     request = replace(request, input=UNSET, tools=UNSET)
-    return RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), given))
+    return RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), limits))
 
 
 def _limits(known: Limits, given: dict[str, Any]) -> Limits:
@@ -138,7 +139,7 @@ class _Asked:
         answer: Callable[[Request], Any],
         stream: type[Stream] | type[AsyncStream],
         input: Input | None,
-        tools: Iterable[Any],
+        tools: Offers,
         options: dict[str, Any],
     ) -> Callable[[Any], Engine]:
         """What drives the run, as soon as the run is there."""
@@ -147,9 +148,16 @@ class _Asked:
         checked_names(options, stream=True)
         self._form = how.get("output")
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
-        if self._settings.get("max_repairs") is not None:
-            how["max_repairs"] = self._settings["max_repairs"]
-        toolbox = Toolbox([*_listed(tools), *_listed(options.pop("tools", None))], how.get("executor"))
+        said = input if isinstance(input, Request) else Request()
+        defaults = self._caller.defaults
+        offered = [*_listed(tools)] or (said.tools if given(said.tools) else _listed(defaults.get("tools")))
+        toolbox = Toolbox(offered, how.get("executor"))
+        known = {} if how.get("state") is not None else defaults
+        repairs = self._settings.get("max_repairs", known.get("max_repairs"))
+        if repairs is not None:
+            how["max_repairs"] = repairs
+        if known.get("tool_choice") is not None and not given(said.tool_choice):
+            options.setdefault("tool_choice", known["tool_choice"])
         if how.get("approve") is not None and not callable(how["approve"]):
             raise ConfigError("approve= takes a function of a call, which says True, False or None")
         state = _state(input, options, how)
@@ -185,7 +193,7 @@ class _Asked:
 
     async def answer(self, request: Request) -> Reply:
         """The model's reply; one that is made in the background is waited for."""
-        caller, settings, site = self._caller, {**self._settings}, self._site
+        caller, settings, site = self._caller, self._options(request), self._site
         if self._form is not None:
             return (await typed.generate(caller, request, settings, site, self._form)).reply
         found = await caller.ask(*caller.prepare(request, settings), site, _said_in_words(request))
@@ -195,7 +203,12 @@ class _Asked:
 
     def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Stream | AsyncStream:
         """The model's reply as it comes."""
-        return kind(self._caller, request, {**self._settings}, self._site, _shape)
+        return kind(self._caller, request, self._options(request), self._site, _shape)
+
+    def _options(self, request: Request) -> dict[str, Any]:
+        """How a request is made. The client's defaults for its tools went into the run when it was begun."""
+        taken_back = dict.fromkeys(name for name in ("tools", "tool_choice") if getattr(request, name) is UNSET)
+        return {**self._settings, **taken_back}
 
     def concluded(self, state: RunState, answers: list[Response]) -> Reply:
         """The last answer as a reply that tells of the whole run, as far as this process saw it."""

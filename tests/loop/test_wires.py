@@ -29,13 +29,14 @@ from llm_rest import (
     OverloadedError,
     Reply,
     StreamInterrupted,
+    ToolArgumentsInvalid,
     ToolContext,
     ToolRegistry,
     image,
     tool,
     wires,
 )
-from llm_rest.responses import FunctionCallOutput
+from llm_rest.responses import FunctionCallOutput, Request
 from llm_rest.server.simulator import handle
 from tests.callers import answer
 from tests.loop.support import result, watched
@@ -294,6 +295,33 @@ async def test_nothing_is_kept_by_the_vendor_unless_asked(way: str, httpx_mock: 
     assert [item["type"] for item in more["input"]] == ["function_call_output"]
 
 
+async def test_the_defaults_of_a_client_hold_for_its_runs(way: str, httpx_mock: HTTPXMock) -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": '{"city":"Oslo"}'}
+    httpx_mock.add_response(json=answer(id="resp_1", output=[call]))
+    httpx_mock.add_response(json=answer("Cold", id="resp_2"))
+    defaults = {"tools": [get_weather], "tool_choice": "required"}
+    llm: Any = (Client if way == "sync" else AsyncClient)("openai/gpt-5.2", api_key="sk-test-0123456789")
+    run = llm.with_options(**defaults).run("Weather?")
+    await result(run)
+    await closed(llm)
+    first, second = (json.loads(request.content) for request in httpx_mock.get_requests())
+    assert run.calls[0].output == "4 degrees in Oslo"
+    assert (first["tool_choice"], "tool_choice" in second) == ("required", False), "else it would never end"
+    assert first["tools"] == second["tools"]
+
+
+def test_a_whole_request_brings_its_tools_along() -> None:
+    asked = Request(input='call get_weather {"city": "Oslo"}\nsay Cold.', tools=[get_weather.definition])
+    with Client("simulator/any") as llm:
+        run = llm.run(asked, executor=ToolRegistry(get_weather))
+        assert (run.result().output_text, run.calls[0].output) == ("Cold.", "4 degrees in Oslo")
+
+
+def test_the_default_number_of_repairs_holds_for_runs() -> None:
+    with Client("simulator/any", defaults={"max_repairs": 0}) as llm, pytest.raises(ToolArgumentsInvalid):
+        llm.generate_with_tools("call get_weather {\nsay Hi.", [get_weather])
+
+
 async def test_a_malformed_call_is_repaired_and_says_so(way: str, httpx_mock: HTTPXMock) -> None:
     flat = {"name": "get_weather", "arguments": {"city": "Oslo"}}
     message = {"role": "assistant", "content": None, "tool_calls": [flat]}
@@ -464,11 +492,10 @@ def test_one_tool_or_registry_needs_no_list_around_it(offered: Any) -> None:
         assert llm.generate_with_tools("say Hi.", None).output_text == "Hi."  # pyright: ignore[reportArgumentType]
 
 
-async def test_input_may_be_given_by_keyword(way: str) -> None:
+async def test_input_and_tools_may_be_given_by_keyword(way: str) -> None:
     client: Any = (Client if way == "sync" else AsyncClient)("simulator/any")
-    for tools in ({"offered": get_weather}, {"tools": [get_weather]}):
-        run = client.run(input='call get_weather {"city": "Oslo"}\nsay Cold.', **tools)
-        assert (await result(run)).output_text == "Cold."
+    run = client.run(input='call get_weather {"city": "Oslo"}\nsay Cold.', tools=[get_weather])
+    assert (await result(run)).output_text == "Cold."
     await closed(client)
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec.structs import replace
+
 from ...responses import items as it
 from ...responses.items import FunctionCall, FunctionCallOutput, Message
 from ...responses.leftovers import SPELLING, own, report_foreign
@@ -105,7 +107,7 @@ class _Writer:
         if turn is None:
             if self._waiting or self._after:
                 self._settle(i)
-            turn = self._turn = Turn(types.AssistantMessage(content=None), self._dialect, self._lost)
+            turn = self._turn = Turn(replace(_NOTHING), self._dialect, self._lost)
             self._place = len(self._messages)
             self._messages.append(turn.said)
         if self._thoughts:

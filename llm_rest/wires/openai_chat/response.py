@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...dialects import ChatDialect
 from ...losses import Loss, Losses
@@ -45,6 +46,7 @@ _MAPPED = ("id", "object", "created", "model", "usage", "service_tier", "moderat
 _REST = Rest(types.Completion, *_MAPPED)
 _CHOICE_REST = Rest(types.Choice, "index", "finish_reason", "message")
 
+_RESPONSE = Response(id="", status="completed", output=[])
 _NO_CHOICE = types.Choice()
 _NO_ANSWER = types.Answer()
 
@@ -89,7 +91,8 @@ def decode_response(
     calls = bool(choice.message and choice.message.tool_calls)
     if choice.finish_reason != about.finish_of(ending.status, ending.reason, calls):
         about.keep_finish(choice.finish_reason, ending, left, lost)
-    response = Response(
+    response = replace(
+        _RESPONSE,
         id=origin,
         created_at=body.created if type(body.created) is int else int(body.created or now),
         status=ending.status,

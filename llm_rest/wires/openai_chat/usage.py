@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
@@ -29,6 +30,7 @@ Count = int | float
 CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 """Where hosts count cached tokens beside the details."""
 
+_USAGE = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _REST = Rest(types.Usage, *_COUNTS)
 
@@ -42,7 +44,7 @@ _COMPLETION_REST = Rest(types.CompletionDetails, "reasoning_tokens")
 def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
     """The counts as Responses means them."""
     prompt, completion, total = counted.prompt_tokens, counted.completion_tokens, counted.total_tokens
-    usage = Usage(input_tokens=prompt or 0, output_tokens=completion or 0, total_tokens=total)
+    usage = replace(_USAGE, input_tokens=prompt or 0, output_tokens=completion or 0, total_tokens=total)
     if (
         type(counted) is OrdinaryUsage
         and counted.prompt_tokens_details is counted.completion_tokens_details is UNSET

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from ...dialects import GeminiDialect
+from ...losses import Losses
 from ...unknown import Decoder, given
 from .. import Route
+from .._left import report_unknown
 from . import types
 from .request import DEFAULT, collected, decode_request, encode_request, place
 from .spelling import ProtoDecoder
@@ -81,7 +83,12 @@ def decode_count(
         )
     elif model is None and given(whole.model):
         model = whole.model
-    return decode_request(whole, dialect=dialect, model=model)
+    lost = Losses()
+    report_unknown(body, "", lost)
+    if body.instances:
+        lost.dropped("instances", "the form that models before Gemini take")
+    request, more = decode_request(whole, dialect=dialect, model=model)
+    return request, [*lost, *more]
 
 
 def count_route(request: Request, *, dialect: GeminiDialect = DEFAULT) -> Route:

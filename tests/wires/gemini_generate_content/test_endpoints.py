@@ -10,7 +10,7 @@ from llm_rest.dialects import VERTEX
 from llm_rest.responses import FunctionTool, Request
 from llm_rest.wires.gemini_generate_content import endpoints
 from tests.support.facts import plain
-from tests.wires.gemini_generate_content import THREE, theirs
+from tests.wires.gemini_generate_content import THREE, named, theirs
 
 REQUEST: Any = Request(model=THREE, input="Hi", instructions="a", tools=[FunctionTool(name="f")])
 BODY = {
@@ -37,6 +37,13 @@ def test_a_request_to_count_is_read_in_both_forms() -> None:
     for body in (BODY, {"generate_content_request": {**BODY, "model": f"models/{THREE}"}}):
         request, _ = endpoints.decode_count(endpoints.COUNT_REQUEST.decode(msgspec.json.encode(body)), model=THREE)
         assert (request.model, request.instructions) == (THREE, "a")
+
+
+def test_what_is_not_counted_is_told() -> None:
+    """gemini.count.3"""
+    body = {**BODY, "instances": [{"prompt": "Hi"}], "mood": "glad", "model": None}
+    request, lost = endpoints.decode_count(endpoints.COUNT_REQUEST.decode(msgspec.json.encode(body)), model=THREE)
+    assert (request.instructions, named(lost)) == ("a", ["mood (dropped)", "instances (dropped)"])
 
 
 def test_the_count() -> None:

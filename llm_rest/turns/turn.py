@@ -15,7 +15,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..responses.items import CustomToolCall, FunctionCall, McpApprovalRequest
-from ..responses.tools import AnyTool, ChooseAllowed, ChooseCustom, ChooseFunction, McpTool
+from ..responses.tools import AnyTool, ChooseAllowed, McpTool
 from ..unknown import Opt, given
 from . import events as ev
 from . import happenings as h
@@ -406,10 +406,7 @@ def _without_secrets(tools: Opt[list[AnyTool]]) -> Opt[list[AnyTool]]:
 
 def _next_choice(request: Request) -> Any:
     """What the model is told about tools after it has called one: to insist again would never end."""
-    match request.tool_choice:
-        case "required" | ChooseFunction() | ChooseCustom():
-            return UNSET
-        case ChooseAllowed(mode="required"):
-            return replace(request.tool_choice, mode="auto")
-        case choice:
-            return choice
+    choice = request.tool_choice
+    if isinstance(choice, ChooseAllowed):
+        return replace(choice, mode="auto") if choice.mode == "required" else choice
+    return choice if choice in ("auto", "none") else UNSET

@@ -24,6 +24,7 @@ from llm_rest import (
     ToolArgumentsInvalid,
     ToolContext,
     ToolNotFound,
+    Unknown,
     tool,
 )
 from llm_rest.losses import Loss
@@ -215,6 +216,8 @@ async def test_a_model_that_was_made_to_call_may_answer_next(way: str) -> None:
     for choice, after in (
         ("required", msgspec.UNSET),
         (ChooseFunction(name="add"), msgspec.UNSET),
+        (Unknown(type="shell"), msgspec.UNSET),
+        ("none", "none"),
         (ChooseAllowed(mode="required", tools=allowed), ChooseAllowed(mode="auto", tools=allowed)),
         ("auto", "auto"),
     ):

@@ -220,7 +220,8 @@ def _encode_left(request: Request, body: types.Request, left: Json, spelling: Js
     """The body with what its document said beyond Responses, written as it was."""
     if "options" in spelling and body.options is UNSET:
         body.options = types.Options() if spelling["options"] == {} else absent(spelling["options"])
-    inner = {name: left[name] for name in left if name in types.Options.__struct_fields__}
+    outer = {name: value for name, value in left.items() if name not in (*types.Options.__struct_fields__, *_GROUPS)}
+    inner = {name: value for name, value in left.items() if name in types.Options.__struct_fields__}
     inner |= as_object(left.get("options"))
     if inner or "num_predict" in spelling:
         options = body.options if given(body.options) else types.Options()
@@ -237,7 +238,6 @@ def _encode_left(request: Request, body: types.Request, left: Json, spelling: Js
     for name in unsaid.keys() & spelling.keys():
         if unsaid[name]:
             setattr(body, name, absent(spelling[name]))
-    outer = {name: value for name, value in left.items() if name not in inner and name not in _GROUPS}
     return put_back(body, {**outer, **as_object(left.get("body"))})
 
 

@@ -251,8 +251,9 @@ def test_images_of_earlier_turns_are_sent_again() -> None:
         {"options": {"num_predict": -2, "num_ctx": 4096.0, "mirostat": 2, "penalize_newline": True, "new": {"a": 1}}},
         {"options": {"num_predict": 5.5}, "format": "xml"},
         {"options": {"num_predict": 7, "top_k": 1, "seed": -1, "numa": False}},
+        {"options": {"new": 1}, "new": 2},
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_options_come_back_as_they_came(fields: dict[str, Any]) -> None:
     """ollama.request_back.8, ollama.request_back.14"""

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from .auth import Secret, bytes_without_secrets, without_secrets
+from .auth import Secret, bytes_without_secrets, text_without_secrets, without_secrets
 from .errors import (
     APIError,
     Attempt,
@@ -136,6 +136,13 @@ def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponse:
     message = f"{what} instead of a document of {target.endpoint.wire} ({problem}): {facts.message}"
     facts = without_secrets(replace(facts, message=message.removesuffix(": ")), sent.secrets)
     return MalformedResponse(facts.message, status=answer.status, request_id=facts.request_id, body=facts.body)
+
+
+def hushed(error: LLMError, sent: Mapping[str, str | Secret]) -> LLMError:
+    """The error without the secrets that were sent, which a server may have repeated in whatever it is about."""
+    error.message = text_without_secrets(error.message, sent)
+    error.args = (error.message,)
+    return error
 
 
 def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLMError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from .answers import Sent, document_of, failure, malformed
+from .answers import Sent, document_of, failure, hushed, malformed
 from .errors import DecodeError, LLMError, MalformedResponse, StreamInterrupted, TimeoutError_, TransportError
 from .responses import events as ev
 from .responses.assemble import Assembler, disassemble
@@ -143,7 +143,8 @@ class Arrival:
         return malformed(self._target, self._sent(self._start), "it holds no event")
 
     def name(self, error: LLMError) -> None:
-        """Say on the error which answer it is about."""
+        """Say on the error which answer it is about, and nothing that was sent in secret."""
+        hushed(error, self.trial.secrets)
         incoming = self.incoming
         error.status = error.status or incoming.status
         named = self._target.wire.decode_error(incoming.status, incoming.headers, b"")

@@ -292,9 +292,14 @@ def without_secrets(facts: ErrorFacts, sent: Mapping[str, str | Secret]) -> Erro
     """
     texts = _texts(sent)
     plain = to_builtins(facts)
-    if not any(text in str(plain) for text in texts):
+    if not any(text[:_TELLING] in str(plain) for text in texts):
         return facts
     return ErrorFacts(**_scrubbed(plain, texts))
+
+
+def text_without_secrets(text: str, sent: Mapping[str, str | Secret]) -> str:
+    """The same for a text."""
+    return _without(text, _texts(sent))
 
 
 def bytes_without_secrets(raw: bytes, sent: Mapping[str, str | Secret]) -> bytes:
@@ -309,11 +314,19 @@ def _texts(sent: Mapping[str, str | Secret]) -> list[str]:
     return [text for text in texts if len(text) >= _TELLING]
 
 
+def _without(text: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "[redacted]")
+        # What a server says is cut, and a secret in it perhaps as well.
+        end = text.rfind(secret[:_TELLING])
+        if end >= 0 and secret.startswith(text[end:].removesuffix("…")):
+            text = f"{text[:end]}[redacted]"
+    return text
+
+
 def _scrubbed(value: Any, texts: list[str]) -> Any:
     if isinstance(value, str):
-        for text in texts:
-            value = value.replace(text, "[redacted]")
-        return value
+        return _without(value, texts)
     if isinstance(value, list):
         return [_scrubbed(entry, texts) for entry in cast("Any", value)]
     if isinstance(value, dict):

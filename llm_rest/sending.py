@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from .answers import redirect, refusal, told
+from .answers import hushed, redirect, refusal, told
 from .errors import Attempt, LLMError, MalformedResponse
 from .observers import RequestRetry, tell
 from .retry import Failed, cost_of, decide
@@ -82,6 +82,7 @@ async def asked(
             if call.stopped:
                 raise Stopped from None
             error = problem
+        hushed(error, secrets)
         status = None if answer is None else answer.status
         if renewable and status == 401:
             renewable, refused = False, headers

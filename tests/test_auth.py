@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.auth import ApiKey, Secret, checked_headers, credentials, without_secrets
+from llm_rest.auth import ApiKey, Secret, checked_headers, credentials, text_without_secrets, without_secrets
 from llm_rest.errors import ConfigError, ErrorFacts
 from llm_rest.vendors import VENDORS, Bearer, Endpoint, Header, NoAuth, Vendor, resolve
 
@@ -363,6 +363,14 @@ def test_a_key_that_the_server_repeats_is_taken_out() -> None:
     assert KEY not in repr(clean)
     assert (clean.message, clean.code) == ("bad key [redacted]", "[redacted]")
     assert clean.body == {"error": ["Bearer [redacted]"], "[redacted]": 1}
+
+
+@pytest.mark.parametrize("kept", range(8, len(KEY)))
+def test_a_key_that_was_cut_with_the_text_is_taken_out_too(kept: int) -> None:
+    sent = credentials(endpoint(), api_key=KEY, environ={}).headers()
+    for text in (f"bad key {KEY[:kept]}", f"bad key {KEY[:kept]}…"):
+        assert without_secrets(ErrorFacts(status=401, message=text), sent).message == "bad key [redacted]"
+    assert text_without_secrets(f"{KEY[:kept]} is bad", sent) == f"{KEY[:kept]} is bad"
 
 
 def test_an_error_that_repeats_nothing_stays_as_it_is() -> None:

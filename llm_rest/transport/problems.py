@@ -65,7 +65,7 @@ def as_ours(problem: Exception, deadline: Deadline) -> LLMError:
     if isinstance(problem, OSError) or not {"NetworkError", "ClosedResourceError"}.isdisjoint(names):
         return ConnectError(f"the connection broke: {text}")
     if "RemoteProtocolError" in names:
-        return ProtocolError(text)
+        return ProtocolError(text.partition(": bytearray(")[0])  # what came may repeat what was sent
     if names[0] in ("LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeEncodeError"):
         return ConfigError(f"the request cannot be sent: {text}")
     if isinstance(problem, RuntimeError) and "closed" in text:

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import pickle
+import socket
 import urllib.parse
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
@@ -19,7 +20,7 @@ import anyio
 
 from llm_rest import AsyncClient, Client, ConfigError, RetryPolicy, Timeouts, image, user
 from tests.hostile.documents import Documents
-from tests.hostile.server import Script, http, say, stall
+from tests.hostile.server import Script, chunks, fin, head, http, say, stall
 from tests.hostile.table import KEY, LEFT_OUT, Case, Expected, Seen, World, bad, either, good, streamed, whole
 
 REFUSED = ("config_error", "capability_error", "client_closed_error", "loss_error")
@@ -379,6 +380,30 @@ def echoing(d: Documents) -> list[Any]:
     return [say(http(d.error(400, message), "400 Bad Request", f"x-request-id: {KEY}"))]
 
 
+def echo(d: Documents) -> Any:
+    """A server that says what it hears."""
+
+    def act(connection: socket.socket, script: Script) -> bool:
+        connection.sendall(connection.recv(65_536))
+        return False
+
+    return act
+
+
+def repeating(*heads: str) -> Any:
+    """Answers that are none, with the key in each of them, one attempt after the other."""
+    return lambda d: [fin(head.encode()) for head in heads]
+
+
+def cut_key(d: Documents) -> list[Any]:
+    """A text with the key where what is kept of it ends."""
+    return [say(http(b"x" * (4096 - len(KEY) + 1) + KEY.encode(), "400 Bad Request"))]
+
+
+def hidden(seen: Seen) -> bool:
+    return KEY[:12] not in repr(vars(seen.error))
+
+
 def refusing(status: str) -> Any:
     return lambda d: [say(http(d.error(int(status[:3]), "no"), status))]
 
@@ -397,5 +422,11 @@ K = [
     Case("K11", "a token of one call, repeated by an error", echoing, bad("invalid_request", status=400), ask=token_of_a_call),
     Case("K12", "an extra header, repeated by an error", echoing, bad("invalid_request", status=400), ask=secret_header),
     Case("K13", "an error event in a stream that repeats the key", lambda d: [say(http(d.error(500, f"failed for {KEY}")))], bad("server_error", "api_error", "invalid_request", "overloaded_error", attempts=(1, 3)), ask=streamed),
+    Case("K15", "a server that says what it hears", lambda d: [], bad("protocol_error", attempts=3, then=hidden), before=echo),
+    Case("K16", "the key as a status, a header and the length of a chunk", repeating(f"HTTP/1.1 {KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\n{KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{KEY}\r\n"), bad("protocol_error", attempts=3, then=hidden)),
+    Case("K17", "the key as a content coding, and of a stream", repeating(f"HTTP/1.1 200 OK\r\ncontent-encoding: {KEY}\r\n\r\n"), bad("protocol_error", "stream_interrupted", attempts=3, then=hidden), ask=streamed),
+    Case("K18", "the key as the host of a redirect", lambda d: [say(http(b"", "302 Found", f"location: http://{KEY}.example/"))], bad("protocol_error", then=hidden)),
+    Case("K19", "a text that is cut within the key", cut_key, bad("invalid_request", status=400, then=hidden)),
+    Case("K20", "a chunk of a stream that repeats the key instead of its length", lambda d: [fin(head("text/event-stream") + chunks(*d.begin(), d.delta("Hi")) + KEY.encode() + b"\r\n")], bad("stream_interrupted", attempts=1, then=hidden), ask=streamed),
     Case("K14", "a page that repeats the key instead of an answer", lambda d: [say(http(f"<html>{KEY}</html>".encode()))], bad("malformed_response", attempts=2)),
 ]  # fmt: skip

@@ -29,7 +29,8 @@ from tests.hostile.documents import ALL, Documents
 from tests.hostile.server import Act, Script, Server
 
 MODES = ("sync", "asyncio", "trio")
-KEY = "sk-hostile-0123456789abcdef"
+KEY = "hostile0123456789abcdef0123456789"
+"""Of no known shape, so that what hides it must know it."""
 WIRES = tuple(documents.wire for documents in ALL)
 
 CODES = {"auth_error", "rate_limit", "network_error", "invalid_request", "unknown"}

@@ -34,6 +34,8 @@ def printable(text: str, limit: int = _LIMIT) -> str:
     text = text[: limit + _AHEAD]
     line = re.sub(_SECRETS, lambda m: next(g for g in (*m.groups(), "") if g is not None) + "[redacted]", text)
     line = re.sub(_UNPRINTABLE, " ", line).encode("utf-8", "replace").decode()
+    if not line.isprintable():  # marks that turn what follows around, and characters that do not exist
+        line = "".join([char if char.isprintable() else " " for char in line])
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -164,6 +164,7 @@ def test_the_text_of_an_error_ends_with_the_hint() -> None:
         ("nul\x00 bell\x07 del\x7f csi\x9b", "nul  bell  del  csi "),
         ("line\u2028paragraph\u2029", "line paragraph "),
         ("half \ud83d of an emoji", "half ? of an emoji"),
+        ("right-to-left \u202elive\u200b, \ufeffno text \U0003fffe", "right-to-left  live ,  no text  "),
         ("plain ✓ text", "plain ✓ text"),
     ],
 )

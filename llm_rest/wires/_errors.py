@@ -70,11 +70,13 @@ def _seconds(text: str, divisor: int) -> float | None:
 def _seconds_until(then: str, now: str) -> float | None:
     if not then or not now:
         return None
+    from datetime import UTC
     from email.utils import parsedate_to_datetime  # loads sockets, which a converter's import must not
 
     try:
-        start, end = parsedate_to_datetime(now), parsedate_to_datetime(then)
-        return _sane((end.replace(tzinfo=None) - start.replace(tzinfo=None)).total_seconds())  # both are GMT
+        dates = map(parsedate_to_datetime, (now, then))
+        start, end = (date if date.tzinfo else date.replace(tzinfo=UTC) for date in dates)
+        return _sane((end - start).total_seconds())
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
 
@@ -87,6 +89,9 @@ def _sane(seconds: float) -> float | None:
 
 _LARGEST = 64 * 1024
 _EXCERPT = 4096
+_BOM = b"\xef\xbb\xbf"
+_HALF = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+"""Halves of characters, which are no text where one is alone."""
 _SECRET_NAME = re.compile(r"(?i)authorization|api[-_]?key|secret|password|access[-_]?token")
 
 
@@ -94,16 +99,19 @@ def parsed(body: bytes) -> Any:
     """The JSON value in `body`; `None` where it is no JSON, or too large or too deep to look into."""
     if len(body) > _LARGEST:
         return None
-    try:
-        check_depth(body)
-        return msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, DecodeError):
-        return None
+    body = body.removeprefix(_BOM)
+    for text in (body, _HALF.sub(rb"\\ufffd", body)):
+        try:
+            check_depth(text)
+            return msgspec.json.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, DecodeError):
+            continue
+    return None
 
 
 def excerpt(body: bytes) -> str:
     """The start of `body` as one printable line; of an HTML page its title, else its text."""
-    text = body[:_EXCERPT].decode("utf-8", "replace")
+    text = body[:_EXCERPT].removeprefix(_BOM).decode("utf-8", "replace")
     if text.lstrip()[:1] == "<":
         title = re.search(r"(?i)<title[^<>]*>([^<]*)", text)
         text = title[1] if title else re.sub(r"<[^<>]*>?", " ", text)

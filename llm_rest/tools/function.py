@@ -14,9 +14,12 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, ov
 
 from msgspec import UNSET, UnsetType
 
+from ..errors import ConfigError
 from ..forms import DoesNotFit, convert
-from ..json_schema import checked, walk
+from ..json_schema import Schema, checked, walk
+from ..losses import Losses
 from ..responses.tools import FunctionTool
+from ..structured.strict import Beyond, strict_form
 from .context import OnResume, Timeout, ToolContext, ToolFacts
 from .context import checked as checked_facts
 from .signature import name_of, schema_of, signature_of
@@ -57,6 +60,7 @@ class Tool(Generic[P, R_co]):
         self.on_resume: OnResume = on_resume
         self.strict = strict
         checked_facts(self.facts)
+        self._offered = _enforced(self.parameters, self.name) if strict is True else self.parameters
         # It still looks like the function; attributes of the function's own stay there.
         functools.update_wrapper(self, function, updated=())
 
@@ -88,12 +92,10 @@ class Tool(Generic[P, R_co]):
     def definition(self) -> FunctionTool:
         """The tool as a request offers it."""
         strict = self.strict
-        if strict is UNSET and any(
-            one.get("properties", {}).keys() - one.get("required", ()) for _, one in walk(self.parameters)
-        ):
+        if strict is UNSET and any(_optional(one) for _, one in walk(self.parameters)):
             strict = False  # or a Responses host would have the model fill in what may be left out
         return FunctionTool(
-            name=self.name, description=self.description or UNSET, parameters=self.parameters, strict=strict
+            name=self.name, description=self.description or UNSET, parameters=self._offered, strict=strict
         )
 
     @property
@@ -126,6 +128,19 @@ class Tool(Generic[P, R_co]):
         injected = self._signature.context
         more = {} if injected is None else {injected: context or ToolContext()}
         return cast("Callable[..., R_co]", self.function)(**values, **more)
+
+
+def _optional(schema: Schema) -> bool:
+    """Whether one of its properties may be left out."""
+    return bool(schema.get("properties", {}).keys() - schema.get("required", ()))
+
+
+def _enforced(schema: Schema, name: str) -> Schema:
+    """The schema as hosts enforce one: what may be left out may be null there, which counts as left out."""
+    try:
+        return strict_form(schema, Losses(), "its parameters")
+    except Beyond as problem:
+        raise ConfigError(f"{name}: strict=True is more than hosts enforce: {problem}", hint="leave it out") from None
 
 
 @overload

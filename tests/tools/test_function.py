@@ -71,7 +71,20 @@ def test_what_may_be_left_out_is_not_made_required_by_a_host_that_is_strict_unle
 
     functions: list[Callable[..., Any]] = [weather, whole, all_given]
     assert [tool(function).definition.strict for function in functions] == [False, False, UNSET]
-    assert tool(strict=True)(weather).definition.strict is True
+
+
+def test_a_strict_tool_is_offered_as_hosts_enforce_it_and_takes_null_for_what_may_be_left_out() -> None:
+    """BUGS 52"""
+    strict = tool(strict=True)(weather)
+    sent: Any = strict.definition.parameters
+    assert (strict.definition.strict, sent["required"]) == (True, ["city", "unit"])
+    assert strict.parameters == weather.parameters
+    assert strict.call(strict.typed({"city": "Oslo", "unit": None})) == "Oslo: 7 C"
+
+    def takes_any_names(rates: dict[str, int]) -> None: ...
+
+    with pytest.raises(ConfigError, match=r"strict=True is more than hosts enforce: its parameters\.properties\.rates"):
+        tool(strict=True)(takes_any_names)
 
 
 def test_options_say_how_a_run_treats_it() -> None:
@@ -84,9 +97,7 @@ def test_options_say_how_a_run_treats_it() -> None:
         on_resume="rerun",
         strict=True,
     )(weather)
-    assert slow.definition == FunctionTool(
-        name="slow-one", description="Slow.", parameters=weather.parameters, strict=True
-    )
+    assert (slow.definition.name, slow.definition.description, slow.definition.strict) == ("slow-one", "Slow.", True)
     facts = slow.facts
     assert (facts.name, facts.blocking, facts.timeout, facts.needs_approval, facts.on_resume, facts.runs) == (
         ("slow-one", False, 3, True, "rerun", True)

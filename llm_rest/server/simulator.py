@@ -99,12 +99,16 @@ def handle(method: str, path: str, headers: Headers, body: bytes) -> Answer:
 def handle_stream(method: str, path: str, headers: Headers, body: bytes) -> tuple[int, dict[str, str], Iterator[bytes]]:
     """The same with a body in pieces, as they come. A pause in a stream is slept through."""
     answer = drive(exchange(method, path, dict(headers), body, Simulator()))
-    pieces = _waited(answer.body) if isinstance(answer, Streamed) else iter([answer.body])
+    if not isinstance(answer, Streamed):
+        return answer.status, answer.headers, iter([answer.body])
+    pieces = _waited(answer.body)
+    next(pieces)  # what was not begun closes nothing when it is closed
     return answer.status, answer.headers, pieces
 
 
 def _waited(body: AsyncGenerator[bytes | Pause]) -> Generator[bytes]:
     try:
+        yield b""
         while (piece := drive(_next(body))) is not None:
             if isinstance(piece, Pause):
                 time.sleep(piece.seconds)

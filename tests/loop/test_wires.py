@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import signal
@@ -276,6 +277,20 @@ def test_every_request_of_a_run_begins_with_the_one_before(wire: str) -> None:
             )
         assert later[: len(earlier)] == earlier
         assert {name: value for name, value in after.items() if name != conversation} == before
+
+
+async def test_a_run_that_is_left_before_the_model_answers_leaves_nothing_open(way: str) -> None:
+    """Nothing would close it later but the garbage collector, and trio warns of that."""
+    client: Any = (Client if way == "sync" else AsyncClient)("simulator/any")
+    stream = client.run("say Hi.", [get_weather]).stream()
+    if way == "sync":
+        with stream:
+            assert next(stream).type == "iteration:start"
+    else:
+        async with stream:
+            assert (await anext(stream)).type == "iteration:start"
+    await closed(client)
+    gc.collect()
 
 
 async def test_nothing_is_kept_by_the_vendor_unless_asked(way: str, httpx_mock: HTTPXMock) -> None:

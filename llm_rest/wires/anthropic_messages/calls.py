@@ -174,7 +174,7 @@ def _mended(arguments: str, path: str, context: Context) -> Raw:
 
 def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named] | None = None) -> Call:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
-    wire, text = block.id, bytes(block.input).decode("utf-8", "replace")
+    wire, text = block.id, str(block.input, "utf-8", "replace")
     call = FunctionCall(
         id=id,
         call_id=call_id(wire) if wire.startswith(MARK) else wire,

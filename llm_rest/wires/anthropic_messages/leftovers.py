@@ -162,8 +162,8 @@ def own_fields(leftovers: ours.Leftovers | UnsetType, path: str, lost: Losses) -
 
 def rest(struct: Struct, names: Iterable[str] = ()) -> dict[str, Any]:
     """The fields of `struct` named, where they are present, and those it does not declare; as plain values."""
-    found = extras(struct)
+    found = extras(struct) if hasattr(struct, "__extras__") else {}
     for name in names:
         if (value := getattr(struct, name)) is not UNSET:
-            found[name] = plain(value)
+            found[name] = plain(value) if isinstance(value, Struct | list) else value
     return found

@@ -15,23 +15,30 @@ from . import types
 from .assistant import BlockWriter
 from .calls import decode_call, plain_call
 from .content import Context
+from .leftovers import left, rest
 from .usage import TIERS, decode_usage
 
 Content = str | list[types.AnyBlock]
 
+ABOUT = ("stop_details", "container", "context_management", "diagnostics", "input_transformations")
+"""Fields that describe one answer, and wait in leftovers."""
+
+Answer = types.Message
 InputMessage, Text, ToolUse, ToolResult = types.InputMessage, types.Text, types.ToolUse, types.ToolResult
 Response, Message, OutputText = ours.Response, ours.Message, ours.OutputText
 FunctionCall, FunctionCallOutput = ours.FunctionCall, ours.FunctionCallOutput
 
 
-def plain_answer(body: types.Message, now: float) -> ours.Response | None:
+def plain_answer(body: types.Message | types.Error, now: float) -> ours.Response | None:
     """The Response for an answer of plain texts and calls that ended as answers do; `None` for any other."""
-    if type(body) is not types.Message or body.stop_sequence is not None or body.role != "assistant":
+    if type(body) is not Answer or body.stop_sequence is not None or body.role != "assistant":
         return None
-    if not (body.stop_details is body.container is body.diagnostics is body.context_management is UNSET):
+    id, model, used, ended = body.id, body.model, body.usage, "end_turn"
+    if type(id) is not str or type(model) is not str or not used or body.input_transformations is not UNSET:
         return None
-    id, used, ended = body.id, body.usage, "end_turn"
-    if not used or type(id) is not str:
+    bare = body.stop_details is body.container is body.diagnostics is body.context_management is UNSET
+    about = {} if bare else rest(body, ABOUT)
+    if about and any(about.values()):
         return None
     output: list[ours.AnyItem] = []
     parts: list[ours.ContentPart] | None = None
@@ -46,10 +53,12 @@ def plain_answer(body: types.Message, now: float) -> ours.Response | None:
             parts, ended = None, "tool_use"
         else:
             return None
-    if body.stop_reason != ended or body.input_transformations is not UNSET:
+    if body.stop_reason != ended:
         return None
     usage, tier = decode_usage(used), used.service_tier
-    response = Response(id=id, created_at=now, status="completed", model=body.model, output=output, usage=usage)
+    response = Response(id=id, created_at=now, status="completed", model=model, output=output, usage=usage)
+    if about:
+        response.leftovers = left(about)
     if tier is not UNSET and tier is not None:
         response.service_tier = TIERS.get(tier, tier)
     return response

@@ -28,7 +28,7 @@ from .content import Context
 from .errors import decode_failure, encode_failure
 from .hosted import conclude
 from .leftovers import DEFAULT, encode, left, own_fields, report_extras, rest, returned
-from .ordinary import plain_answer
+from .ordinary import ABOUT, plain_answer
 from .usage import TIERS, decode_usage, encode_usage
 
 STOPS: dict[str, tuple[str, str | None]] = {
@@ -58,8 +58,6 @@ TRANSFORMATIONS = {
     "end_user_binding_mismatch": "end_user_mismatch",
 }
 """Why thinking that was sent along did not count, theirs on the left."""
-ABOUT = ("stop_details", "container", "context_management", "diagnostics", "input_transformations")
-"""Fields that describe one answer, and wait in leftovers."""
 CALLS = (ours.FunctionCall, ours.CustomToolCall)
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
 """Fields of a Response that this wire has no word for."""
@@ -76,12 +74,12 @@ def decode_response(
     now: float = 0,
 ) -> tuple[ours.Response, list[Loss]]:
     """The Response that an answer is. `request` undoes what sending it renamed, and is echoed; `now` is when it was made."""
-    if isinstance(body, types.Error):
-        return decode_failure(body, request, now), []
     named = renamed(request.tools) if request is not None and request.tools else None
     plain = None if named else plain_answer(body, now)
     if plain is not None:
-        return _echoed(plain, request), []
+        return plain if request is None else _echoed(plain, request), []
+    if isinstance(body, types.Error):
+        return decode_failure(body, request, now), []
     reader = BlockReader(dialect.issuer, id_of(body), named)
     for i, block in enumerate(body.content):
         reader.add(i, block)
@@ -108,13 +106,12 @@ def answered(
     if stop != "end_turn" and stop != "tool_use":
         _end_early(response, message, reader, blocks)
     _leave(response, message)
-    return _echoed(response, request)
+    return response if request is None else _echoed(response, request)
 
 
-def _echoed(response: ours.Response, request: ours.Request | None) -> ours.Response:
-    if request is not None:
-        for name, value in echo(request).items():
-            setattr(response, name, value)
+def _echoed(response: ours.Response, request: ours.Request) -> ours.Response:
+    for name, value in echo(request).items():
+        setattr(response, name, value)
     return response
 
 

@@ -21,6 +21,8 @@ from .leftovers import left, own_fields, rest, returned
 TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
 """The tier an answer was given in, theirs on the left; the way back prefers the first."""
 TIERS_BACK = {"default": "standard", "priority": "priority"}
+EXACT = frozenset(TIERS_BACK.values())
+"""Tiers that come back as they were."""
 ABOUT = ("cache_creation", "server_tool_use", "inference_geo", "speed", "iterations")
 """Fields that describe one answer, and wait in leftovers."""
 CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
@@ -46,15 +48,16 @@ def decode_usage(used: types.Usage) -> ours.Usage:
     if read is not UNSET or written is not UNSET:
         usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
     counted = COUNTS if given(usage.input_tokens_details) else COUNTS[:2]
-    if uncounted := {name: sent(value) for name in counted if not given(value := getattr(used, name))}:
-        fields[SPELLING] = uncounted
+    complete = input and output and type(read) is type(written) is int
+    if not complete and (odd := {name: sent(value) for name in counted if not given(value := getattr(used, name))}):
+        fields[SPELLING] = odd
     if thought is not UNSET:
         thinking = thought.get("thinking_tokens") if thought else None
         if thinking is not None:
             usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thinking)
         if thought is None or thinking is None or len(thought) > 1:
             fields["output_tokens_details"] = thought
-    if used.service_tier is not UNSET and used.service_tier not in TIERS_BACK.values():
+    if used.service_tier is not UNSET and used.service_tier not in EXACT:
         fields["service_tier"] = used.service_tier
     usage.leftovers = left(fields)
     return usage

@@ -53,10 +53,10 @@ def test_an_answer_is_the_same_on_both_roads(kinds: list[str], stop: str) -> Non
     ]
     usage = {"input_tokens": 3, "output_tokens": 4, "service_tier": "standard"}
     answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content}
-    answer |= {"stop_reason": stop, "stop_sequence": None, "usage": usage}
+    answer |= {"stop_reason": stop, "stop_sequence": None, "stop_details": None, "usage": usage}
     short, _ = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(answer)))
-    long, _ = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode({**answer, "stop_details": None})))
+    long, _ = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode({**answer, "diagnostics": {"a": 1}})))
     own = long.leftovers["anthropic_messages"] if long.leftovers else {}
-    assert own.pop("stop_details") is None
+    assert own.pop("diagnostics") == {"a": 1}
     assert replace(short, leftovers={"anthropic_messages": {}}) == replace(long, leftovers={"anthropic_messages": {}})
     assert (short.leftovers or {"anthropic_messages": {}})["anthropic_messages"] == own

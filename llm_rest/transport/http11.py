@@ -7,6 +7,7 @@ answer, because what follows would be taken for the next answer.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ _CHUNKED = b"hunked"
 """What the head of an answer in chunks holds, in nearly every spelling."""
 _LONGEST_SIZE = 8
 """Digits in the length of a plain chunk, at most."""
+_LENGTH = re.compile(rb"[0-9a-fA-F]*[ \t]*(?:[;\r]|\Z)")
+"""How the line of a chunk's length may begin, plain or not."""
 
 _TOGETHER = 65_536
 """A body up to this size leaves together with its head."""
@@ -144,14 +147,19 @@ class Http11:
         while True:
             if not inside:
                 end = held.find(b"\r\n", at, at + _LONGEST_SIZE + 2)
-                if end < 0 and len(held) - at < _LONGEST_SIZE + 2:
+                if end < 0 and len(held) - at < _LONGEST_SIZE + 2 and (at == len(held) or _LENGTH.match(held, at)):
                     break
                 size = held[at:end] if end > at else b""
                 try:
-                    length = int(size, 16) if size.isalnum() else 0
+                    length = int(size, 16) if size.isalnum() and size[1:2] not in (b"x", b"X") else 0
                 except ValueError:
                     length = 0
                 if not length:
+                    if not _LENGTH.match(held, at):
+                        # The parser would wait for the end of such a line, which may never come.
+                        self._problem = h11.RemoteProtocolError("illegal chunk header")
+                        self._plain = False
+                        return pieces
                     self._held = held[at:]
                     self._inside = 0
                     self._hand_over()

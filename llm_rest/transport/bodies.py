@@ -25,6 +25,8 @@ ACCEPTED = "gzip"
 
 _ZLIB = ("gzip", "x-gzip", "deflate")
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
+_MEMBER = b"\x1f"
+"""How each member of a gzip begins: there may be several, as from servers that compress what they have at the moment."""
 _STEP = 1024 * 1024
 """How much is inflated at once."""
 
@@ -35,7 +37,7 @@ class Body:
     With `cut`, a body above the limit is cut there and `full` says so; without, it raises `ResponseTooLarge`.
     """
 
-    __slots__ = ("_coding", "_cut", "_empty", "_inflate", "_left", "_limit", "full")
+    __slots__ = ("_behind", "_coding", "_cut", "_empty", "_inflate", "_left", "_limit", "full")
 
     def __init__(self, headers: Mapping[str, str], limit: int, *, cut: bool = False) -> None:
         self._coding = headers.get("content-encoding", "identity").strip().lower()
@@ -43,6 +45,7 @@ class Body:
         self._limit = self._left = limit
         self._cut = cut
         self._empty = True
+        self._behind = False  # something follows the end of the coding
         self.full = False
         if self._coding in _ZLIB:
             self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
@@ -70,8 +73,16 @@ class Body:
             # In steps, because what one call gives is in memory twice while it is put together; and no further than one step
             # past the limit, which then is known to be passed.
             while room >= 0 and (len(pieces) == 0 or len(pieces[-1]) == _STEP or piece):
+                if self._inflate.eof and piece:
+                    if self._coding == "deflate" or not piece.startswith(_MEMBER):
+                        # It counts, because it may have no end, and is not kept.
+                        self._behind = True
+                        room -= len(piece)
+                        self._left -= len(piece)
+                        break
+                    self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
                 pieces.append(self._inflate.decompress(piece, _STEP))
-                piece = self._inflate.unconsumed_tail
+                piece = self._inflate.unused_data or self._inflate.unconsumed_tail
                 room -= len(pieces[-1])
         except zlib.error as problem:
             raise MalformedResponse(f"the answer says it is {self._coding} and is not: {problem}") from None
@@ -87,5 +98,5 @@ class Body:
         if self._inflate is not None and not self._empty:
             if not self._inflate.eof:
                 raise MalformedResponse(f"the {self._coding} of the answer ends early")
-            if self._inflate.unused_data:
+            if self._behind:
                 raise MalformedResponse(f"bytes follow the {self._coding} of the answer")

@@ -77,8 +77,7 @@ class Exchanges(ABC):
 
     async def open(self, request: HttpRequest, timeouts: Timeouts) -> Incoming | HttpAnswer:
         """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
-        answer = await self._begin(request, StreamDeadline(timeouts), max(self._max_body, MAX_STREAM))
-        return answer if isinstance(answer, HttpAnswer) or answer.status < 300 else await answer.whole()
+        return await self._begin(request, StreamDeadline(timeouts), max(self._max_body, MAX_STREAM))
 
     async def _begin(self, request: HttpRequest, deadline: Deadline, limit: int) -> Incoming | HttpAnswer:
         """The head of an answer whose body is still to be read, or an error with as much of its body as came."""
@@ -91,7 +90,7 @@ class Exchanges(ABC):
         try:
             connection = await self._take(home, request.url)
             status, headers = await self._head(connection, request, deadline)
-            if status < 400:
+            if status < 300:
                 return Incoming(status, headers, Body(headers, limit), self, home, connection, deadline)
             answer = HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
         except Exception as problem:

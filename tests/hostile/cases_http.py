@@ -8,8 +8,10 @@ import contextlib
 import gzip
 import socket
 import ssl
+import threading
+import warnings
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -19,8 +21,8 @@ import trustme
 from llm_rest.transport import Timeouts
 from tests.hostile.cases_callers import environment
 from tests.hostile.documents import Documents
-from tests.hostile.server import END, Script, chunks, drip, fin, flood, gone, head, http, rst, say, stall
-from tests.hostile.table import Bad, Case, World, bad, either, good, twice
+from tests.hostile.server import END, LONGEST, Script, chunks, drip, fin, flood, gone, head, http, rst, say, stall
+from tests.hostile.table import Bad, Case, World, bad, either, free_port, good, twice
 
 NETWORK = ("connect_error", "protocol_error", "transport_error")
 ANY = ("connect_error", "protocol_error", "transport_error", "malformed_response", "response_too_large")
@@ -129,11 +131,44 @@ async def no_such_host(world: World) -> Any:
     def unknown(*_: Any, **__: Any) -> Any:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    before, socket.getaddrinfo = socket.getaddrinfo, unknown
-    try:
+    with naming(unknown):
         return await world.client(base_url="https://no-such-host.invalid/v1").generate("Hi")
+
+
+@contextlib.contextmanager
+def naming(answer: Any) -> Iterator[None]:
+    """The system's look-up of names, replaced."""
+    before, socket.getaddrinfo = socket.getaddrinfo, answer
+    try:
+        yield
     finally:
         socket.getaddrinfo = before
+
+
+async def never_looked_up(world: World) -> Any:
+    over = threading.Event()
+
+    def silent(*_: Any, **__: Any) -> Any:
+        over.wait(10)
+        return []
+
+    try:
+        with naming(silent):
+            return await world.client(base_url="https://silent.invalid/v1").generate("Hi")
+    finally:
+        assert not over.is_set()
+        over.set()
+
+
+async def at_its_second_address(world: World) -> Any:
+    ports = free_port(), int(world.script.url.rpartition(":")[2])
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)) for port in ports]
+    with naming(lambda *_, **__: found):
+        return await world.client(base_url="http://localhost:9").generate("Hi")
+
+
+async def in_the_clear(world: World) -> Any:
+    return await world.client(base_url=world.script.url.replace("https", "http")).generate("Hi")
 
 
 async def to_a_full_server(world: World) -> Any:
@@ -158,14 +193,80 @@ async def full() -> AsyncIterator[str]:
                 each.close()
 
 
-def half_closed(d: Documents) -> Any:
+def half_closed(d: Documents, answer: bytes | None = None) -> Any:
     def act(connection: Any, script: Script) -> bool:
-        connection.sendall(ok(d))
+        connection.sendall(ok(d) if answer is None else answer)
         connection.shutdown(socket.SHUT_WR)
         gone(connection, script, 5)
         return False
 
     return act
+
+
+def sealed_end(answer: Any) -> Any:
+    """An answer over TLS, and an end that is told as TLS tells it."""
+
+    def of(d: Documents) -> list[Any]:
+        def act(connection: Any, script: Script) -> bool:
+            connection.sendall(answer(d))
+            with contextlib.suppress(OSError):
+                connection.unwrap()
+            return False
+
+        return [act]
+
+    return of
+
+
+def greeted(answer: Any) -> Any:
+    """What the server does once it heard the first words of TLS."""
+
+    def of(d: Documents) -> Any:
+        def act(connection: Any, script: Script) -> bool:
+            connection.recv(65_536)
+            return bool(answer(connection, script))
+
+        return act
+
+    return of
+
+
+def old_tls() -> ssl.SSLContext:
+    context: ssl.SSLContext = certified("127.0.0.1")()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    return context
+
+
+def for_members_only() -> ssl.SSLContext:
+    context: ssl.SSLContext = certified("127.0.0.1")()
+    context.verify_mode = ssl.CERT_REQUIRED
+    authority().configure_trust(context)
+    return context
+
+
+def deaf(d: Documents) -> list[Any]:
+    """A server that reads no more than the head."""
+
+    def act(connection: Any, script: Script) -> bool:
+        script.stopped.wait(LONGEST)
+        return False
+
+    return [act]
+
+
+def spoke_unasked(d: Documents) -> list[Any]:
+    """A server that tells an idle connection that it waited for too long."""
+
+    def act(connection: Any, script: Script) -> bool:
+        connection.sendall(ok(d))
+        script.go.wait(5)
+        connection.sendall(http(b"", "408 Request Timeout", "connection: close"))
+        return False
+
+    return [act, say(ok(d))]
 
 
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
@@ -225,6 +326,28 @@ T = [
     Case("T51", "the server ends its side behind a whole answer", lambda d: [half_closed(d)], good()),
     Case("T52", "stall in the middle of the head once, then good", lambda d: [stall(b"HTTP/1.1 200 OK\r\ncontent-le"), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(first_byte=1)}),
     Case("T53", "the answer comes before the request is read, then close", lambda d: [fin(ok(d))], either(good(), bad(*NETWORK, attempts=(1, 3))), ask=big_upload, early=True, slow=True, own=True, counted=False),
+    Case("T54", "a name that nobody answers for", lambda d: [], bad("timeout_error", attempts=0, phase="connect", retryable=True, code="network_error"), ask=never_looked_up, counted=False, options={"timeout": Timeouts(connect=0.1), "retry": 1}),
+    Case("T55", "the first address of a name refuses", lambda d: [say(ok(d))], good(), ask=at_its_second_address, own=True),
+    Case("T56", "TLS is ended as it should be, in mid body", sealed_end(cut), bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T57", "TLS is ended as it should be, behind a body without a length", sealed_end(lambda d: until_closed(d.good())), good(), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T58", "TLS, a whole answer, and no close_notify", lambda d: [fin(ok(d))], good(), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T59", "TLS, and RST in mid body", lambda d: [rst(cut(d))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T60", "FIN in the TLS handshake", lambda d: [], bad(*NETWORK, attempts=3, retryable=True), before=greeted(fin()), https=True),
+    Case("T61", "RST in the TLS handshake", lambda d: [], bad(*NETWORK, attempts=3, retryable=True), before=greeted(rst()), https=True),
+    Case("T62", "an alert in the TLS handshake", lambda d: [], bad("tls_error", retryable=False), before=greeted(fin(b"\x15\x03\x03\x00\x02\x02\x28")), https=True),
+    Case("T63", "HTTP in the clear at a port for TLS", lambda d: [], bad("tls_error", *NETWORK, attempts=(1, 3)), before=greeted(fin(b"HTTP/1.1 400 Bad Request\r\n\r\nThe plain HTTP request was sent to HTTPS port")), https=True),
+    Case("T64", "a TLS handshake that drips", lambda d: [], bad("timeout_error"), before=greeted(drip(b"x", first=b"\x16\x03\x03\x40\x00", pause=0.05, again=True)), https=True, slow=True, options=SHORT),
+    Case("T65", "a server that speaks TLS 1.1 at most", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=old_tls, counted=False),
+    Case("T66", "a server that wants a certificate of the client", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=for_members_only, counted=False),
+    Case("T67", "http:// to a port that speaks TLS", lambda d: [say(ok(d))], bad(*NETWORK, attempts=(0, 3), retryable=True), ask=in_the_clear, tls=certified("127.0.0.1"), counted=False),
+    Case("T68", "12 MB are sent to a server that reads nothing", deaf, bad("timeout_error", attempts=1), ask=big_upload, early=True, own=True, slow=True, lingers=True, options=SHORT),
+    Case("T69", "401 while 12 MB are still being uploaded, and nothing more is read or closed", lambda d: [stall(http(d.error(401), "401 Unauthorized"))], bad("auth_error", status=401), ask=big_upload, early=True, own=True, slow=True),
+    Case("T70", "the second request on a reused connection is met by silence", lambda d: [say(ok(d)), stall(), say(ok(d))], good(3), ask=twice, counted=False, slow=True, options={"timeout": Timeouts(first_byte=0.5)}),
+    Case("T71", "an idle connection is told that it waited for too long", spoke_unasked, good(2), ask=after_a_pause),
+    Case("T72", "Keep-Alive: timeout=0, max=0", lambda d: [say(http(d.good(), "200 OK", "keep-alive: timeout=0, max=0"))], good(2), ask=twice),
+    Case("T73", "the server ends its side before it answers, and stays", lambda d: [half_closed(d, b"")], bad(*NETWORK, attempts=3)),
+    Case("T74", "RST behind a whole answer", lambda d: [rst(ok(d))], good((2, 3)), ask=twice, counted=False),
+    Case("T75", "a server that accepts and is silent", lambda d: [], bad("timeout_error", attempts=(1, 3), retryable=True), before=lambda d: stall(), slow=True, options=SHORT),
     Case("T36", "another protocol speaks first", lambda d: [], bad(*NETWORK, attempts=3), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n")),
     Case("T38", "the head arrives a byte at a time, fast", lambda d: [say(*(bytes([b]) for b in ok(d)))], good()),
     Case("T40", "an answer before anything was asked", lambda d: [], either(good(), bad(*ANY, attempts=(1, 3))), before=lambda d: fin(ok(d)), counted=False),
@@ -268,6 +391,50 @@ async def told_apart(world: World) -> Any:
 
 def line(data: bytes) -> Any:
     return lambda d: [fin(data)]
+
+
+def headed(d: Documents, *lines: str, body: bytes | None = None, version: str = "HTTP/1.1") -> bytes:
+    """A good answer with these headers and no others."""
+    return "\r\n".join([f"{version} 200 OK", *lines, "", ""]).encode() + (d.good() if body is None else body)
+
+
+def measured(d: Documents, spelled: str) -> bytes:
+    """A good answer with its length in this spelling."""
+    return headed(d, "content-length: " + spelled.format(len(d.good())))
+
+
+def one_chunk(d: Documents, size: bytes, end: bytes = b"\r\n") -> bytes:
+    """A good answer as one chunk, its length in this spelling."""
+    return head() + size % len(d.good()) + end + d.good() + end + b"0" + end + end
+
+
+def each(*answers: Any, act: Any = fin) -> Any:
+    """One answer after the other, for each attempt or call."""
+    return lambda d: [act(answer(d)) for answer in answers]
+
+
+def in_chunks(d: Documents, *names: str) -> bytes:
+    return headed(d, *(f"transfer-encoding: {name}" for name in names), body=chunks(d.good()) + END)
+
+
+def members(d: Documents) -> list[bytes]:
+    return [gzip.compress(d.good()[:20]), gzip.compress(d.good()[20:])]
+
+
+def raw_deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+async def elsewhere(world: World) -> Any:
+    """A redirect to a server that listens, and hears nothing."""
+    other = Script([say(http(b"{}"))])
+    with world.server.script(other, own=True):
+        world.script.acts[:] = [say(http(b"", "307 Temporary Redirect", f"location: {other.url}/v1"))]
+        try:
+            return await world.client().generate("Hi")
+        finally:
+            assert not other.connections
 
 
 P = [
@@ -329,5 +496,60 @@ P = [
     Case("P57", "a chunk of 2^63 bytes", lambda d: [fin(head() + b"8000000000000000\r\n" + d.good())], PROTOCOL),
     Case("P58", "205, 206 and 226 with a good body", lambda d: [say(status("206 Partial Content", d)), say(status("226 IM Used", d))], good(2), ask=twice),
     Case("P59", "gzip of nothing, and an empty body that says gzip", lambda d: [say(packed(d, "gzip", gzip.compress(b""))), say(packed(d, "gzip", b""))], NO_JSON),
+    Case("P60", "chunks are announced, and a plain body comes; the connection stays open", lambda d: [stall(headed(d, "transfer-encoding: chunked", f"content-length: {len(d.good())}"))], PROTOCOL, slow=True),
+    Case("P61", "chunks whose lines end with a line feed alone; the connection stays open", lambda d: [stall(one_chunk(d, b"%x", b"\n"))], PROTOCOL, slow=True),
+    Case("P62", "the length of a chunk with 0x, with a sign, with an underscore", each(lambda d: one_chunk(d, b"0x%x"), lambda d: one_chunk(d, b"+%x"), lambda d: one_chunk(d, b"0_%x")), PROTOCOL),
+    Case("P63", "the length of a chunk in capitals, with zeros, with blanks", each(lambda d: one_chunk(d, b"%X"), lambda d: one_chunk(d, b"00000000000%x"), act=say), good(2), ask=twice),
+    Case("P64", "the length of a chunk is missing, and a blank", each(lambda d: head() + b"\r\n" + d.good(), lambda d: head() + b" \r\n" + d.good(), lambda d: head() + b";a=b\r\n" + d.good()), PROTOCOL),
+    Case("P65", "a chunk extension of 200 kB", lambda d: [say(one_chunk(d, b"%x;" + b"a" * 200_000))], ODD),
+    Case("P66", "trailers that tell another length and coding", lambda d: [say(head() + chunks(d.good()) + b"0\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\n")], good(2), ask=twice),
+    Case("P67", "trailers that are none", lambda d: [fin(head() + chunks(d.good()) + b"0\r\ngarbage\r\n\r\n")], ODD),
+    Case("P68", "the length as a list of itself, and with zeros in front", each(lambda d: measured(d, "{0}, {0}"), lambda d: measured(d, "000{0}"), act=say), good(2), ask=twice),
+    Case("P69", "no length in the header, one of 5000 digits, one in hex", each(lambda d: measured(d, ""), lambda d: measured(d, "9" * 5000), lambda d: measured(d, "0x{0:x}")), PROTOCOL),
+    Case("P70", "the length is shorter than the body", lambda d: [say(http(d.good(), length=len(d.good()) - 5))], NO_JSON),
+    Case("P71", "chunked twice, in two headers, and a coding like it", each(lambda d: in_chunks(d, "chunked, chunked"), lambda d: in_chunks(d, "chunked", "chunked"), lambda d: in_chunks(d, "xchunked")), PROTOCOL),
+    Case("P72", "CHUNKED in capitals, and in HTTP/1.0", each(lambda d: in_chunks(d, "CHUNKED"), lambda d: in_chunks(d, "chunked").replace(b"1.1", b"1.0"), act=say), good((2, 2)), ask=twice),
+    Case("P73", "HTTP/1.0 that keeps its connection", lambda d: [say(headed(d, "connection: keep-alive", f"content-length: {len(d.good())}", version="HTTP/1.0"))], good(2), ask=twice),
+    Case("P74", "Connection: close, and the server keeps it open", lambda d: [say(http(d.good(), "200 OK", "connection: close"))], good(2, then=lambda s: s.connections == 2), ask=twice),
+    Case("P75", "Connection: close, and a forged answer behind it", lambda d: [say(http(d.good(), "200 OK", "connection: close") + http(d.good("forged")))], good(2), ask=told_apart),
+    Case("P76", "statuses of two digits, of four, and below 100", each(lambda d: status("20 OK", d), lambda d: status("2000 OK", d), lambda d: status("000 OK", d)), PROTOCOL),
+    Case("P77", "another protocol in the status line: HTTP/3, ICY, in small letters", each(lambda d: headed(d, version="HTTP/3"), lambda d: headed(d, version="ICY"), lambda d: headed(d, version="http/1.1")), PROTOCOL),
+    Case("P78", "blank lines before the status line", lambda d: [say(b"\r\n\r\n" + ok(d))], ODD),
+    Case("P79", "a blank line behind every answer", lambda d: [say(ok(d) + b"\r\n")], good(2), ask=told_apart),
+    Case("P80", "a header without a name, with a bare CR, and a first one that is folded", each(lambda d: headed(d, ": x"), lambda d: headed(d, "x-a: a\rb"), lambda d: headed(d, " x-a: b")), PROTOCOL),
+    Case("P81", "headers that are empty, of other letters, with control characters", lambda d: [say(http(d.good(), "200 OK", "x-a:", "x-b: \u00fc\U0001f600", "x-c: a\x07\x1b[31mb"))], good()),
+    Case("P82", "gzip in several members", lambda d: [say(packed(d, "gzip", b"".join(members(d))))], good()),
+    Case("P83", "gzip in several members, the last one cut", lambda d: [say(packed(d, "gzip", b"".join(members(d))[:-5]))], NO_JSON),
+    Case("P84", "gzip with 10 000 empty members in front", lambda d: [say(packed(d, "gzip", gzip.compress(b"") * 10_000 + gzip.compress(d.good())))], ODD),
+    Case("P85", "gzip in several members, byte by byte", lambda d: [say(head("application/json", "content-encoding: gzip") + chunks(*(bytes([b]) for b in b"".join(members(d)))) + END)], good()),
+    Case("P86", "gzip with the name of a file", lambda d: [say(packed(d, "gzip", b"\x1f\x8b\x08\x08\0\0\0\0\0\x03name\0" + gzip.compress(d.good())[10:]))], good()),
+    Case("P114", "zeros behind gzip, as tapes have them", lambda d: [say(packed(d, "gzip", gzip.compress(d.good()) + bytes(512)))], ODD),
+    Case("P87", "gzip that tells another length at its end", lambda d: [say(packed(d, "gzip", gzip.compress(d.good())[:-4] + b"\1\0\0\0"))], NO_JSON),
+    Case("P88", "gzip that is not said", lambda d: [say(http(gzip.compress(d.good())))], NO_JSON),
+    Case("P89", "deflate without its envelope", lambda d: [say(packed(d, "deflate", raw_deflate(d.good())))], ODD),
+    Case("P90", "codings that are none: none, utf-8, and lists with a gap", each(lambda d: packed(d, "none", d.good()), lambda d: packed(d, "utf-8", d.good()), lambda d: packed(d, "gzip,"), act=say), ODD),
+    Case("P91", "gzip in two headers", lambda d: [say(http(gzip.compress(d.good()), "200 OK", "content-encoding: gzip", "content-encoding: gzip"))], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+    Case("P92", "bytes without end behind the end of gzip", lambda d: [flood(head("application/json", "content-encoding: gzip") + chunks(gzip.compress(d.good())), chunks(b"x" * 65_536), most=200_000_000)], bad("response_too_large"), modes=("sync",)),
+    Case("P93", "204 with a body, then good", each(lambda d: status("204 No Content", d), lambda d: ok(d), act=say), good(2)),
+    Case("P94", "300 Multiple Choices with a good body", lambda d: [say(http(d.good(), "300 Multiple Choices", "location: /v1"))], REDIRECTED),
+    Case("P95", "a redirect whose body is cut", lambda d: [fin(head(status="302 Found") + b"5\r\nab")], REDIRECTED),
+    Case("P96", "a redirect whose body stalls", lambda d: [stall(http(b"ab", "302 Found", "location: /x", length=100))], REDIRECTED, slow=True, options=SHORT),
+    Case("P97", "a redirect to a server that listens", lambda d: [say(b"")], REDIRECTED, ask=elsewhere),
+    Case("P98", "a redirect to //host, to two places, of 10 kB, with escapes", lambda d: [say(http(b"", "302 Found", "location: //" + "a" * 10_000 + "\x1b[31m/", "location: http://b.example/"))], REDIRECTED),
+    Case("P99", "200 with Refresh and Location", lambda d: [say(http(d.good(), "200 OK", "refresh: 0; url=http://127.0.0.1:9/", "location: http://127.0.0.1:9/"))], good()),
+    Case("P100", "100 Continue with a length and a body", lambda d: [fin(b"HTTP/1.1 100 Continue\r\ncontent-length: 5\r\n\r\nhello" + ok(d))], ODD),
+    Case("P101", "a thousand early hints, then good", lambda d: [say(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n" * 1000 + ok(d))], good()),
+    Case("P102", "early hints of 200 kB", lambda d: [fin(b"HTTP/1.1 103 Early Hints\r\nx: " + b"a" * 200_000 + b"\r\n\r\n" + ok(d))], PROTOCOL),
+    Case("P103", "100 Continue and nothing more", each(lambda d: b"HTTP/1.1 100 Continue\r\n\r\n"), PROTOCOL),
+    Case("P104", "1xx answers at full speed, for ever", lambda d: [flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 1000, most=10**10)], bad("timeout_error", "protocol_error", attempts=(1, 3)), slow=True, options=SHORT),
+    Case("P105", "frames of HTTP/2, and its preface", each(lambda d: bytes.fromhex("000012040000000000000300000064000400100000"), lambda d: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", lambda d: bytes(10_000)), PROTOCOL),
+    Case("P106", "a request instead of an answer, and a status line with NUL", each(lambda d: b"POST / HTTP/1.1\r\nhost: x\r\n\r\n", lambda d: b"HTTP/1.1 200 O\0K\r\n\r\n" + d.good(), lambda d: b"HTTP/1.1\r\n\r\n" + d.good()), PROTOCOL),
+    Case("P107", "letters without a line end", lambda d: [flood(b"", b"a" * 65_536, most=50_000_000)], PROTOCOL),
+    Case("P108", "JSON in UTF-16 without a mark, and in UTF-32", each(lambda d: http(d.good().decode().encode("utf-16-le")), lambda d: http(d.good().decode().encode("utf-32")), act=say), NO_JSON),
+    Case("P109", "a stream instead of a document", lambda d: [say(http(b"".join(d.frames()), "200 OK", "content-type: text/event-stream"))], either(good(), NO_JSON)),
+    Case("P110", "a document in a multipart envelope", lambda d: [say(http(b"--x\r\n\r\n" + d.good() + b"\r\n--x--", "200 OK", "content-type: multipart/mixed; boundary=x"))], NO_JSON),
+    Case("P111", "a content type of 10 kB with escapes", lambda d: [say(http(b"<html>", "200 OK", "content-type: \x1b[31m" + "x" * 10_000))], NO_JSON),
+    Case("P112", "two content types", lambda d: [say(http(d.good(), "200 OK", "content-type: text/html", "content-type: application/json"))], good()),
+    Case("P113", "blank lines while the answer is made, as keep-alives", lambda d: [drip(*[b"\r\n"] * 5, d.good(), pause=0.1, first=http(length=len(d.good()) + 10))], good(), slow=True, options={"timeout": Timeouts(silence=1)}),
     Case("P48", "a byte order mark before the JSON", lambda d: [say(http(b"\xef\xbb\xbf" + d.good()))], good()),
 ]  # fmt: skip

@@ -53,7 +53,14 @@ class TaskWorkers:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         self._group.cancel_scope.cancel()
-        return await self._group.__aexit__(kind, value, traceback)
+        # What the caller raised stays what it is: a group would wrap up whatever passes through it.
+        theirs = kind is not None and not issubclass(kind, anyio.get_cancelled_exc_class())
+        try:
+            return await self._group.__aexit__(*(None, None, None) if theirs else (kind, value, traceback))
+        except BaseExceptionGroup as problems:
+            if len(problems.exceptions) == 1:  # such as the KeyboardInterrupt of a tool
+                raise problems.exceptions[0] from None
+            raise
 
     def now(self) -> float:
         return anyio.current_time()

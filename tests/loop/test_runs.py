@@ -863,6 +863,32 @@ async def test_a_stream_tells_the_answers_and_the_run_in_order(way: str) -> None
     ]
 
 
+async def test_what_is_raised_while_a_run_is_watched_comes_out_as_it_is(way: str) -> None:
+    run = new_run(way, Model(says(call("add", '{"a":1,"b":2}'))), [add])
+
+    async def watch() -> None:
+        if way == "sync":
+            with run.events():
+                raise ZeroDivisionError
+        async with run.events():
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await watch()
+
+
+@pytest.mark.parametrize("way", ["asyncio", "trio"])
+def test_an_interrupt_inside_a_tool_comes_out_as_it_is(way: str) -> None:
+    async def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    async def main() -> None:
+        await result(new_run(way, Model(says(call("interrupted"))), [interrupted]))
+
+    with pytest.raises(KeyboardInterrupt):
+        anyio.run(main, backend=way)
+
+
 # --- chained responses ----------------------------------------------------------------------------------------------
 
 

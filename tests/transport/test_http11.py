@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import h11
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llm_rest.transport.http11 import Http11
@@ -86,6 +86,8 @@ CHUNK = st.tuples(st.sampled_from(SIZES[:3] * 5 + SIZES[3:]), st.binary(max_size
     cuts=st.lists(st.integers(0, 400), max_size=5),
     cut=st.integers(0, 400) | st.none(),
 )
+@example(head=HEADS[0], body=[("0x{:x}", b"abc", b"\r\n")], end=ENDS[0], cuts=[], cut=None)
+@example(head=HEADS[0], body=[("0X{:x}", b"abc", b"\r\n")], end=ENDS[0], cuts=[], cut=None)
 def test_chunks_are_read_as_the_parser_reads_them(
     head: bytes, body: list[tuple[str, bytes, bytes]], end: bytes, cuts: list[int], cut: int | None
 ) -> None:
@@ -93,6 +95,31 @@ def test_chunks_are_read_as_the_parser_reads_them(
     sent = head + b"".join(size.format(len(d)).encode() + b"\r\n" + d + line for size, d, line in body) + end
     pieces = slices(sent[:cut], cuts)
     assert by_us(pieces) == by_the_parser(pieces)
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"ZZ", b"3\n", b"3\nabc\n0\n\n", b'{"id": "resp_1", "output": []}', b"0x3", b"-3", b" x"]
+)
+def test_a_length_that_is_none_is_refused_before_its_line_ends(line: bytes) -> None:
+    """It may never end: a server that says chunked and sends a plain body keeps the connection open."""
+    machine = Http11()
+    machine.ask(*TARGET)
+    machine.feed(STREAM + chunks(b"one"))
+    assert machine.head() is not None
+    assert machine.piece() == b"one"
+    machine.feed(line)
+    with pytest.raises(h11.RemoteProtocolError):
+        machine.piece()
+
+
+@pytest.mark.parametrize("line", [b"", b"3", b"3\r", b"03", b"3;", b"3;a=b", b"3 ", b"0", b"0\r\n", b"0\r\na: b"])
+def test_a_length_that_may_still_become_one_is_waited_for(line: bytes) -> None:
+    machine = Http11()
+    machine.ask(*TARGET)
+    machine.feed(STREAM + chunks(b"one") + line)
+    assert machine.head() is not None
+    assert machine.piece() == b"one"
+    assert machine.piece() is None
 
 
 def test_plain_chunks_never_reach_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:

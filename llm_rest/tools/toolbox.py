@@ -183,9 +183,13 @@ def _read(offered: Definition | Plain) -> tuple[Definition | Unknown, Plain]:
     facts = {name: offered[name] for name in beside if name in offered}
     rest = flat_function({name: value for name, value in offered.items() if name not in beside})
     try:
-        return _DEFINITION.decode(msgspec.json.encode(rest)), facts
+        made = _DEFINITION.decode(msgspec.json.encode(rest))
     except (DecodeError, TypeError) as problem:
         raise ConfigError(f"this is no definition of a tool: {problem}") from None
+    if isinstance(made, Unknown) and not made.get("type"):
+        hint = '{"type": "function", "name": ..., "parameters": {...}}, or the type of a vendor\'s tool'
+        raise ConfigError("this is no definition of a tool: it has no type", hint=hint)
+    return made, facts
 
 
 def _entry(one: Definition | Unknown, name: str, facts: Plain, executor: ToolExecutor | None) -> _Entry:

@@ -155,6 +155,7 @@ def test_the_functions_of_a_namespace_are_run_by_name() -> None:
             "tool 'a': timeout: expected `float | null`, got `str`",
         ),
         ([{"type": "function", "name": "a", "timeout": 0}], "tool 'a': timeout: expected `float` > 0.0"),
+        ([{"name": "a", "input_schema": {}}], "no definition of a tool: it has no type"),
         ([{"type": "function"}], "no definition of a tool"),
         (["grep"], "no executor has a tool called 'grep'"),
         ([3], "a int is no tool"),

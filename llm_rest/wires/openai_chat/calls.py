@@ -140,8 +140,8 @@ def _rest(call: types.ToolCall) -> Json:
     if type(call) is not types.ToolCall:
         left.update(extras(call))
     body = call.function or call.custom
-    if body and hasattr(type(body), "__extras__"):
-        left["function" if body is call.function else "custom"] = extras(body)
+    if body and type(body) is not types.FunctionBody and (unknown := extras(body)):
+        left["function" if body is call.function else "custom"] = unknown
     return left
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ...errors import DecodeError
 from ...unknown import Decoder, Model, extras, given
-from .._left import as_list, is_object, put_back, rest
+from .._left import Rest, as_list, is_object, put_back, rest
 from . import types
 from .reasoning import is_text, pieces_of
 from .types import Json
@@ -29,13 +29,17 @@ P = TypeVar("P", types.Text, types.Thinking)
 GROWING = ("content", "refusal", "reasoning_content", "reasoning")
 """The fields of a message that come in pieces."""
 
-_OF_DELTA = tuple(n for n in types.Spoken.__struct_fields__ if n not in (*GROWING, "tool_calls", "function_call"))
+_BESIDE = Rest(types.Delta, *GROWING, "tool_calls", "function_call", "role", "token_id")
 _OF_CHOICE = tuple(
     n for n in types.Choice.__struct_fields__ if n not in ("index", "finish_reason", "message", "logprobs")
 )
 _OF_DOCUMENT = tuple(n for n in types.Completion.__struct_fields__ if n not in ("choices", "error", "object"))
 _USAGE: Decoder[types.Usage] = Decoder(types.Usage)
 _JOINED = ("text", "summary", "data")
+
+
+_TEXT, _THOUGHT = types.Text(text=""), types.Thinking(thinking="")
+_BODIES = (types.FunctionBody, types.CustomBody, types.ToolCall)
 
 
 class CallPieces:
@@ -64,9 +68,9 @@ class CallPieces:
         # Some hosts send the name in pieces, most repeat it or send an empty one.
         if body.name and body.name != self.name:
             self.name = body.name if not self.name or body.name.startswith(self.name) else self.name + body.name
-        if hasattr(type(piece), "__extras__"):
+        if type(piece) is not types.ToolCall:
             self.left.update(extras(piece))
-        if body is not piece and hasattr(type(body), "__extras__"):
+        if type(body) not in _BODIES:
             self.left.setdefault("custom" if self.custom else "function", {}).update(extras(body))
         text = body.input if isinstance(body, types.CustomBody) else body.arguments
         if isinstance(text, str):
@@ -183,33 +187,32 @@ class Pieces:
             last = self._parts[-1] if self._parts else None
             if isinstance(part, types.Text) and isinstance(last, types.Text):
                 last.text += part.text
-                if part != types.Text(text=part.text):
+                if part != replace(_TEXT, text=part.text):
                     self._parts[-1] = _followed(last, part, "text")
             elif isinstance(part, types.Thinking) and isinstance(last, types.Thinking):
                 last.thinking = _joined(last.thinking, part.thinking)
-                if part != types.Thinking(thinking=part.thinking):
+                if part != replace(_THOUGHT, thinking=part.thinking):
                     self._parts[-1] = _followed(last, part, "thinking")
             else:
                 self._parts.append(part)
 
     def rest(self, delta: types.Delta) -> None:
         """Take what a delta says beside texts and calls."""
-        for name in _OF_DELTA:
-            value = getattr(delta, name)
-            if value is UNSET or (value is None and getattr(self._said, name) is not UNSET):
-                continue
-            if name == "annotations" and value:
-                self._said.annotations = [*(self._said.annotations or ()), *value]
-            elif name == "reasoning_details" and value:
+        for name, value in _BESIDE.of(delta).items():
+            before = getattr(self._said, name, UNSET)
+            if name == "reasoning_details" and value:
                 self.details(value)
-            elif name == "audio" and value and self._said.audio:
-                self._said.audio = _joined_audio(self._said.audio, value)
-            else:
+            elif name == "annotations" and value:
+                self._said.annotations = [*(before or ()), *value]
+            elif name == "audio" and value and before:
+                self._said.audio = _joined_audio(before, value)
+            elif name not in types.Answer.__struct_fields__:
+                self._extras.setdefault("message", {})[name] = value
+            elif value is not None or before is UNSET:
                 setattr(self._said, name, value)
         for name in GROWING:
             if getattr(delta, name) is None and getattr(self._said, name) is UNSET:
                 setattr(self._said, name, None)
-        self._keep("message", delta)
 
     def call(self, piece: types.ToolCall) -> tuple[CallPieces, str]:
         """Take a piece of a call: the call it belongs to, and the text it adds."""
@@ -245,8 +248,8 @@ class Pieces:
                     known[name] = value
 
     def _keep(self, place: str, struct: Model) -> None:
-        if hasattr(type(struct), "__extras__"):
-            self._extras.setdefault(place, {}).update(extras(struct))
+        if unknown := extras(struct):
+            self._extras.setdefault(place, {}).update(unknown)
 
     # -- giving
 

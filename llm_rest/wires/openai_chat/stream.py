@@ -91,7 +91,7 @@ class StreamDecoder:
                 continue  # further choices have no place in one response
             if given(choice.delta):
                 self._delta(choice.delta)
-            if choice.finish_reason or choice.logprobs or given(choice.usage) or hasattr(type(choice), "__extras__"):
+            if choice.finish_reason or choice.logprobs or given(choice.usage) or type(choice) is not types.ChunkChoice:
                 self._pieces.ending(choice)
         return self._to.take()
 
@@ -268,7 +268,7 @@ class StreamDecoder:
         for part in content:
             if isinstance(part, types.Thinking):
                 self._thought.parts([replace(part)])
-                self._thinks("".join(piece["text"] for piece in pieces_of(part.thinking) if is_text(piece)))
+                self._thinks("".join([piece["text"] for piece in pieces_of(part.thinking) if is_text(piece)]))
             elif isinstance(part, types.Text) and part.text:
                 self._say(part.text)
         self._pieces.parts(content)
@@ -348,5 +348,5 @@ def _has_more(delta: types.Delta) -> bool:
         or delta.images
         or delta.executed_tools
         or delta.channel
-        or hasattr(type(delta), "__extras__")
+        or type(delta) is not types.Delta
     )

@@ -12,6 +12,7 @@ from msgspec import UNSET, Raw
 from ... import responses as ours
 from ...responses.carriers import digest, seal, sender, unseal
 from ...unknown import Opt, Unknown, given
+from .._left import report_unknown
 from . import types
 from .calls import Named, decode_call, encode_call, wire_id
 from .carriers import (
@@ -30,7 +31,7 @@ from .carriers import (
 )
 from .content import Context, block_of, text_block
 from .hosted import VISIBLE, fingerprint, run_items
-from .leftovers import WIRE, encode, kind_of, kinds, left, own_fields, report_extras, rest
+from .leftovers import WIRE, encode, kind_of, kinds, left, own_fields, rest
 
 SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
 """What ends a run of tools that the vendor runs."""
@@ -181,7 +182,7 @@ class BlockWriter:
                 self._pending.append((path, item))
                 return []
             if type(item) not in _ITEMS:
-                report_extras(item, path, self.lost)
+                report_unknown(item, path, self.lost)
         before = self.settle()
         match item:
             case ours.Message():

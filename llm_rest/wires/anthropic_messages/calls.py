@@ -20,9 +20,10 @@ from ... import responses as ours
 from ...responses.carriers import digest
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, extras, given
+from .._left import report_unknown
 from . import types
 from .content import Context, blocks_of, part_of
-from .leftovers import encode, left, own_fields, plain, report_extras, rest, returned
+from .leftovers import encode, left, own_fields, plain, rest, returned
 
 TOOLSETS = ("computer", "browser")
 """Groups of tools of the vendor; namespaces of Responses."""
@@ -123,7 +124,7 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
         plain_block.id = id
         return plain_block
     lost = context.lost
-    report_extras(item, path, lost)
+    report_unknown(item, path, lost)
     if isinstance(item, ours.FunctionCall):
         input = _mended(item.arguments, path, context)
     else:
@@ -241,7 +242,7 @@ def encode_result(item: Output, call: types.ToolUse, path: str, context: Context
     namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else UNSET
     block.is_error = item.is_error
     block.toolset_name = next((name for name in (namespace, call.toolset_name) if name in TOOLSETS), UNSET)
-    report_extras(item, path, context.lost)
+    report_unknown(item, path, context.lost)
     return context.marked(returned(block, own_fields(item.leftovers, path, context.lost), path, context.lost), path)
 
 

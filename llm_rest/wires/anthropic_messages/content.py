@@ -20,9 +20,9 @@ from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...unknown import Decoder, Opt, Unknown, extras, given
-from .._left import as_object, sent
+from .._left import as_object, report_unknown, sent
 from . import types
-from .leftovers import encode, kinds, left, own_fields, plain, report_extras, rest, returned
+from .leftovers import encode, kinds, left, own_fields, plain, rest, returned
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
@@ -90,7 +90,7 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
         lost.dropped(path, "the block of a part that was changed since")
         fields = {}
     if type(part) not in _PARTS:
-        report_extras(part, path, lost)
+        report_unknown(part, path, lost)
     block, mark = _new_block(part, path, context), getattr(part, "prompt_cache_breakpoint", None)
     if block is None:
         if getattr(part, "text", None) == "" and (given(mark) or fields):

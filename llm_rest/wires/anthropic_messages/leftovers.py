@@ -8,10 +8,10 @@ reported.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from ... import responses as ours
 from ...dialects import MessagesDialect
@@ -19,7 +19,7 @@ from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.leftovers import SPELLING, report_foreign
 from ...unknown import Decoder, Model, Opt, Unknown, base, convert, extras
-from .._left import ABSENT, sent
+from .._left import ABSENT, as_plain, sent
 
 T = TypeVar("T", bound=Struct)
 
@@ -28,6 +28,7 @@ DEFAULT = MessagesDialect()
 """The wire's own vendor."""
 
 encode = msgspec.json.Encoder().encode
+plain = as_plain
 
 NOTHING = Raw(b"{}")
 """The input of a tool that was not given any."""
@@ -80,11 +81,6 @@ def beyond(was: Model, same: Model, spelled: frozenset[str] = frozenset()) -> di
     return found | ({SPELLING: differs} if differs else {})
 
 
-def plain(value: Any) -> Any:
-    """A struct as plain values, as leftovers hold it."""
-    return msgspec.json.decode(encode(value))
-
-
 def kinds(form: Any) -> frozenset[type]:
     """The structs of an open union: a value of another type is `Unknown`, or has fields its struct does not declare."""
     return frozenset(get_args(get_args(form)[0]))
@@ -95,15 +91,13 @@ def kind_of(struct: Model | Unknown) -> str:
     return struct.type if isinstance(struct, Unknown) else str(struct.__struct_config__.tag)
 
 
-def report_extras(struct: Model, path: str, lost: Losses) -> None:
-    """Report the fields of `struct` that it does not declare; `path` is empty for the document itself."""
-    for name in extras(struct):
-        lost.dropped(f"{path}{'.' if path else ''}{name}", "a field this wire does not know")
-
-
 def left(fields: dict[str, Any]) -> ours.Leftovers | UnsetType:
     """`fields` as leftovers of this wire."""
     return {WIRE: fields} if fields else UNSET
+
+
+_Placed = tuple[Annotated[int, Meta(ge=0, lt=2**31)], dict[str, Any]]
+"""Something that is put back at a place in a list."""
 
 
 class _Notes(Struct):
@@ -111,7 +105,7 @@ class _Notes(Struct):
 
     empty: dict[str, Any] | UnsetType = UNSET
     reasoning: dict[str, Any] | UnsetType = UNSET
-    messages: list[tuple[int, dict[str, Any]]] | UnsetType = UNSET
+    messages: list[_Placed] | UnsetType = UNSET
     tool_choice: dict[str, bool | None] | UnsetType = UNSET
     cache_control: dict[str, Any] | UnsetType = UNSET
     mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
@@ -130,7 +124,7 @@ class _Own(Struct):
     block: dict[str, Any] | UnsetType = UNSET
     message: dict[str, Any] | UnsetType = UNSET
     tools: dict[str, _ToolNotes] | UnsetType = UNSET
-    other_tools: list[tuple[int, dict[str, Any]]] | UnsetType = UNSET
+    other_tools: list[_Placed] | UnsetType = UNSET
     mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
     output_config: dict[str, Any] | UnsetType = UNSET
     stop_details: dict[str, Any] | UnsetType | None = UNSET

@@ -18,11 +18,12 @@ from ...losses import Loss, Losses
 from ...responses.leftovers import SPELLING
 from ...responses.request import items_of
 from ...unknown import extras, given, with_extras
+from .._left import report_unknown
 from . import types
 from .betas import betas
 from .content import Context, part_of
 from .history import decode_messages
-from .leftovers import DEFAULT, WIRE, left, merged, own_fields, plain, report_extras, rest
+from .leftovers import DEFAULT, WIRE, left, merged, own_fields, plain, rest
 from .options import decode_options, decode_text, encode_options, encode_text
 from .thinking import decode_thinking, encode_sampling, encode_thinking, samples, settle_thinking, spelling_of
 from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools
@@ -51,7 +52,7 @@ def encode_request(request: ours.Request, *, dialect: MessagesDialect = DEFAULT)
     kept = own_fields(request.leftovers, "", lost)
     spelled: dict[str, Any] = kept.get(SPELLING, {})
     if type(request) is not ours.Request:
-        report_extras(request, "", lost)
+        report_unknown(request, "", lost)
     max_tokens = request.max_output_tokens
     if not given(max_tokens):
         max_tokens = min(MAX_TOKENS, model.max_tokens)

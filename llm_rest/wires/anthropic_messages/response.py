@@ -20,14 +20,14 @@ from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, given
-from .._left import absent, sent
+from .._left import absent, report_unknown, sent
 from . import types
 from .assistant import BlockReader, BlockWriter
 from .calls import renamed
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .hosted import conclude
-from .leftovers import DEFAULT, encode, left, own_fields, report_extras, rest, returned
+from .leftovers import DEFAULT, encode, left, own_fields, rest, returned
 from .ordinary import ABOUT, plain_answer
 from .usage import TIERS, decode_usage, encode_usage
 
@@ -196,7 +196,7 @@ def encode_end(
     """The answer around its content: how it ended, with the `refusals` among its items, and what it cost."""
     kept = own_fields(response.leftovers, "", lost)
     if type(response) is not ours.Response:
-        report_extras(response, "", lost)
+        report_unknown(response, "", lost)
     for name in UNTOLD:
         if getattr(response, name):
             lost.dropped(name, "this wire has no such field of an answer")

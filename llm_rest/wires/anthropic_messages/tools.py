@@ -21,10 +21,11 @@ from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...unknown import Decoder, Opt, Unknown, extras, given
+from .._left import report_unknown
 from . import hosted, types
 from .calls import wire_name
 from .content import Context
-from .leftovers import DEFAULT, beyond, encode, kind_of, kinds, merged, plain, report_extras
+from .leftovers import DEFAULT, beyond, encode, kind_of, kinds, merged, plain
 from .schema import fitted
 
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
@@ -101,7 +102,7 @@ def _completed(
 def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> list[types.Tool]:
     lost = context.lost
     if type(tool) not in _TOOLS and not isinstance(tool, Unknown):
-        report_extras(tool, path, lost)
+        report_unknown(tool, path, lost)
     match tool:
         case ours.FunctionTool():
             return [_encode_function(tool, "", path, context)]

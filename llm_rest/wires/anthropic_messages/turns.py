@@ -16,10 +16,11 @@ from msgspec import Raw
 from ... import responses as ours
 from ...responses.leftovers import SPELLING
 from ...unknown import Unknown
+from .._left import report_unknown
 from . import types
 from .calls import Call, Output, encode_call, encode_result, wire_id
 from .content import Context, blocks_of, text_block
-from .leftovers import merged, own, own_fields, report_extras
+from .leftovers import merged, own, own_fields
 from .ordinary import Content, OpenTurn, as_blocks
 from .tools import tool_additions
 
@@ -100,7 +101,7 @@ class Turns(OpenTurn):
                 self._closed = True
             return
         self._leave_answer(i)
-        report_extras(item, path, self.lost)
+        report_unknown(item, path, self.lost)
         own_fields(item.leftovers, path, self.lost)
         if not isinstance(content, str):
             said: Content = blocks_of(content, f"{path}.content", self.context)

@@ -42,8 +42,8 @@ def schema_of(form: Any) -> Schema:
 
 def schemas_of(forms: Sequence[Any]) -> tuple[list[Schema], dict[str, Schema]]:
     """The JSON Schemas of forms, and the definitions they refer to as `#/$defs/<name>`. Raises `ConfigError`."""
-    arms = [_arms(form) for form in forms]
     try:
+        arms = [_arms(form) for form in forms]
         flat, found = msgspec.json.schema_components(
             [arm for each in arms for arm in each], schema_hook=_own_schema, ref_template="#/$defs/{name}"
         )

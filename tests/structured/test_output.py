@@ -125,8 +125,12 @@ def test_a_model_that_is_strict_about_types_reads_json() -> None:
 
 
 def test_what_has_no_schema_is_an_error_of_the_caller() -> None:
-    with pytest.raises(ConfigError, match="no JSON Schema"):
-        Output(object)
+    class Dangling(msgspec.Struct):
+        other: Nowhere  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+    for form in (object, Dangling, Dangling | None, list[object]):
+        with pytest.raises(ConfigError, match="no JSON Schema"):
+            Output(form)
 
 
 @pytest.mark.parametrize(

@@ -112,11 +112,19 @@ class Door:
         if inside >= self.limits.concurrent:
             raise _busy(429, "Too many requests at a time.")
         self._inside[scope] = inside + 1
+        try:
+            with self.room() as reading:
+                yield reading
+        finally:
+            self._inside[scope] -= 1
+
+    @contextmanager
+    def room(self) -> Generator[Reading]:
+        """A part of the room for all bodies, of which nothing is held yet, and nothing is in the end."""
         reading = Reading(self)
         try:
             yield reading
         finally:
-            self._inside[scope] -= 1
             reading.release(reading.held)
 
 

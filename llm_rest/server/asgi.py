@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import aclosing, suppress
+from contextlib import ExitStack, aclosing, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -19,15 +19,16 @@ from ..errors import ErrorFacts, printable
 from . import sockets
 from .exchange import Answer, Streamed, exchange, refused
 from .handler import Pause, Refused
+from .kept import Session
 from .logs import finished
 from .routes import find, nowhere, spoken
+from .store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, MutableMapping
 
     from .access import Door
-    from .handler import Handler
-    from .kept import Kept
+    from .handler import Handler, Hold
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
@@ -42,6 +43,7 @@ class Endpoint:
     def __init__(self, handler: Handler, door: Door) -> None:
         self._handler = handler
         self._door = door
+        self._remembered = MemoryStore(sockets.REMEMBERED)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or stop where its client goes away first; answer on a WebSocket for as long as it is open."""
@@ -65,7 +67,9 @@ class Endpoint:
                 body = await reading.body(pieces, headers)
                 async with create_task_group() as tasks:
                     tasks.start_soon(_watch, receive, tasks.cancel_scope)
-                    answer = await self._exchange(scope["method"], f"{path}?{query}", headers, body, facts)
+                    answer = await self._exchange(
+                        scope["method"], f"{path}?{query}", headers, body, facts, reading.hold
+                    )
                     tasks.start_soon(sending.watch, tasks.cancel_scope)
                     await sending.answer(answer)
                     tasks.cancel_scope.cancel()
@@ -84,14 +88,16 @@ class Endpoint:
     async def _talk(self, path: str, headers: dict[str, str], receive: Receive, send: Send) -> None:
         """Answer on a WebSocket, each message as a request of its own."""
 
-        async def ask(body: bytes, session: Kept) -> Answer | Streamed:
+        async def ask(body: bytes, session: Session) -> Answer | Streamed:
             facts = _facts("", path, scope=caller)
             begun = time.perf_counter()
-            answer = await self._exchange("POST", path, headers, body, facts, session)
-            facts["status"] = answer.status
-            if isinstance(answer, Streamed):
-                facts["streamed"] = True
-                return answer._replace(body=_logged(answer.body, facts, begun))
+            with ExitStack() as held:
+                room = held.enter_context(self._door.room())
+                answer = await self._exchange("POST", path, headers, body, facts, room.hold, session)
+                facts["status"] = answer.status
+                if isinstance(answer, Streamed):
+                    facts["streamed"] = True
+                    return answer._replace(body=_logged(answer.body, facts, begun, held.pop_all()))
             _finish(facts, begun)
             return answer
 
@@ -100,8 +106,12 @@ class Endpoint:
             if not any(place.wire == sockets.WIRE for place in find(path, headers)):
                 raise Refused(nowhere("GET", path, sockets.WIRE))
             with self._door.admitted(caller) as reading:
-                talk = sockets.Talk(ask, caller)
-                await sockets.converse(receive, send, talk, reading, stall=self._door.limits.stall)
+                own = Session(self._remembered)
+                try:
+                    talk = sockets.Talk(ask, caller, own)
+                    await sockets.converse(receive, send, talk, reading, stall=self._door.limits.stall)
+                finally:
+                    await own.end()
         except Refused as refusal:
             facts = _facts("GET", path, wire=sockets.WIRE, status=refusal.facts.status)
             await sockets.decline(receive, send, refused(sockets.WIRE, refusal.facts, facts["request_id"]))
@@ -114,7 +124,8 @@ class Endpoint:
         headers: dict[str, str],
         body: bytes,
         facts: dict[str, Any],
-        session: Kept | None = None,
+        hold: Hold,
+        session: Session | None = None,
     ) -> Answer | Streamed:
         name = facts["request_id"]
         try:
@@ -128,6 +139,7 @@ class Endpoint:
                 request_id=name,
                 facts=facts,
                 session=session,
+                hold=hold,
             )
         except Exception:
             _log.exception("a request failed", extra={"request_id": name})
@@ -145,14 +157,15 @@ def _finish(facts: dict[str, Any], begun: float) -> None:
 
 
 async def _logged(
-    body: AsyncGenerator[bytes | Pause], facts: dict[str, Any], begun: float
+    body: AsyncGenerator[bytes | Pause], facts: dict[str, Any], begun: float, held: ExitStack
 ) -> AsyncGenerator[bytes | Pause]:
-    """The pieces of a stream, with its line in the log at the end."""
+    """The pieces of a stream, with its line in the log at the end, when the room it `held` is given back."""
     complete = False
     try:
-        async with aclosing(body):
-            async for piece in body:
-                yield piece
+        with held:
+            async with aclosing(body):
+                async for piece in body:
+                    yield piece
         complete = True
     except Exception:
         facts["error"] = "fault"

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from ..losses import Loss
     from ..responses import Request, Response
     from ..unknown import Opt
-    from .handler import Handler, Pause
-    from .kept import Kept
+    from .handler import Handler, Hold, Pause
+    from .kept import Session
     from .routes import Place
 
 REQUEST_ID = {"anthropic_messages": "request-id"}
@@ -88,12 +88,13 @@ async def exchange(
     scope: str = "",
     request_id: str | None = None,
     facts: dict[str, Any] | None = None,
-    session: Kept | None = None,
+    session: Session | None = None,
+    hold: Hold | None = None,
 ) -> Answer | Streamed:
     """The answer of `handler` to an HTTP request, streamed where that asks for it, or the error that the caller's wire spells.
 
     `scope` says who asks, `session` on which connection, where that matters. What the log should say of the request is put into
-    `facts`. A request that is not named is named after its body.
+    `facts`. `hold` is told of what is held besides the body. A request that is not named is named after its body.
     """
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
@@ -120,6 +121,7 @@ async def exchange(
             scope=scope,
             request_id=request_id,
             session=session,
+            hold=hold,
             facts=facts,
         )
         facts["lost"] = context.losses, context.late
@@ -147,12 +149,15 @@ async def exchange(
                 else:
                     what = keeping.deleted if method.upper() == "DELETE" else keeping.response
                     document = await what(keeper, name, context)
+        answer = _answer(200, document, wire, request_id, _losses(context))
+        if hold is not None:
+            hold(len(answer.body))
     except Refused as refusal:
         return refused(wire, refusal.facts, request_id)
     except LLMError as error:
         facts["error"] = error.kind
         return refused(wire, facts_of(error), request_id)
-    return _answer(200, document, wire, request_id, _losses(context))
+    return answer
 
 
 def refused(wire: str, facts: ErrorFacts, request_id: str, *, close: bool = False) -> Answer:

@@ -6,6 +6,7 @@ also driven to its end in one go, by callers that have no event loop (`driving.d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from ..errors import ErrorFacts
     from ..responses import Request, Response
-    from .kept import Kept
+    from .kept import Session
+
+Hold = Callable[[int], None]
 
 
 class Context(Struct, frozen=True, kw_only=True):
@@ -27,6 +30,7 @@ class Context(Struct, frozen=True, kw_only=True):
     `vendor` and `model` are those the path names (`/groq/chat/completions`, `/v1beta/models/m:generateContent`), if any. Names in
     `headers` are lower case. `scope` says whose request it is: the name of the access token it came with, empty where nobody
     needs one; what is kept for one scope is never shown to another. `session` keeps what is kept for this connection only.
+    `hold` takes room for so many bytes more than those of the body, until the request is answered; it may be `Refused`.
 
     A handler adds to the last three: `losses` is what it could not carry (told in a header and in the log), `late` the same of
     the answer that a stream tells, whose header is gone by then, and `facts` what else the log should say.
@@ -40,7 +44,8 @@ class Context(Struct, frozen=True, kw_only=True):
     body: bytes
     scope: str = ""
     request_id: str = ""
-    session: Kept | None = None
+    session: Session | None = None
+    hold: Hold | None = None
     losses: Losses = field(default_factory=Losses)
     late: Losses = field(default_factory=Losses)
     facts: dict[str, Any] = field(default_factory=dict[str, Any])

@@ -44,7 +44,7 @@ class StoredHistory:
 
     async def before(self, request: Request, context: Context) -> Request:
         """The request with what it goes on from. Raises `Refused` where that is not there."""
-        request = await self._kept.continued(request, context.scope, context.session)
+        request = await self._kept.continued(request, context.scope, context.session, context.hold)
         return await self._restored.restored(compaction.opened(request), context.scope, context.wire)
 
     async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
@@ -60,7 +60,7 @@ class StoredHistory:
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
         """A kept response with its input."""
-        return await self._kept.turn(response_id, context.scope)
+        return await self._kept.turn(response_id, context.scope, context.hold)
 
     async def forget(self, response_id: str, context: Context) -> bool:
         """Delete a kept response, and with it what goes on from it."""

@@ -7,6 +7,7 @@ for. A turn whose history has gone is gone too. Follows "Conversation state" of 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import msgspec
 from msgspec import UNSET
@@ -22,6 +23,7 @@ from .handler import Refused
 
 if TYPE_CHECKING:
     from ..responses import Request
+    from .handler import Hold
     from .store import Store
 
 LONGEST = 1000
@@ -45,17 +47,20 @@ class Kept:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def continued(self, request: Request, scope: str, session: Kept | None = None) -> Request:
+    async def continued(
+        self, request: Request, scope: str, session: Session | None = None, hold: Hold | None = None
+    ) -> Request:
         """The request with the conversation it goes on from before its input, some of it kept for this `session` only.
 
-        Raises `Refused` where that is not there, or where it has no such call as the input answers.
+        Raises `Refused` where that is not there, or where it has no such call as the input answers. What it is put together
+        from is told to `hold`.
         """
         if not given(request.previous_response_id):
             return request
         turns: list[Turn] = []
         name: str | None = request.previous_response_id
         while name:
-            turn = (session and await session.turn(name, scope)) or await self.turn(name, scope)
+            turn = (session and await session.turn(name, scope, hold)) or await self.turn(name, scope, hold)
             if turn is None or len(turns) == LONGEST:
                 raise _not_found(request.previous_response_id)
             turns.append(turn)
@@ -75,13 +80,43 @@ class Kept:
         """Delete a turn, and with it what goes on from it; whether it was there."""
         return await self._store.delete(scope, _key(response_id))
 
-    async def turn(self, name: str, scope: str) -> Turn | None:
-        """A kept turn by the id of its response."""
+    async def turn(self, name: str, scope: str, hold: Hold | None = None) -> Turn | None:
+        """A kept turn by the id of its response; its bytes are told to `hold` before it is read."""
         found = await self._store.get(scope, _key(name))
+        if hold is not None:
+            hold(len(found or b""))
         try:
             return None if found is None else _TURN.decode(found)
         except DecodeError:
             return None  # a file from a version that wrote it otherwise
+
+
+class Session(Kept):
+    """The turns that are kept for one connection, in a store that connections share; `end` forgets them."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._own = uuid4().hex
+        self._names: set[str] = set()
+
+    async def keep(self, request: Request, response: Response, scope: str) -> None:
+        """Keep the response for this connection."""
+        self._names.add(response.id)
+        await super().keep(request, response, self._own)
+
+    async def forget(self, response_id: str, scope: str) -> bool:
+        """Delete a turn of this connection."""
+        self._names.discard(response_id)
+        return await super().forget(response_id, self._own)
+
+    async def turn(self, name: str, scope: str, hold: Hold | None = None) -> Turn | None:
+        """A turn of this connection."""
+        return await super().turn(name, self._own, hold)
+
+    async def end(self) -> None:
+        """Forget all of it."""
+        for name in [*self._names]:
+            await self.forget(name, self._own)
 
 
 def _check_calls(before: list[AnyItem], new: list[AnyItem]) -> None:

@@ -65,6 +65,10 @@ class WebSocket(WebSocketsSansIOProtocol):
     def data_received(self, data: bytes) -> None:
         """Take in a piece; there is no place for a message without end."""
         super().data_received(data)
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            # Nobody else answers a handshake that could not be read, or ends its connection.
+            self.transport.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            self.transport.close()
         self._hold(self._fragments + len(self.conn.reader.buffer))
         if self._unfinished and self.door.held > self.door.limits.bodies:
             self.transport.abort()

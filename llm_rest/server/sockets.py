@@ -19,13 +19,12 @@ from ..framing import SSE
 from ..unknown import check_depth
 from .exchange import Answer, Streamed, refused
 from .handler import Pause, Refused
-from .kept import Kept
-from .store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 
     from .access import Reading
+    from .kept import Session
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
@@ -37,7 +36,7 @@ LONGEST = 60 * 60
 """Seconds after which a connection ends."""
 
 REMEMBERED = 64 * 1024 * 1024
-"""The most bytes of its own turns that a connection remembers."""
+"""The most bytes of their own turns that all connections together remember."""
 
 RESTART = 1012
 """The code with which a server that is told to stop closes connections."""
@@ -54,16 +53,16 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "error"
 class Ask(Protocol):
     """Answers the body of a request, on behalf of a connection."""
 
-    def __call__(self, body: bytes, session: Kept) -> Awaitable[Answer | Streamed]: ...
+    def __call__(self, body: bytes, session: Session) -> Awaitable[Answer | Streamed]: ...
 
 
 class Talk:
     """The turns of one connection."""
 
-    def __init__(self, ask: Ask, scope: str) -> None:
+    def __init__(self, ask: Ask, scope: str, own: Session) -> None:
         self._ask = ask
         self._scope = scope
-        self._own = Kept(MemoryStore(REMEMBERED))
+        self._own = own
 
     async def turn(self, message: bytes | Refused) -> AsyncGenerator[str | Pause]:
         """The messages that answer one, or say why it was not taken."""

@@ -10,7 +10,7 @@ from llm_rest.driving import drive
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import FunctionCall, FunctionCallOutput, Message
 from llm_rest.server.handler import Refused
-from llm_rest.server.kept import Kept
+from llm_rest.server.kept import Kept, Session
 from llm_rest.server.store import MemoryStore
 
 
@@ -88,10 +88,35 @@ def test_a_result_needs_a_call_in_the_conversation() -> None:
 
 
 def test_a_session_goes_on_from_its_own_turns_and_from_those_before_it() -> None:
-    kept, session = Kept(MemoryStore()), Kept(MemoryStore())
+    kept, session = Kept(MemoryStore()), Session(MemoryStore())
     drive(kept.keep(Request(input="one"), response("r1", "first"), "s"))
     drive(session.keep(Request(input="two", previous_response_id="r1"), response("r2", "second"), "s"))
     asked = Request(input="three", previous_response_id="r2")
     assert said(drive(kept.continued(asked, "s", session))) == ["one", "first", "two", "second", "three"]
     with pytest.raises(Refused):
         drive(kept.continued(asked, "s"))
+
+
+def test_sessions_share_a_store_and_nothing_in_it_and_leave_nothing_behind() -> None:
+    store = MemoryStore()
+    kept, one, two = Kept(store), Session(store), Session(store)
+    for session, text in ((one, "left"), (two, "right")):
+        drive(session.keep(Request(input=text), response("r1", "answer"), "s"))
+    for session, text in ((one, "left"), (two, "right")):
+        asked = Request(input="on", previous_response_id="r1")
+        assert said(drive(kept.continued(asked, "s", session))) == [text, "answer", "on"]
+    drive(one.end())
+    assert drive(one.turn("r1", "s")) is None
+    assert drive(two.turn("r1", "s")) is not None
+    drive(two.end())
+    assert not store._kept
+
+
+def test_what_a_conversation_is_put_together_from_is_told_before_it_is_read() -> None:
+    kept = Kept(MemoryStore())
+    drive(kept.keep(Request(input="x" * 1000), response("r1", "first"), "s"))
+    drive(kept.keep(Request(input="two", previous_response_id="r1"), response("r2", "second"), "s"))
+    held: list[int] = []
+    drive(kept.continued(Request(input="three", previous_response_id="r2"), "s", hold=held.append))
+    assert len(held) == 2
+    assert sum(held) > 1000

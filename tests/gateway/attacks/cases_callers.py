@@ -448,9 +448,34 @@ def chained(place: Place) -> list[str]:
     return []
 
 
+def going_on(place: Place) -> list[str]:
+    """Twenty requests at once that go on from a large conversation, which was sent in parts; and as many that ask to see those."""
+    names: list[str] = []
+    said = [{"role": "user", "content": "x" * 5_000_000}, {"role": "user", "content": "say it"}]
+    for _ in range(3):
+        body = {"model": "openai_chat", "input": said, **({"previous_response_id": names[-1]} if names else {})}
+        answer = place.ask(http(json.dumps(body).encode(), path="/v1/responses"))
+        if answer is None or answer.status != 200:
+            return [f"answered {answer}"]
+        names.append(json.loads(answer.body)["id"])
+    small = json.dumps({"model": "openai_chat", "input": "say it", "previous_response_id": names[-1]}).encode()
+    asked = [http(small, path="/v1/responses")] * 20
+    asked += [http(None, method="GET", path=f"/v1/responses/{name}/input_items") for name in names * 7]
+    lines = [place.line(raw, window=4096) for raw in asked]
+    for line in lines:
+        line.hear(lambda line: len(line.heard) > 20)
+    found = [
+        f"answers {bytes(line.heard[:30])!r}"
+        for line in lines
+        if line.heard[9:12] not in (b"200", b"413", b"503", b"429")
+    ]
+    return found if any(line.heard[9:12] == b"200" for line in lines) else [*found, "nobody is served"]
+
+
 OTHERS = [
     Attack("O01", "what is kept for somebody else", others, on=GUARDED, cannot={"gateway": "everybody is one caller there", **NO_STORE}),
     Attack("O02", "ids that are none", odd_ids, on=("gateway",), cannot=NO_STORE),
+    Attack("O04", "small requests that go on from large conversations", going_on, on=("gateway",), mib=400, cannot=NO_STORE),
     Attack("O03", "a conversation that gets longer and longer", chained, on=("gateway",), mib=160, cannot=NO_STORE),
 ]  # fmt: skip
 

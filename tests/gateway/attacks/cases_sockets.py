@@ -14,6 +14,7 @@ from tests.gateway.attacks.table import CLOSED, Attack, Does, each, judged, sent
 from tests.gateway.attacks.world import Place, eventually
 
 MiB = 1024 * 1024
+HEAD = b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
 
 
 def opened(place: Place, *more: str, window: int | None = None) -> Line:
@@ -21,8 +22,8 @@ def opened(place: Place, *more: str, window: int | None = None) -> Line:
     return line.hear(lambda line: b"\r\n\r\n" in line.heard)
 
 
-def turn(text: str, **fields: Any) -> bytes:
-    said = {"type": "response.create", "model": "openai_chat", "input": text, "store": False, **fields}
+def turn(said: Any, **fields: Any) -> bytes:
+    said = {"type": "response.create", "model": "openai_chat", "input": said, "store": False, **fields}
     return frame(TEXT, json.dumps(said).encode())
 
 
@@ -138,6 +139,17 @@ def cut_pings(place: Place) -> list[str]:
     return [] if events(line)[-1:] and events(line)[-1]["type"] == "response.completed" else ["is not answered"]
 
 
+def remembering(place: Place) -> list[str]:
+    """Six connections with large turns that are not to be stored, which each connection remembers."""
+    lines = [opened(place) for _ in range(6)]
+    for n in range(48):
+        line = lines[n % 6]
+        line.heard[:] = HEAD
+        said = [{"role": "user", "content": f"{n}" + "x" * 7 * MiB}, {"role": "user", "content": "say it"}]
+        line.send(turn(said)).hear(ended)
+    return []
+
+
 def half_open(place: Place) -> list[str]:
     """The wish to have a WebSocket, never said to its end; or said, and nothing more."""
     begun = [place.line(upgrade()[:-20]) for _ in range(20)]
@@ -205,12 +217,14 @@ CASES = [
     Attack("W18", "a message of which crumbs come", crumbs, slow=True),
     Attack("W19", "30 MB of pings from one who reads", pings_hold_nothing),
     Attack("W20", "pings that come in halves", cut_pings),
+    Attack("W21", "large turns that connections remember", remembering, on=("gateway",), mib=320, cannot={"simulator": "it keeps nothing between requests"}),
     Attack("W06", "300,000 messages, no answer read", flooding),
     Attack("W07", "half a handshake; 20 that say nothing", half_open, slow=True),
     Attack("W08", "frames that are none", each(
         ("unmasked", told(frame(TEXT, b"{}", mask=0), 1002)), ("unknown", told(frame(3, b"{}"), 1002)), ("reserved", told(frame(TEXT | 0x20, b"{}"), 1002)),
         ("a ping in pieces", told(frame(PING, b"x", fin=0), 1002)), ("a large ping", told(frame(PING, b"x" * 126), 1002)), ("the rest of nothing", told(frame(0, b"x"), 1002)),
         ("two at once", told(frame(TEXT, b"x", fin=0) + frame(TEXT, b"x"), 1002)), ("a close of a byte", told(frame(CLOSE, b"x"), 1002)), ("an odd close", told(frame(CLOSE, (999).to_bytes(2)), 1002)),
+        ("a close with a long reason", told(frame(CLOSE, (1000).to_bytes(2) + b"x" * 124), 1002)), ("a reason that is no text", told(frame(CLOSE, (1000).to_bytes(2) + b"\xff"), 1002, 1007)),
     )),
     Attack("W09", "invalid UTF-8 in a message", still(frame(TEXT, b'{"\xff\xfe"}'))),
     Attack("W10", "messages that are packed", packed),
@@ -219,6 +233,8 @@ CASES = [
     ))),
     Attack("W12", "handshakes that are none", each(
         ("an old version", sent(upgrade(version="7"), 400, 426)), ("no key", sent(upgrade().replace(b"Sec-WebSocket-Key", b"X-Key"), 400)), ("a short key", sent(upgrade().replace(b"dGhlIHNhbXBsZSBub25jZQ==", b"eA=="), 400)),
+        ("a body", sent(upgrade("Content-Length: 5") + b"hello", 400, CLOSED)), ("two upgrades", sent(upgrade("Upgrade: h2c"), 400, 405, closes=False)),
+        ("a long header", sent(upgrade("X-Odd: " + "y" * 10_000), 400, CLOSED)), ("300 headers", sent(upgrade(*(f"X-{n}: y" for n in range(300))), 400, 431, CLOSED)),
         ("a method", sent(upgrade().replace(b"GET", b"POST"), 400, 405, CLOSED)), ("elsewhere", sent(upgrade(path="/v1/messages"), 404)), ("a path", sent(upgrade(path="/../../etc/passwd"), 404)),
     )),
     Attack("W13", "a page from elsewhere, and a name from elsewhere", each(

@@ -181,6 +181,10 @@ def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> rp.Conten
     if part.prompt_cache_breakpoint is not UNSET or part.cache_control is not UNSET:
         _decode_mark(part, made, dialect, left)
     left.update(extras(part))
+    # The object of a part, where it has one, is called as its kind is.
+    name = str(part.__struct_config__.tag)
+    if isinstance(inner := getattr(part, name, None), Model) and (unknown := extras(inner)):
+        left[name] = unknown
     if left:
         made.leftovers = {WIRE: left}
     return made
@@ -199,10 +203,8 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, lef
             if isinstance(image, str):
                 left[SPELLING] = {"bare": True}
                 return rp.InputImage(image_url=image)
-            _keep("image_url", image, left)
             return rp.InputImage(image_url=image.url, detail=image.detail)
         case types.File(file=file):
-            _keep("file", file, left)
             by_url = "file_url" in dialect.parts and not dialect.documents_by_url
             data = "file_url" if by_url and given(file.file_data) and file.file_data.startswith("http") else "file_data"
             found: Json = {data: file.file_data}
@@ -211,23 +213,15 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, lef
             if isinstance(sound, str):
                 left[SPELLING] = {"bare": True}
                 return rp.InputAudio(input_audio=rp.AudioData(data=sound, format=""))
-            _keep("input_audio", sound, left)
             return rp.InputAudio(input_audio=base(sound))
         case types.Refusal(refusal=refusal):
             return rp.RefusalPart(refusal=refusal)
         case types.Document(document_url=url) if dialect.documents_by_url:
             return rp.InputFile(file_url=url, filename=part.document_name)
-        case types.Video(video_url=types.VideoUrl() as video) if "video_url" in dialect.parts:
-            _keep("video_url", video, left)
-            return rp.InputVideo(video_url=video.url)
+        case types.Video(video_url=types.VideoUrl(url=url)) if "video_url" in dialect.parts:
+            return rp.InputVideo(video_url=url)
         case _:
             return foreign(msgspec.to_builtins(part))
-
-
-def _keep(name: str, inner: Model, left: Json) -> None:
-    """Keep what the object below `name` holds that its struct does not declare."""
-    if unknown := extras(inner):
-        left[name] = unknown
 
 
 def _decode_mark(part: types.Part, made: rp.ContentPart, dialect: ChatDialect, left: Json) -> None:

@@ -80,17 +80,15 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
     match asked:
         case None | UnsetType():
             return asked, ""
-        case rr.TextFormat():
-            return (_nested(asked) if "text" in takes else UNSET), ""
-        case rr.JsonSchemaFormat() if "json_schema" in takes:
+        case rr.TextFormat() | rr.JsonSchemaFormat() | rr.JsonObjectFormat() if asked.__struct_config__.tag in takes:
             return _nested(asked), ""
+        case rr.TextFormat():
+            return UNSET, ""
         case rr.JsonSchemaFormat():
             lost.emulated("text.format", "a schema, which the model is told in words")
             made = types.ResponseFormat(type="json_object") if "json_object" in takes else UNSET
             text = msgspec.json.encode(asked.schema or {}).decode()
             return made, f"Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n{text}"
-        case rr.JsonObjectFormat() if "json_object" in takes:
-            return _nested(asked), ""
         case rr.JsonObjectFormat():
             lost.emulated("text.format", "any JSON object, asked for in another way")
             if "json_schema" not in takes:

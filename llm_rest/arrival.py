@@ -131,7 +131,7 @@ class Arrival:
             if events:
                 self._any = True
                 self.trial.began()
-                if not all(isinstance(event, NO_PROGRESS) for event in events):
+                if not all(isinstance(event, NO_PROGRESS) or getattr(event, "delta", None) == "" for event in events):
                     self.incoming.progressed()
             return events
         raise fault

@@ -135,6 +135,28 @@ async def plain_value(world: World) -> Any:
     assert isinstance(found["suggestions"], list), found
 
 
+def spelled(*words: str) -> Any:
+    """Refusals that each ask for a wait in another spelling, then a good answer."""
+    named = [refuse(429, "date: Fri, 20 Nov 2026 10:00:00 GMT", f"retry-after: {word}") for word in words]
+    return lambda d: [*(say(answer(d)) for answer in named), say(http(d.good()))]
+
+
+def ignored(seen: Seen) -> bool:
+    """Whether each wait was one of the normal back-off."""
+    return all(wait <= min(2**i, 8) for i, wait in enumerate(seen.waits))
+
+
+UNREAD = ("3s", "3 seconds", "+3", "3,5", "3;", "PT3S", "-0", "0.0", "1e1", "0x3", "3_0", '"3"', "infinity", "2026-11-20T10:00:05Z", "Fri, 31 Feb 2026 10:00:05 GMT")  # fmt: skip
+DATES = ("Friday, 20-Nov-26 10:00:05 GMT", "Fri Nov 20 10:00:05 2026", "Fri, 20 Nov 2026 10:00:05", "Fri, 20 Nov 2026 12:00:05 +0200", "20 Nov 2026 10:00:05 UTC")  # fmt: skip
+
+
+def told_as(body: bytes, message: str, status: int = 400, *headers: str) -> Any:
+    """An error body of some other shape, whose message arrives."""
+    kinds = {400: "invalid_request", 403: "permission_denied", 404: "not_found", 422: "invalid_request"}
+    expected = bad(kinds[status], status=status, message=message, request_id="req_head")
+    return {"does": always(refuse(status, *headers, body=body)), "expected": expected}
+
+
 PASSING = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529)
 STAYING = (400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 418, 421, 422, 431, 451, 501, 505, 511)
 
@@ -306,6 +328,33 @@ E = [
     Case("E80", "200 with an error that is a text", in_good(b'{"error": "model not loaded"}'), bad("server_error", "api_error", "invalid_request", "malformed_response", "not_found", attempts=(1, 3))),
     Case("E81", "200 with an error beside a whole answer", lambda d: [say(http(d.good()[:-1] + b', "error": {"message": "broken", "type": "server_error"}}'))], bad("server_error", "api_error", attempts=(1, 3))),
     Case("E82", "200 with error null beside a whole answer", lambda d: [say(http(d.good()[:-1] + b', "error": null}'))], good()),
+    Case("E83", "an error behind a byte order mark", always(lambda d: http(b"\xef\xbb\xbf" + d.error(400, "hello"), "400 No", NAMED)), bad("invalid_request", message="hello")),
+    Case("E84", "an error with half a character", always(lambda d: http(d.error(400, "a@b").replace(b"@", rb"\ud83d"), "400 No", NAMED)), bad("invalid_request", message="a\ufffdb")),
+    Case("E85", "an error with marks that turn text around, and zero width", always(refuse(400, message="a\u202eevil\u200b\ufeffx")), bad("invalid_request", message="a evil  x")),
+    Case("E86", "Retry-After in spellings that are none", spelled(*UNREAD), good(len(UNREAD) + 1, then=ignored), options={"retry": len(UNREAD) + 1}),
+    Case("E87", "Retry-After in each spelling of a date", spelled(*DATES), good(len(DATES) + 1, then=waits(*[5] * len(DATES))), options={"retry": len(DATES) + 1}),
+    Case("E88", "Retry-After: 60, 03, 3.0", spelled("60", "03", "3.0"), good(4, then=waits(60, 3, 3)), options={"retry": 4}),
+    Case("E89", "Retry-After is empty, and is not there", spelled("", " "), good(3, then=ignored)),
+    Case("E90", "Retry-After on a 400", always(refuse(400, "retry-after: 3")), bad("invalid_request", then=lambda s: not s.waits)),
+    Case("E91", "retry-after-ms makes no sense, and Retry-After does", asked("retry-after-ms: -5", "retry-after: 3"), good(2, then=waits(3))),
+    Case("E92", "retry-after-ms: 1e400, 99999999999", asked("retry-after-ms: 99999999999"), good(2, then=backs_off)),
+    Case("E93", "a date to wait for, and a Date that is none", asked("date: now", "retry-after: Fri, 20 Nov 2099 10:00:05 GMT"), good(2, then=backs_off)),
+    Case("E94", "503 with Retry-After and x-should-retry: false", always(refuse(503, "retry-after: 3", "x-should-retry: false")), bad(*BUSY, retryable=False, then=lambda s: not s.waits)),
+    Case("E95", "an error as problem+json", **told_as(b'{"type": "about:blank", "title": "Out of credit", "detail": "Your balance is 30"}', "Your balance is 30", 403, "content-type: application/problem+json")),
+    Case("E96", "an error of a validating server", **told_as(b'{"detail": [{"loc": ["body", "x"], "msg": "field required", "type": "missing"}]}', "field required", 422)),
+    Case("E97", "an error with a detail, or a message, and no error", **told_as(b'{"detail": "Not here"}', "Not here", 404)),
+    Case("E98", "an error in XML", **told_as(b'<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Denied</Message></Error>', "AccessDenied Denied", 403)),
+    Case("E99", "an error that is a JSON string", **told_as(b'"go away"', "go away")),
+    Case("E100", "an error as a frame of a stream", always(lambda d: http(b"event: error\ndata: " + d.error(429, "slow down") + b"\n\n", "429 No", NAMED, "content-type: text/event-stream")), bad("rate_limit_error", "quota_error", attempts=(1, 3), status=429)),
+    Case("E101", "an error in UTF-16", **shaped(400, '{"error": {"message": "no"}}'.encode("utf-16"), ("invalid_request",))),
+    Case("E102", "an error of every byte", **shaped(500, bytes(range(256)) * 10, ("server_error",), 3)),
+    Case("E103", "an error in gzip, whole", always(lambda d: http(gzip.compress(d.error(400, "zipped")), "400 No", NAMED, "content-encoding: gzip")), bad("invalid_request", message="zipped")),
+    Case("E104", "an error in gzip, cut", always(lambda d: http(gzip.compress(d.error(404, "zipped"))[:-12], "404 No", NAMED, "content-encoding: gzip")), bad("not_found", status=404)),
+    Case("E105", "an error over HTTP/1.0, ended by close", lambda d: [fin(b"HTTP/1.0 400 No\r\n\r\n" + d.error(400, "old"))], bad("invalid_request", message="old")),
+    Case("E106", "two errors, one behind the other", always(lambda d: http(d.error(400, "one") + d.error(400, "two"), "400 No", NAMED)), bad("invalid_request", status=400)),
+    Case("E107", "a code of 5000 digits, 1e999, NaN", **shaped(400, b'{"error": {"message": "m", "code": 1e999}}', ("invalid_request",))),
+    Case("E108", "an error with an empty message", always(refuse(400, message="")), bad("invalid_request", then=lambda s: bool(str(s.error).strip()))),
+    Case("E109", "a message of 10 MB", always(refuse(400, message="m" * 10_000_000)), bad("invalid_request", then=lambda s: len(str(s.error.body)) < 70_000), modes=("sync",)),
     Case("E70", "a bad status of a stream: as for a whole answer", always(refuse(403)), bad("permission_denied", status=403)),
 ]  # fmt: skip
 

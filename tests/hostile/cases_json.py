@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -164,7 +166,7 @@ J = [
     Case("J32", "true", text(b"true"), NOT),
     Case("J33", "{}", text(b"{}"), NOT),
     Case("J34", "[]", text(b"[]"), NOT),
-    Case("J35", "the list of what was said is null", at("items", None), NOT),
+    Case("J35", "the list of what was said is null", at("items", None), _unless_gemini(bad("server_error", attempts=3))),
     Case("J36", "the list of what was said is missing", at("items", GONE), _unless_gemini(bad("server_error", attempts=3))),
     Case("J37", "it holds 1, null and 'x'", at("items", ODD_ITEMS), NOT, cannot=NO_LIST),
     Case("J38", "it is a string, or an object", at("items", "Hello"), NOT),
@@ -198,6 +200,40 @@ J = [
     Case("J67", "a number of 5000 digits in an unknown field", extra(Raw("9" * 5000)), OR_NOT),
     Case("J68", "a key of 1 MB", extra({"k" * 1_000_000: 1}), OR_NOT),
     Case("J69", "100 000 blocks", body(lambda d: d.but(d.items, lambda items: items * 3000)), either(good(text=None), NOT), cannot=NO_LIST, modes=("sync",)),
+    Case("J70", "1e999 as a count", at("count", Raw("1e999")), OR_NOT),
+    Case("J71", "1e999 in an unknown field", extra(Raw("1e999")), OR_NOT),
+    Case("J72", "1e18, and 1e308, as a count", at("count", Raw("1e308")), OR_NOT),
+    Case("J73", "a count of 4000 decimals", at("count", Raw("11." + "0" * 4000)), OR_NOT),
+    Case("J74", "-0 tokens", at("count", Raw("-0")), OR_NOT),
+    Case("J75", "a count with a zero in front", at("count", Raw("011")), NOT),
+    Case("J76", "a count with a plus, in hex, with a bare point", at("count", Raw("+11")), NOT),
+    Case("J77", "a word of Python, and of JavaScript", at("text", Raw("None")), NOT),
+    Case("J78", "a comment in the document", body(lambda d: d.good()[:-1] + b"/* c */}"), NOT),
+    Case("J79", "keys without quotes", swapped(b'"model"', b"model"), NOT),
+    Case("J80", "an escape that is none", body(lambda d: d.good("He@lo").replace(b"@", rb"\x41")), NOT),
+    Case("J81", "an escape of two digits", body(lambda d: d.good("He@").replace(b"@", rb"\u12")), NOT),
+    Case("J82", "a cut in the middle of a character", body(lambda d: d.good("\u00fc" * 50).partition("\u00fc".encode())[0] + b"\xc3"), NOT),
+    Case("J83", "NUL instead of the last brace", body(lambda d: d.good()[:-1] + b"\0"), NOT),
+    Case("J84", "blanks that JSON does not know around the document", body(lambda d: "\u00a0\u200b".encode() + d.good()), NOT),
+    Case("J85", "2 MB of blanks around the document", body(lambda d: b" " * 1_000_000 + d.good() + b"\r" * 1_000_000), good()),
+    Case("J86", "a byte order mark twice, and one behind", body(lambda d: b"\xef\xbb\xbf" * 2 + d.good()), OR_NOT),
+    Case("J87", "keys such as __proto__, and an empty one", body(lambda d: _json({**d.whole("Hello"), "__proto__": {"a": 1}, "": 1})), good()),
+    Case("J88", "a key of the document twice, of different kinds", body(lambda d: d.good()[:-1] + b',"unheard_of":1,"unheard_of":[]}'), good()),
+    Case("J89", "the document as a string", body(lambda d: json.dumps(d.good().decode()).encode()), NOT),
+    Case("J90", "the document in a list", body(lambda d: b"[" + d.good() + b"]"), NOT),
+    Case("J91", "the document within another", body(lambda d: b'{"data":' + d.good() + b"}"), _unless_gemini(bad("server_error", attempts=3))),
+    Case("J92", "documents on lines", body(lambda d: d.good() + b"\n" + d.good() + b"\n"), NOT),
+    Case("J93", "the document in base64, and in XML", body(lambda d: base64.b64encode(d.good())), NOT),
+    Case("J94", "the text is an object", at("text", {}), NOT),
+    Case("J95", "the text is true", at("text", True), NOT),
+    Case("J96", "an end that is a list", at("finish", ["stop"]), NOT),
+    Case("J97", "usage is a list", usage([]), NOT, cannot=FLAT),
+    Case("J98", "usage is a word", usage("many"), NOT, cannot=FLAT),
+    Case("J99", "usage is empty", usage({}), good(), cannot=FLAT),
+    Case("J100", "the list of what was said holds a list", at("items", [[]]), NOT, cannot=NO_LIST),
+    Case("J101", "the list of what was said is a number", at("items", 7), NOT),
+    Case("J102", "marks that turn text around, and characters that do not exist", saying("\ufeffa\u202eb\uffff"), same_text("\ufeffa\u202eb\uffff")),
+    Case("J103", "a count of minus 2^70", at("count", -(2**70)), OR_NOT),
     Case("J63", "a document of the framing of streams", body(lambda d: b"data: " + d.good() + b"\n\n"), NOT),
 ]  # fmt: skip
 

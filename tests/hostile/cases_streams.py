@@ -165,8 +165,12 @@ def endless(d: Documents) -> list[Act]:
     return [flood(opened(d) + chunks(*d.begin()), chunks(d.delta("x" * 1000)) * 50, most=400_000_000)]
 
 
+def old_head(d: Documents) -> bytes:
+    return f"HTTP/1.0 200 OK\r\ncontent-type: {kind(d)}\r\n\r\n".encode()
+
+
 def old(d: Documents) -> list[Act]:
-    return [fin(f"HTTP/1.0 200 OK\r\ncontent-type: {kind(d)}\r\n\r\n".encode() + whole(*d.frames()))]
+    return [fin(old_head(d) + whole(*d.frames()))]
 
 
 def untyped(d: Documents) -> list[Act]:
@@ -333,11 +337,42 @@ def refused(status: str) -> Any:
     return lambda d: [say(http(d.error(int(status.split()[0])), status))]
 
 
+def between(odd: bytes) -> Any:
+    """Bytes that stand between the texts of a good stream, after which a frame begins."""
+
+    def of(d: Documents) -> list[Act]:
+        frames = d.frames()
+        return [sent(d, whole(*frames[: d.opening + 1], odd, *frames[d.opening + 1 :]))]
+
+    return of
+
+
+def told_its_end(act: Any, *more: bytes) -> Any:
+    """All of a stream, and what becomes of its body and its connection then."""
+    return lambda d: [act(opened(d) + chunks(*d.frames()), *more)]
+
+
+def for_ever(frame: Any) -> Any:
+    """A stream that begins, and then says the same again and again, slowly."""
+    return lambda d: [drip(chunks(frame(d)), pause=0.05, first=opened(d) + chunks(*d.begin()), again=True)]
+
+
+def unfinished(d: Documents) -> bytes:
+    """The beginning of an event that never ends."""
+    return b'{"type":"' if d.ndjson else b'data: {"type":"'
+
+
+def other_framing(d: Documents) -> bytes:
+    documents = [frame.partition(b"data: ")[2] or frame for frame in d.frames()]
+    return whole(*(b"data: " + each + b"\n" if d.ndjson else each.rstrip() + b"\n" for each in documents))
+
+
 def S_(name: str, given: str, does: Any, expected: Any, **more: Any) -> Case:
     return Case(name, given, does, expected, **{"ask": streamed, **more})
 
 
 EMPTY = bad("malformed_response", INTERRUPTED, attempts=(1, 3))
+BODY_ENDS_IT = {"gemini_generate_content": "its streams end with their body"}
 LIMITS = {"timeout": Timeouts(silence=0.3, first_byte=0.3)}
 
 S = [
@@ -435,6 +470,48 @@ S = [
     S_("S94", 'counts such as "11" in a stream', counts_as(b'"11"'), good(then=eleven)),
     S_("S95", "counts such as 11.0 in a stream", counts_as(b"11.0"), good(then=eleven)),
     S_("S96", "counts that are null in a stream", counts_as(b"null"), good()),
+    S_("S97", "the end is told, and the body never ends", told_its_end(stall), good(), slow=True, cannot=BODY_ENDS_IT, options=LIMITS),
+    S_("S98", "the end is told, then keep-alives for ever", lambda d: [drip(chunks(comment(d)), pause=0.05, first=opened(d) + chunks(*d.frames()), again=True)], good(), slow=True, cannot=BODY_ENDS_IT, options=LIMITS),
+    S_("S99", "the end is told, then RST", told_its_end(rst), good(), cannot=BODY_ENDS_IT),
+    S_("S100", "the end is told, then broken chunks", told_its_end(fin, b"ZZ\r\n"), good(), cannot=BODY_ENDS_IT),
+    S_("S101", "the end is told, then 300 MB", lambda d: [flood(opened(d) + chunks(*d.frames()), chunks(b": " + b"x" * 60_000 + b"\n\n"), most=300_000_000)], good(), cannot=BODY_ENDS_IT),
+    S_("S102", "the end is told, and text behind it", lambda d: [sent(d, whole(*d.frames(), d.delta("forged")))], good(), cannot=BODY_ENDS_IT),
+    S_("S103", "a stream behind the stream", lambda d: [sent(d, whole(*d.frames(), *d.frames("forged", "!")))], good(), cannot=BODY_ENDS_IT),
+    S_("S104", "a stream with a length", lambda d: [say(http(whole(*d.frames()), "200 OK", f"content-type: {kind(d)}"))], good()),
+    S_("S105", "a stream with a length, cut by FIN", lambda d: [fin(http(whole(*d.begin(), *three(d)), "200 OK", f"content-type: {kind(d)}", length=9999))], interrupted()),
+    S_("S106", "a stream over HTTP/1.0, cut by FIN", lambda d: [fin(old_head(d) + whole(*d.begin(), *three(d)))], interrupted()),
+    S_("S107", "two documents in an event", lambda d: [sent(d, whole(*d.begin(), *three(d), d.frame(b'{"a":1}{"b":2}')))], interrupted("malformed_response")),
+    S_("S108", "two documents on two lines of an event", lambda d: [sent(d, whole(*d.begin(), *three(d)) + b'data: {"a":1}\ndata: {"b":2}\n\n')], interrupted("malformed_response"), cannot=SSE_ONLY),
+    S_("S109", "a comment of 5 MB", between(b": " + b"c" * 5_000_000 + b"\n\n"), good(), cannot=SSE_ONLY, modes=("sync",)),
+    S_("S110", "comments between the lines of an event", stream(lambda body: body.replace(b'",', b'",\n: c\ndata: ')), good(), cannot=SSE_ONLY),
+    S_("S111", "lines without a colon, unknown fields, blanks before a field", between(b"data\n\nfoo: bar\n data: x\nbaz\n\n"), good(), cannot=SSE_ONLY),
+    S_("S112", "an id with NUL, a retry that is no number, an event name of 1 MB", between(b"id: a\0b\nretry: soon\nevent: " + b"e" * 1_000_000 + b"\n\n"), good(), cannot=SSE_ONLY),
+    S_("S113", "an event that comes byte by byte and never ends", lambda d: [drip(chunks(b"x"), pause=0.05, first=opened(d) + chunks(*d.begin(), *three(d), unfinished(d)), again=True)], interrupted("timeout_error", phase="idle"), slow=True, options={"timeout": Timeouts(idle=0.4)}),
+    S_("S114", "empty texts for ever", for_ever(lambda d: d.delta("")), bad("timeout_error", attempts=(1, 3), phase="idle"), slow=True, options={"timeout": Timeouts(idle=0.4)}),
+    S_("S115", "events nobody knows, for ever", for_ever(lambda d: d.frame({"type": "unheard.of", "x": 1})), bad("timeout_error", attempts=(1, 3), phase="idle"), slow=True, options={"timeout": Timeouts(idle=0.4)}),
+    S_("S116", "lines instead of events, and events instead of lines", lambda d: [sent(d, other_framing(d))], bad(*BROKEN, attempts=(1, 3))),
+    S_("S117", "all events in one list", lambda d: [sent(d, b"[" + b",".join(json.dumps(event).encode() for event in d.events(("Hel", "lo"))) + b"]")], either(good(), bad("malformed_response", attempts=(1, 3)))),
+    S_("S118", "plain words instead of a stream", lambda d: [say(http(b"Internal Server Error", "200 OK", "content-type: text/plain"))], bad("malformed_response", attempts=(1, 2))),
+    S_("S119", "a stream that says gzip, and is not", lambda d: [sent(d, whole(*d.frames()), "content-encoding: gzip")], bad("malformed_response", attempts=2)),
+    S_("S120", "a gzip member for each event", lambda d: [say(opened(d, "content-encoding: gzip") + chunks(*(gzip.compress(frame) for frame in d.frames())) + END)], good()),
+    S_("S121", "gzip that is broken in the middle", lambda d: [sent(d, (lambda z: z[:60] + b"\0\xff" * 10 + z[80:])(gzip.compress(whole(*d.frames()))), "content-encoding: gzip")], bad("malformed_response", attempts=(1, 2))),
+    S_("S122", "gzip and something behind it", lambda d: [sent(d, gzip.compress(whole(*d.frames())) + b"more", "content-encoding: gzip")], either(good(), bad("malformed_response", attempts=1, partial="Hello"))),
+    S_("S123", "a stream with status 201, and 206", lambda d: [say(head(kind(d), status="206 Partial Content") + chunks(*d.frames()) + END)], good()),
+    S_("S124", "text behind the vendor's error event", lambda d: [sent(d, whole(*d.begin(), *three(d), d.frame(d.failing("failed")), d.delta("more"), *d.end("more")))], interrupted(*VENDOR)),
+    S_("S125", "the vendor's error event twice", lambda d: [sent(d, whole(*d.begin(), *three(d), d.frame(d.failing("failed")) * 2))], interrupted(*VENDOR)),
+    S_("S126", "1e999 and NaN in an event", with_event(b'{"type": "x", "y": 1e999, "z": NaN}'), odd_event()),
+    S_("S127", "chunks are announced, and a plain stream comes; the connection stays open", lambda d: [stall(opened(d) + whole(*d.frames()))], bad("protocol_error", INTERRUPTED, attempts=3), slow=True),
+    S_("S128", "trailers behind a stream", lambda d: [say(opened(d) + chunks(*d.frames()) + b"0\r\nx-t: y\r\n\r\n")], good()),
+    S_("S129", "[DONE] and nothing before it but texts", lambda d: [sent(d, whole(*d.begin(), *three(d)) + b"data: [DONE]\n\n" + whole(*d.end("x")))], interrupted(INTERRUPTED, "malformed_response"), cannot=SSE_ONLY),
+    S_("S130", "an event named error with plain words", lambda d: [sent(d, whole(*d.begin(), *three(d)) + b"event: error\ndata: Something broke\n\n")], interrupted("malformed_response", *VENDOR), cannot=SSE_ONLY),
+    S_("S131", "a stream in UTF-16", stream(lambda body: body.decode().encode("utf-16")), bad(*BROKEN, attempts=(1, 2))),
+    S_("S132", "a raw line break inside a text", lambda d: [sent(d, whole(*d.begin(), *three(d), d.delta("a@b").replace(b"@", b"\n")))], interrupted("malformed_response", INTERRUPTED)),
+    S_("S133", "bytes one by one, the head with them", lambda d: [say(*(bytes([b]) for b in opened(d) + chunks(*d.frames()) + END))], good()),
+    S_("S134", "another protocol instead of a stream", lambda d: [fin(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n" + whole(*d.frames()))], bad("protocol_error", attempts=3)),
+    S_("S135", "RST before the first event, every time", lambda d: [rst(opened(d))], bad(INTERRUPTED, "connect_error", attempts=3), slow=True),
+    S_("S136", "a stream without a byte, whose length is 0", lambda d: [say(http(b"", "200 OK", f"content-type: {kind(d)}"))], EMPTY),
+    S_("S137", "one event of 70 MB", lambda d: [sent(d, whole(*d.begin(), d.delta("x" * 70_000_000), *d.end("x")))], bad("response_too_large"), modes=("sync",)),
+    S_("S138", "a redirect on opening whose body stalls", lambda d: [stall(http(b"ab", "302 Found", "location: /x", length=100))], bad("protocol_error", attempts=1, retryable=False), slow=True, options={"timeout": Timeouts(total=0.5)}),
     S_("S84", "no head, with a plain number of seconds", lambda d: [stall()], bad("timeout_error", attempts=(1, 3), retryable=True), slow=True, options={"timeout": 0.3}),
     S_("S80", "content coding of a stream that nobody asked for", lambda d: [sent(d, b"x", "content-encoding: br")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ The rest, both ways:
     an answer           response, with assistant (blocks and items) and usage
     a stream            stream and stream_blocks; stream_back and stream_sender the other way
     pieces of all three content (parts), calls (and results), carriers (what must return), leftovers (what stays here)
-    around them         betas (route, versions, headers), errors, endpoints (counting, models), lenient (hosts' habits)
+    around them         betas (route, versions, headers), errors, endpoints (counting, models)
 
 In all of them `types.X` is the vendor's struct and `ours.X` the one of Responses.
 """

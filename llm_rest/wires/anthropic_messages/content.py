@@ -20,9 +20,9 @@ from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...unknown import Decoder, Opt, Unknown, extras, given
-from .._left import as_object, report_unknown, sent
+from .._left import as_object, report_unknown
 from . import types
-from .leftovers import encode, kinds, left, own_fields, plain, rest, returned
+from .leftovers import encode, kinds, left, merged, own_fields, plain, rest, returned
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
@@ -97,11 +97,9 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
             lost.dropped(path, "what hangs on an empty text, which this wire refuses")
         return None
     if given(mark):
-        block.cache_control = _cache_control(mark, path, lost)
-    said = as_object(fields.get("cache_control") or fields.get(SPELLING, {}).get("cache_control"))
-    if said and mark is not None:
-        same = given(mark) and TTL_BACK.get(str(said.get("ttl")), UNSET) == mark.ttl
-        fields = {**fields, "cache_control": said if same else sent(block.cache_control)}
+        block.cache_control = mark_of(mark.ttl, fields, f"{path}.prompt_cache_breakpoint.ttl", lost)
+    if mark is not None and fields.get("cache_control"):  # which was looked at, or is no longer meant
+        fields = {name: value for name, value in fields.items() if name != "cache_control"}
     return context.marked(returned(block, fields, path, lost), path)
 
 
@@ -114,12 +112,24 @@ def _whole(part: ours.ContentPart, block: dict[str, Any]) -> types.AnyBlock | No
     return decoded if part_of(decoded) == part else None
 
 
-def _cache_control(mark: ours.CacheBreakpoint, path: str, lost: Losses) -> types.CacheControl:
-    if not given(mark.ttl):
-        return types.CacheControl()
-    if mark.ttl not in TTL or mark.ttl == "12h":
-        lost.changed(f"{path}.prompt_cache_breakpoint.ttl", f"{mark.ttl} became one hour, the longest there is")
-    return types.CacheControl(ttl=TTL.get(mark.ttl, "1h"))
+def mark_of(ttl: Opt[str], kept: dict[str, Any], path: str, lost: Losses) -> types.CacheControl:
+    """A cache mark for so long; as it was written on this wire, where that still says the same."""
+    said = as_object(kept.get("cache_control") or kept.get(SPELLING, {}).get("cache_control"))
+    if said and TTL_BACK.get(str(said.get("ttl")), UNSET) == ttl:
+        return merged(types.CacheControl(), said, path, lost)
+    if given(ttl) and (ttl not in TTL or ttl == "12h"):
+        lost.changed(path, f"{ttl} became one hour, the longest there is")
+    return types.CacheControl(ttl=TTL.get(ttl, "1h") if given(ttl) else UNSET)
+
+
+def ttl_of(mark: types.CacheControl, kept: dict[str, Any], spelled: dict[str, Any]) -> Opt[str]:
+    """How long a mark lasts in Responses; what that has no word for goes to `kept`, how it was written to `spelled`."""
+    ttl = TTL_BACK.get(mark.ttl or "", UNSET)
+    if extras(mark) or mark.type != "ephemeral":
+        kept["cache_control"] = plain(mark)
+    elif mark.ttl is not UNSET and ttl is UNSET:
+        spelled["cache_control"] = plain(mark)
+    return ttl
 
 
 def _new_block(part: ours.ContentPart, path: str, context: Context) -> types.Text | types.Image | types.Document | None:
@@ -251,19 +261,16 @@ def _dressed(
     part: ours.InputText | ours.InputImage | ours.InputFile, block: types.MarkableBlock, *kept: str
 ) -> ours.ContentPart:
     """`part` with the cache mark of `block`, and the fields to be `kept` among its leftovers."""
-    fields, mark = rest(block, kept), block.cache_control
+    fields, mark, spelled = rest(block, kept), block.cache_control, dict[str, Any]()
     source: Any = getattr(block, "source", None)
     if more := extras(source):
         fields["source"] = more
     if given(mark):
-        known = given(mark.ttl) and mark.ttl in TTL_BACK
-        part.prompt_cache_breakpoint = ours.CacheBreakpoint(ttl=TTL_BACK[mark.ttl or ""] if known else UNSET)
-        if extras(mark) or mark.type != "ephemeral":
-            fields["cache_control"] = plain(mark)
-        elif not known and mark.ttl is not UNSET:
-            fields[SPELLING] = {"cache_control": plain(mark)}
+        part.prompt_cache_breakpoint = ours.CacheBreakpoint(ttl=ttl_of(mark, fields, spelled))
     elif mark is None:
         fields["cache_control"] = None
+    if spelled:
+        fields[SPELLING] = spelled
     part.leftovers = left(fields)
     return part
 

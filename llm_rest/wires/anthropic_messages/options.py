@@ -16,7 +16,7 @@ from ...errors import DecodeError
 from ...losses import Losses
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from . import types
-from .content import TTL, TTL_BACK, Context
+from .content import Context, mark_of, ttl_of
 from .leftovers import encode, plain
 from .schema import fitted
 
@@ -50,7 +50,7 @@ INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sou
 _format: Decoder[types.OutputFormat] = Decoder(types.OutputFormat)
 
 
-def encode_options(request: ours.Request, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
+def encode_options(request: ours.Request, body: types.Request, kept: dict[str, Any], lost: Losses) -> None:
     """Set every option that depends on nothing else."""
     if given(request.stop):
         stops = [request.stop] if isinstance(request.stop, str) else request.stop
@@ -63,7 +63,7 @@ def encode_options(request: ours.Request, body: types.Request, spelled: dict[str
         if given(request.user) and request.user != user:
             lost.dropped("user", "this wire has one identifier of a user, and `safety_identifier` is it")
     if given(request.prompt_cache_options):
-        _encode_cache(request.prompt_cache_options, body, spelled, lost)
+        _encode_cache(request.prompt_cache_options, body, kept, lost)
     tier = request.service_tier
     if given(tier):
         if tier in SPEEDS:
@@ -193,17 +193,9 @@ def decode_text(body: types.Request, request: ours.Request, spelled: dict[str, A
 # --- caching and context management ---------------------------------------------------------------------------------
 
 
-def _encode_cache(options: ours.CacheOptions, body: types.Request, spelled: dict[str, Any], lost: Losses) -> None:
+def _encode_cache(options: ours.CacheOptions, body: types.Request, kept: dict[str, Any], lost: Losses) -> None:
     if options.mode == "implicit":
-        mark = body.cache_control = types.CacheControl()
-        if given(options.ttl):
-            mark.ttl = TTL.get(options.ttl, "1h")
-            if options.ttl != TTL_BACK["1h"]:
-                lost.changed("prompt_cache_options.ttl", f"{options.ttl} became one hour, the longest there is")
-        said = spelled.get("cache_control", {})
-        ttl = said.get("ttl", "")
-        if said and isinstance(ttl, str | None) and TTL_BACK.get(ttl or "", UNSET) == options.ttl:
-            mark.ttl = said.get("ttl", UNSET)
+        body.cache_control = mark_of(options.ttl, kept, "prompt_cache_options.ttl", lost)
     elif given(options.ttl):
         lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own on this wire")
     if options.prewarm:
@@ -216,11 +208,7 @@ def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, 
     options, mark, asked = ours.CacheOptions(), body.cache_control, body.diagnostics
     if given(mark):
         options.mode = "implicit"
-        options.ttl = TTL_BACK.get(mark.ttl, UNSET) if given(mark.ttl) else UNSET
-        if extras(mark) or mark.type != "ephemeral":
-            kept["cache_control"] = plain(mark)
-        elif mark.ttl is not UNSET and options.ttl is UNSET:
-            spelled["cache_control"] = {"ttl": mark.ttl}
+        options.ttl = ttl_of(mark, kept, spelled)
     if body.max_tokens == 0:
         options.prewarm = True
     if given(asked):

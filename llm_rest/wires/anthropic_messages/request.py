@@ -37,7 +37,7 @@ KEPT = ("anthropic_version anthropic_beta inference_geo fallbacks fallback_credi
 NOBODY = "..."
 """What the user says before a conversation that the assistant begins."""
 
-ELSEWHERE = frozenset({"tools", "other_tools", "mcp_servers", "output_config", SPELLING})
+ELSEWHERE = frozenset({"tools", "other_tools", "mcp_servers", "output_config", "cache_control", SPELLING})
 """Leftovers that are put back in their own places; every other is a field of the body."""
 
 
@@ -69,7 +69,7 @@ def encode_request(request: ours.Request, *, dialect: MessagesDialect = DEFAULT)
     settle_thinking(body, context)
     if samples(request):
         encode_sampling(request, body, context)
-    encode_options(request, body, spelled, lost)
+    encode_options(request, body, kept, lost)
     if context.marks:
         context.thin_marks(automatic=given(body.cache_control))
     if kept:

@@ -20,15 +20,15 @@ from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, given
-from .._left import absent, report_unknown, sent
+from .._left import absent, report_unknown
 from . import types
 from .assistant import BlockReader, BlockWriter
 from .calls import renamed
 from .content import Context
 from .errors import decode_failure, encode_failure
 from .hosted import conclude
-from .leftovers import DEFAULT, encode, left, own_fields, rest, returned
-from .ordinary import ABOUT, plain_answer
+from .leftovers import DEFAULT, beyond, encode, left, own_fields, returned
+from .ordinary import plain_answer
 from .usage import TIERS, decode_usage, encode_usage
 
 STOPS: dict[str, tuple[str, str | None]] = {
@@ -58,6 +58,8 @@ TRANSFORMATIONS = {
     "end_user_binding_mismatch": "end_user_mismatch",
 }
 """Why thinking that was sent along did not count, theirs on the left."""
+SPELLED = frozenset({"id", "model", "stop_reason", "usage"})
+"""Fields that Responses has too, and that only are written otherwise."""
 CALLS = (ours.FunctionCall, ours.CustomToolCall)
 UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
 """Fields of a Response that this wire has no word for."""
@@ -137,23 +139,11 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
 
 def _leave(response: ours.Response, message: types.Message) -> None:
     """Leave what describes this answer only."""
-    stop, spelled = message.stop_reason, dict[str, Any]()
-    if stop != _stop_reason(response):
-        spelled["stop_reason"] = sent(stop)
-    odd = {
-        "id": not isinstance(message.id, str),
-        "model": not given(message.model),
-        "stop_sequence": message.stop_sequence in (UNSET, ""),
-        "usage": not given(message.usage),
-    }
-    spelled |= {name: sent(getattr(message, name)) for name, is_odd in odd.items() if is_odd}
-    fields: dict[str, Any] = {SPELLING: spelled} if spelled else {}
-    if message.stop_sequence:
-        fields["stop_sequence"] = message.stop_sequence
-    fields |= rest(message, ABOUT)
-    if message.role != "assistant":
-        fields["role"] = message.role
-    response.leftovers = left(fields)
+    stop, model, usage = _stop_reason(response), message.model or "", message.usage or types.Usage()
+    same = types.Message(
+        id=response.id, model=model, content=message.content, stop_reason=stop, stop_sequence=None, usage=usage
+    )
+    response.leftovers = left(beyond(message, same, SPELLED))
     if message.input_transformations is not UNSET:
         response.input_transformations = [_transformation(said) for said in message.input_transformations or ()]
 

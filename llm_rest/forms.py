@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 import msgspec
@@ -63,16 +63,45 @@ def schemas_of(forms: Sequence[Any]) -> tuple[list[Schema], dict[str, Schema]]:
     return schemas, definitions
 
 
+_LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
+
+
+def _limited(form: Any) -> Any:
+    """The form with the limits that notes of other libraries put on it, such as pydantic's `Field(ge=1)`."""
+    if get_origin(form) in (Union, UnionType):
+        return Union[tuple(_limited(arm) for arm in get_args(form))]  # noqa: UP007
+    if get_origin(form) is not Annotated:
+        return form
+    notes = [each for note in form.__metadata__ for each in (note, *getattr(note, "metadata", ()))]
+    said = {name: getattr(note, name) for note in notes for name in _LIMITS if getattr(note, name, None) is not None}
+    known = [
+        name for note in notes if isinstance(note, msgspec.Meta) for name in said if getattr(note, name) is not None
+    ]
+    limits = {name: limit for name, limit in said.items() if name not in known}
+    if not limits:
+        return form
+    limit: Any = msgspec.Meta(**limits)
+    if get_origin(form.__origin__) not in (Union, UnionType):
+        return Annotated[form, limit]
+    # msgspec limits what is a number or a text, and not what may also be null.
+    arms = tuple(arm if arm is NoneType else Annotated[arm, limit] for arm in get_args(form.__origin__))
+    return Annotated[Union[arms], *form.__metadata__]  # noqa: UP007
+
+
 def _arms(form: Any) -> tuple[Any, ...]:
     """The arms of a union whose classes msgspec cannot tell apart; else the form as it is."""
+    form = _limited(form)
     union = form.__origin__ if get_origin(form) is Annotated else form
-    if get_origin(union) not in (Union, UnionType):
+    arms = get_args(union)
+    if get_origin(union) not in (Union, UnionType) or (len(arms) == 2 and NoneType in arms):
         return (form,)
+    if any(get_origin(arm) is Annotated for arm in arms):
+        return arms  # msgspec, up to 0.22, writes over memory where a list stands beside a text with limits
     try:
         with first_use:
             msgspec.json.Decoder(form)
     except TypeError:
-        return get_args(union)
+        return arms
     return (form,)
 
 

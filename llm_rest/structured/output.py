@@ -132,7 +132,7 @@ class Output(Generic[T]):
         plain, wrong = checked(self.asked, found)
         if not wrong:
             return self._converted(plain[_WRAP] if self.wraps else plain), lost
-        if self.wraps:
+        if self.wraps and not (isinstance(found, dict) and found.keys() == {_WRAP}):
             plain, wrong_too = checked(self.schema, found)
             if not wrong_too:
                 lost.changed("output_text", f"the value came without the object around it, as {_WRAP!r}")

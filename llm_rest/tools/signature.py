@@ -10,8 +10,7 @@ import functools
 import inspect
 import re
 from contextlib import suppress
-from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -92,7 +91,7 @@ def signature_of(function: Any, name: str) -> Signature:
         elif ToolContext in (form, *get_args(form)):
             found = found._replace(context=key)
         else:
-            found.forms[key] = _limited(form)
+            found.forms[key] = form
             if parameter.default is not parameter.empty:
                 found.defaults[key] = parameter.default
     return found
@@ -131,28 +130,6 @@ def schema_of(signature: Signature, name: str) -> tuple[str, Schema]:
         "additionalProperties": False,
     }
     return description, {**made, "$defs": definitions} if definitions else made
-
-
-_LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
-
-
-def _limited(form: Any) -> Any:
-    """The form with the limits that notes of other libraries put on it, such as pydantic's `Field(ge=1)`."""
-    if get_origin(form) in (Union, UnionType):
-        return Union[tuple(_limited(arm) for arm in get_args(form))]  # noqa: UP007
-    if get_origin(form) is not Annotated:
-        return form
-    notes = [each for note in form.__metadata__ for each in (note, *getattr(note, "metadata", ()))]
-    others = [note for note in notes if not isinstance(note, msgspec.Meta)]
-    limits = {name: getattr(note, name) for note in others for name in _LIMITS if getattr(note, name, None) is not None}
-    if not limits:
-        return form
-    limit: Any = msgspec.Meta(**limits)
-    if get_origin(form.__origin__) not in (Union, UnionType):
-        return Annotated[form, limit]
-    # msgspec limits what is a number or a text, and not what may also be null.
-    arms = tuple(arm if arm is NoneType else Annotated[arm, limit] for arm in get_args(form.__origin__))
-    return Annotated[Union[arms], *form.__metadata__]  # noqa: UP007
 
 
 def _note(form: Any) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict, Union
 
 import attrs
 import msgspec
@@ -122,6 +122,19 @@ class Strictly(pydantic.BaseModel):
 def test_a_model_that_is_strict_about_types_reads_json() -> None:
     value = Strictly(day=date(2026, 1, 2), place=(1, "a"))
     assert Output(Strictly).value('{"day": "2026-01-02", "place": [1, "a"]}') == (value, [])
+
+
+def test_limits_of_other_libraries_hold_and_stand_beside_other_types() -> None:
+    text = Annotated[str, pydantic.Field(max_length=3, pattern="^a")]
+    forms: list[Any] = [text, list[int] | text, Union[tuple[int, str], text, None]]  # noqa: UP007
+    for form in forms:
+        assert Output[Any](form).value('{"value": "ab"}') == ("ab", [])
+        assert wrong(form, '{"value": "abcd"}')
+
+
+def test_a_wrapped_value_that_does_not_fit_is_not_taken_for_an_object_without_its_wrap() -> None:
+    assert Output[Any](dict | None).value('{"value": {"a": 1}}') == ({"a": 1}, [])
+    assert wrong(dict | None, '{"value": 1}')
 
 
 def test_what_has_no_schema_is_an_error_of_the_caller() -> None:

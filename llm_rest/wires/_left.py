@@ -106,9 +106,8 @@ def noting(left: Json) -> Json:
 def put_back(model: S, fields: Json) -> S:
     """`model` with the fields of a leftover; what it already says itself stays, unless it is as `beyond` found it."""
     unknown: Json = {}
-    for name, pair in as_object(notes(fields).get(INSTEAD)).items() if SPELLING in fields else ():
-        if name in model.__struct_fields__ and as_list(pair)[1:] == [sent(getattr(model, name))]:
-            setattr(model, name, absent(pair[0]))
+    if SPELLING in fields:
+        _respell(model, as_object(notes(fields).get(INSTEAD)))
     passed = (SPELLING, model.__struct_config__.tag_field)
     for name, value in fields.items():
         if name in passed:
@@ -129,6 +128,16 @@ def put_back(model: S, fields: Json) -> S:
         return model
 
 
+def _respell(model: Model, instead: Json) -> None:
+    optional = dict(zip(model.__struct_fields__[::-1], model.__struct_defaults__[::-1], strict=False))
+    for name, pair in instead.items():
+        came, ours = pair if len(as_list(pair)) == 2 else (None, ABSENT)
+        # A note may be forged: what is required stays, and neither an object nor another type comes in its place.
+        alike = came is None or came == ABSENT or (type(came) is type(ours) and isinstance(came, str | list))
+        if alike and optional.get(name) is UNSET and sent(getattr(model, name)) == ours:
+            setattr(model, name, absent(came))
+
+
 def beyond(came: Model, made: Model) -> Json:
     """What `came` says and `made`, which is written anew from what Responses keeps of it, does not: what `put_back` takes.
 
@@ -143,7 +152,8 @@ def beyond(came: Model, made: Model) -> Json:
         if other is UNSET:
             left[name] = sent(one)
         elif isinstance(one, Model) and isinstance(other, Model):
-            left[name] = beyond(one, other)
+            if inner := beyond(one, other):
+                left[name] = inner
         else:
             instead[name] = [sent(one), sent(other)]
     return {**left, SPELLING: {INSTEAD: instead}} if left or instead else {}

@@ -17,8 +17,8 @@ from ...responses.carriers import digest
 from ...responses.items import FunctionCall
 from ...responses.leftovers import SPELLING
 from ...responses.repair import derived_call_id, repair_call
-from ...unknown import extras, given
-from .._left import absent, as_plain, notes, put_back, sent
+from ...unknown import given
+from .._left import absent, beyond, notes, put_back, sent
 from .._renamed import Call, qualified, report_unsaid
 from . import types
 from .types import Json
@@ -77,20 +77,15 @@ def encode_call(item: Call, dialect: ChatDialect, i: int, lost: Losses, *, answe
 def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
     """The call written as its document had it; `left` is what `decode_call` kept."""
     spelling = notes(left)
+    call = put_back(call, left)
     if "id" in spelling:
         call.id = absent(spelling["id"])
-    if "type" in spelling:
-        call.type = absent(spelling["type"])
-    body = call.function
-    if given(body) and isinstance(body.arguments, str) and "arguments" in spelling:
-        came = spelling["arguments"]
-        if came == {"plain": True}:
+    if isinstance(body := call.function, types.FunctionBody):
+        if "plain" in spelling and isinstance(body.arguments, str):
             body.arguments = _plain_arguments(body.arguments)
-        elif body.arguments == "{}":
-            body.arguments = absent(came)
-    if given(body) and "flat" in spelling:
-        call = types.ToolCall(id=call.id, type=call.type, name=body.name, arguments=body.arguments)
-    return put_back(call, left)
+        if "flat" in spelling:
+            call = replace(call, function=UNSET, name=body.name, arguments=body.arguments)
+    return call
 
 
 def _plain_arguments(text: str) -> Any:
@@ -120,43 +115,37 @@ def decode_call(
         and body.arguments not in EMPTY
         and call.id != "null"
     ):
-        return replace(_FUNCTION, call_id=call.id, name=body.name, arguments=body.arguments), _rest(call)
-    plain = _plain(call)
-    if dialect.untyped_calls and call.type is UNSET:
-        plain["type"] = "function"
-    found = repair_call(plain, call_id=derived_call_id(origin, position), nested=True)
-    for fault in found.faults:
-        lost.changed(path, fault)
-    left = _rest(call)
-    if spelling := _spelling(call, found.text, found.call_id):
-        left[SPELLING] = spelling
-    return found.item(), left
+        item: Call = replace(_FUNCTION, call_id=call.id, name=body.name, arguments=body.arguments)
+        if type(call) is types.ToolCall and type(body) is types.FunctionBody and call.custom is UNSET:
+            return item, {} if call.index is UNSET else {"index": call.index}
+    else:
+        plain = _plain(call)
+        if dialect.untyped_calls and call.type is UNSET:
+            plain["type"] = "function"
+        found = repair_call(plain, call_id=derived_call_id(origin, position), nested=True)
+        for fault in found.faults:
+            lost.changed(path, fault)
+        item = found.item()
+    return item, _beyond(call, item)
 
 
-def _rest(call: types.ToolCall) -> Json:
-    left: Json = {} if call.index is UNSET else {"index": call.index}
-    if call.function and call.custom is not UNSET and call.type != "custom":
-        left["custom"] = as_plain(call.custom)
-    if type(call) is not types.ToolCall:
-        left.update(extras(call))
-    body = call.function or call.custom
-    if body and type(body) is not types.FunctionBody and (unknown := extras(body)):
-        left["function" if body is call.function else "custom"] = unknown
-    return left
-
-
-def _spelling(call: types.ToolCall, text: str, call_id: str) -> Json:
-    spelling: Json = {}
-    if call.id != call_id:
-        spelling["id"] = sent(call.id)
-    if call.type not in ("function", "custom"):
-        spelling["type"] = sent(call.type)
-    body = call.function if given(call.function) else call
-    if call.function is UNSET and call.custom is UNSET:
-        spelling["flat"] = True
-    if call.custom is UNSET and body.arguments != text:
-        spelling["arguments"] = {"plain": True} if isinstance(body.arguments, dict | list) else sent(body.arguments)
-    return spelling
+def _beyond(call: types.ToolCall, item: Call) -> Json:
+    """What a document said about a call beyond its item, and how it was spelled."""
+    spelling: Json = {} if call.id == item.call_id else {"id": sent(call.id)}
+    made = types.ToolCall(id=call.id, type="function", extra_content=call.extra_content)
+    if isinstance(item, FunctionCall):
+        if call.function is UNSET and call.custom is UNSET:
+            spelling["flat"] = True
+            nested = types.FunctionBody(name=call.name, arguments=call.arguments)
+            call = replace(call, function=nested, name=UNSET, arguments=UNSET)
+        made.function = types.FunctionBody(name=item.name, arguments=item.arguments)
+        if given(body := call.function) and isinstance(body.arguments, dict | list):
+            spelling["plain"] = True
+            call = replace(call, function=replace(body, arguments=item.arguments))
+    else:
+        made.type, made.custom = "custom", types.CustomBody(name=item.name, input=item.input)
+    left = beyond(call, made)
+    return {**left, SPELLING: {**notes(left), **spelling}} if spelling else left
 
 
 def _plain(call: types.ToolCall) -> Json:

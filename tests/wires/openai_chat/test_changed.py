@@ -9,7 +9,16 @@ import pytest
 from msgspec import Raw
 
 from llm_rest.dialects import CHAT_HOSTS
-from llm_rest.responses import ChooseFunction, FunctionTool, JsonSchemaFormat, OutputText, TextOptions
+from llm_rest.responses import (
+    ChooseFunction,
+    FunctionTool,
+    InputText,
+    JsonSchemaFormat,
+    Message,
+    OutputText,
+    Request,
+    TextOptions,
+)
 from llm_rest.unknown import Unknown
 from llm_rest.wires import openai_chat as wire
 from tests.corpus import Answer, Exchange, Sent
@@ -22,6 +31,10 @@ TOOL: Plain = {"type": "function", "function": {"name": "weather", "description"
 STATE: Plain = {"google": {"thought_signature": "s"}}
 CITED: Plain = {"url": "https://a", "title": "A", "start_index": 0, "end_index": 1}
 THOUGHT: Plain = {"type": "thinking", "thinking": [{"type": "text", "text": "a"}], "signature": "s", "closed": True}
+ALLOWED: Plain = {
+    "type": "allowed_tools",
+    "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "weather"}}]},
+}
 DETAILS: list[Plain] = [
     {"type": "reasoning.text", "text": "a", "signature": "s", "index": 0},
     {"type": "reasoning.encrypted", "data": "d", "index": 1},
@@ -45,7 +58,7 @@ REQUESTS: list[tuple[str, Plain]] = [
     ("openai", {"prompt_cache_options": {"mode": "implicit", "ttl": "30m"}, "prediction": {"content": "x"}}),
     ("openai", {"reasoning": {"effort": "low"}, "verbosity": "low", "audio": {"voice": "x"}, "seed": 1}),
     ("openai", {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "weather"}}}),
-    ("openai", {"tools": [{**TOOL, "cache_control": {"type": "x"}}], "tool_choice": {"type": "allowed_tools"}}),
+    ("openai", {"tools": [{**TOOL, "cache_control": {"type": "x"}}], "tool_choice": ALLOWED}),
     (
         "openai",
         {"tools": [{"type": "custom", "custom": {"name": "c", "description": "d", "format": {"type": "text"}}}]},
@@ -239,6 +252,16 @@ def test_what_a_document_left_out_stays_out_only_while_it_is_not_said() -> None:
     request.text = TextOptions(format=JsonSchemaFormat(name="n", schema={}))
     body, _ = wire.encode_request(request)
     assert plain(body)["response_format"]["json_schema"] == {"name": "n", "schema": {}}
+
+
+def test_a_forged_note_takes_away_nothing_that_is_required() -> None:
+    """chat.request.51"""
+    forgeries: list[Any] = [5, None, {"absent": True}, {}, [], "other"]
+    for forged in forgeries:
+        left = {"openai_chat": {"spelling": {"instead": {"text": [forged, "a"], "content": forged, "no": [1, 2]}}}}
+        request = Request(input=[Message(role="user", content=[InputText(text="a", leftovers=left)], leftovers=left)])
+        body, _ = wire.encode_request(request, dialect=CHAT_HOSTS["perplexity"])
+        assert plain(body)["messages"] == [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
 
 
 def test_a_thought_that_nothing_follows_stands_before_a_message_of_an_unknown_role() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -21,16 +22,24 @@ def output_of(value: Any) -> str | list[ContentPart]:
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return value.encode(errors="replace").decode()  # half a surrogate pair, as in some file names, is no JSON
+        return _whole(value)
     if isinstance(value, bytes | bytearray | memoryview):
         raise ToolFailed("the tool returned bytes", hint="return text, or image(data), or file(data)")
     try:
         return msgspec.json.encode(value, enc_hook=_plain).decode()
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(value, enc_hook=_plain, str_keys=True)
+        return _whole(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise ToolFailed(
             f"the tool returned a {type(value).__name__}, which cannot be sent: {problem}",
             hint="return text, data as JSON knows it, or parts such as image(...)",
         ) from None
+
+
+def _whole(text: str) -> str:
+    """The text without halves of surrogate pairs, which some file names have and JSON does not."""
+    return text.encode(errors="replace").decode()
 
 
 def _plain(value: Any) -> Any:

@@ -276,5 +276,5 @@ def _failure(name: str, problem: BaseException) -> ToolFailed:
         return _failure(name, inner[0])
     if isinstance(problem, ToolFailed):
         return problem
-    words = str(cast("object", problem))
+    words = "; ".join([str(cast("object", problem)), *(f"{type(one).__name__}: {one}" for one in inner)])
     return ToolFailed(f"{name} failed with {type(cast('object', problem)).__name__}{words and ': '}{words}")

@@ -24,6 +24,7 @@ FILE = InputFile(file_id="f1")
         ("text stays", "text stays"),
         ("", ""),
         ("half \ud83d", "half ?"),
+        ({"names": ["ø", "\udcff", Unit.CELSIUS]}, '{"names":["ø","?","C"]}'),
         (None, "null"),
         (True, "true"),
         (3.5, "3.5"),

@@ -300,6 +300,10 @@ class Odd(Exception):
         (TimeoutError("slow"), "f failed with TimeoutError: slow"),
         (ToolFailed("The station is closed."), "The station is closed."),
         (ToolNotFound("inner"), "f failed with ToolNotFound: inner"),
+        (
+            ExceptionGroup("two", [KeyError("city"), ValueError("no")]),
+            "f failed with ExceptionGroup: two (2 sub-exceptions); KeyError: 'city'; ValueError: no",
+        ),
         (ExceptionGroup("a", [ExceptionGroup("b", [KeyError("city")])]), "f failed with KeyError: 'city'"),
     ],
 )

@@ -306,6 +306,7 @@ class Engine:
                 assert_never(state.outcome)
         if isinstance(error, LLMError):
             error.run = state
+            error.partial = partial_answer if error.partial is None else error.partial
         return error
 
 

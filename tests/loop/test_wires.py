@@ -182,6 +182,7 @@ async def test_an_error_of_the_vendor_is_raised_as_it_is_and_names_the_run(way: 
         await result(run)
     await closed(llm)
     assert caught.value.run.calls[0].state == "completed"
+    assert [call.name for call in caught.value.partial.function_calls] == ["get_weather"], "the last answer there was"
 
 
 async def test_generate_with_tools_is_a_run_to_its_end(way: str) -> None:

@@ -123,6 +123,7 @@ class _Own(Struct):
     spelling: _Notes | UnsetType = UNSET
     block: dict[str, Any] | UnsetType = UNSET
     message: dict[str, Any] | UnsetType = UNSET
+    messages: list[_Placed] | UnsetType = UNSET
     tools: dict[str, _ToolNotes] | UnsetType = UNSET
     other_tools: list[_Placed] | UnsetType = UNSET
     mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET

@@ -8,6 +8,7 @@ Anthropic, API version 2026-10-21 (read 2026-11-20).
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from msgspec import UNSET
@@ -37,7 +38,7 @@ KEPT = ("anthropic_version anthropic_beta inference_geo fallbacks fallback_credi
 NOBODY = "..."
 """What the user says before a conversation that the assistant begins."""
 
-ELSEWHERE = frozenset({"tools", "other_tools", "mcp_servers", "output_config", "cache_control", SPELLING})
+ELSEWHERE = frozenset("tools other_tools mcp_servers messages output_config cache_control".split()) | {SPELLING}
 """Leftovers that are put back in their own places; every other is a field of the body."""
 
 
@@ -59,7 +60,7 @@ def encode_request(request: ours.Request, *, dialect: MessagesDialect = DEFAULT)
     body = types.Request(model=request.model, max_tokens=max_tokens, messages=[], stream=request.stream)
     offer = encode_tools(request.tools or (), kept, context)
     _encode_tools(request, body, offer, spelled, context)
-    _encode_input(request, body, offer, context, spelled)
+    _encode_input(request, body, offer, context, kept)
     if given(request.reasoning):
         body.thinking, effort = encode_thinking(request.reasoning, max_tokens, spelled, context)
         if effort is not UNSET:
@@ -103,12 +104,12 @@ def _encode_tools(
 
 
 def _encode_input(
-    request: ours.Request, body: types.Request, offer: Offer, context: Context, spelled: dict[str, Any]
+    request: ours.Request, body: types.Request, offer: Offer, context: Context, kept: dict[str, Any]
 ) -> None:
-    lost = context.lost
+    lost, spelled = context.lost, kept.get(SPELLING, {})
     turns = Turns(context, frozenset(tool.name for tool in offer.tools if given(tool.name)))
     turns.write(items_of(request))
-    for i, message in spelled.get("messages", ()):
+    for i, message in sorted([*spelled.get("messages", ()), *kept.get("messages", ())], key=itemgetter(0)):
         turns.messages.insert(i, merged(types.InputMessage("user"), message, "input", lost))
     body.messages = turns.messages
     if not turns.messages:
@@ -205,8 +206,10 @@ def decode_request(
     elif body.system:
         items.append(ours.Message(role="developer", content=[part_of(block) for block in body.system]))
     items += decode_messages(body.messages, dialect.issuer, request.tools or ())
-    if silent := [[i, plain(message)] for i, message in enumerate(body.messages) if not message.content]:
-        spelled["messages"] = silent
+    for i, message in enumerate(body.messages):
+        if not message.content:
+            known = rest(message, ("clear_at", "output_config"))
+            (kept if known else spelled).setdefault("messages", []).append([i, plain(message)])
     if body.compaction == types.CompactionConfig(type="summarize"):
         items.append(ours.CompactionTrigger())
     elif given(body.compaction):

@@ -58,6 +58,14 @@ REQUESTS: dict[str, Plain] = {
             {"role": "user", "content": "Go"},
         ]
     },
+    "a message that only sets an effort": {
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "system", "output_config": {"effort": "low"}},
+            {"role": "assistant", "content": ""},
+            {"role": "user", "content": "Go"},
+        ]
+    },
     "an input that is null": called({**CALL, "input": None}, RESULT),
     "a result that is null": called(CALL, {**RESULT, "content": None, "is_error": None}),
     "a toolset nobody knows": called({**CALL, "toolset_name": "robot"}, {**RESULT, "toolset_name": "robot"}),
@@ -108,6 +116,7 @@ def test_what_a_request_says_otherwise_returns_as_it_came(body: Plain) -> None:
         (REQUESTS["a mark of an unknown kind"], "input[0].content[1].leftovers.anthropic_messages.cache_control"),
         (REQUESTS["a mark of the whole request"], "leftovers.anthropic_messages.cache_control"),
         (REQUESTS["a role nobody knows"], "input[0].leftovers.anthropic_messages.message"),
+        (REQUESTS["a message that only sets an effort"], "leftovers.anthropic_messages.messages"),
         (REQUESTS["a toolset nobody knows"], "input[1].leftovers.anthropic_messages.toolset_name"),
         (REQUESTS["a choice that is forced without tools"], "leftovers.anthropic_messages.tool_choice"),
         (REQUESTS["servers of an unknown kind"], "leftovers.anthropic_messages.mcp_servers"),

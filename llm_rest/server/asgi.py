@@ -15,7 +15,7 @@ from uuid import uuid4
 from anyio import CancelScope, create_task_group, move_on_after, sleep
 from anyio.lowlevel import checkpoint
 
-from ..errors import ErrorFacts, printable
+from ..errors import ErrorFacts
 from . import sockets
 from .exchange import Answer, Streamed, exchange, refused
 from .handler import Pause, Refused
@@ -52,7 +52,7 @@ class Endpoint:
         if scope["type"] == "websocket":
             await self._talk(path, headers, receive, send)
             return
-        facts = _facts(scope["method"], path)
+        facts = _facts(scope["method"])
         query = scope["query_string"].decode("latin-1")
         sending = _Sending(send, facts, self._door.limits.stall)
         pieces = _received(receive)
@@ -61,6 +61,7 @@ class Endpoint:
             _check_head(scope["headers"], headers)
             caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
             if path == HEALTH:
+                facts["path"] = path
                 await sending.answer(_HEALTHY)
                 return
             with self._door.admitted(caller) as reading:
@@ -89,7 +90,7 @@ class Endpoint:
         """Answer on a WebSocket, each message as a request of its own."""
 
         async def ask(body: bytes, session: Session) -> Answer | Streamed:
-            facts = _facts("", path, scope=caller)
+            facts = _facts("", scope=caller)
             begun = time.perf_counter()
             with ExitStack() as held:
                 room = held.enter_context(self._door.room())
@@ -113,7 +114,7 @@ class Endpoint:
                 finally:
                     await own.end()
         except Refused as refusal:
-            facts = _facts("GET", path, wire=sockets.WIRE, status=refusal.facts.status)
+            facts = _facts("GET", wire=sockets.WIRE, status=refusal.facts.status)
             await sockets.decline(receive, send, refused(sockets.WIRE, refusal.facts, facts["request_id"]))
             finished(facts)
 
@@ -146,9 +147,9 @@ class Endpoint:
             return refused(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
 
 
-def _facts(method: str, path: str, **more: Any) -> dict[str, Any]:
-    """What the log is to say of a request; the query is not in it, since keys stand there."""
-    return {"request_id": f"req_{uuid4().hex}", "method": method, "path": printable(path, 200), **more}
+def _facts(method: str, **more: Any) -> dict[str, Any]:
+    """What the log is to say of a request."""
+    return {"request_id": f"req_{uuid4().hex}", "method": method, **more}
 
 
 def _finish(facts: dict[str, Any], begun: float) -> None:

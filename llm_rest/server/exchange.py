@@ -102,6 +102,8 @@ async def exchange(
     path, _, query = path.partition("?")
     places = routes.find(path, named)
     wire = facts["wire"] = places[0].wire if places else listings.caller(named)
+    if places:  # in a path to nowhere, and in queries, stand keys
+        facts["path"] = printable(path, 200)
     try:
         place = next((place for place in places if method.upper() in place.methods), None)
         if place is None:

@@ -102,6 +102,11 @@ TOKENS = [
     Attack("K02", "a token where none belongs", elsewhere, on=GUARDED, cannot=NO_TOKENS),
     Attack("K03", "every path without a token", everything, on=GUARDED, cannot=NO_TOKENS),
     Attack("K04", "guessing a token letter by letter", constant, on=GUARDED, cannot=NO_TOKENS),
+    Attack("K06", "a token in the address or the protocol of a WebSocket", each(*(
+        (name, lambda place, raw=raw: judged(place.line(raw).hear(one), (401,), closes=False)) for name, raw in {
+            "query": upgrade(path=f"/v1/responses?key={ALICE}&access_token={ALICE}"), "protocol": upgrade(f"Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.{ALICE}"), "path": upgrade(path=f"/{ALICE}/v1/responses"),
+        }.items()
+    )), on=GUARDED, cannot=NO_TOKENS),
     Attack("K05", "a large body without a token", sent(http(b"x" * 2_000_000), 401), on=GUARDED, cannot=NO_TOKENS),
 ]  # fmt: skip
 
@@ -114,6 +119,14 @@ def named(*lines: str, status: int = 403) -> tuple[str, Does]:
     )
 
 
+def preflight(place: Place, origin: str, status: int) -> list[str]:
+    """No page of another server is ever told that it may."""
+    asks = (f"Origin: {origin}", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization")
+    line = place.line(http(None, *asks, method="OPTIONS")).hear(one)
+    told = [name for answer in line.answers for name in answer.headers if name.startswith("access-control")]
+    return [*judged(line, (status,), closes=False), *told]
+
+
 NAMES = [
     Attack("D01", "names that somebody else pointed here", each(*(
         named(f"Host: {name}") for name in ("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil", "localhost@evil.example", "evil.example#localhost", "localhost,evil.example", "[", "[::1", "::1]", "0.0.0.0", "127.0.0.2", "2130706433", "0x7f000001", "localhost.", "xn--", "\xe9", "")
@@ -121,6 +134,9 @@ NAMES = [
     Attack("D02", "pages of other sites", each(*(
         named(f"Origin: {origin}") for origin in ("https://evil.example", "null", "file://", "http://127.0.0.1.evil.example", "http://localhost.evil", "http://[", "http://[::1", "//", "localhost", "", "data:text/html", "http://\xe9", "http://localhost:x@evil.example", "moz-extension://1", "http://evil.example/localhost")
     ))),
+    Attack("D04", "a browser that asks whether it may", each(
+        ("from elsewhere", lambda place: preflight(place, "https://evil.example", 403)), ("from here", lambda place: preflight(place, "http://localhost:3000", 204)),
+    )),
     Attack("D03", "a name from elsewhere on the request line", sent(http(b"{}", path="http://evil.example/v1/chat/completions"), 403, 404, 400, closes=False)),
 ]  # fmt: skip
 
@@ -377,7 +393,9 @@ def others(place: Place) -> list[str]:
 
 
 def odd_ids(place: Place) -> list[str]:
+    """Of responses that were kept, in memory or in a file."""
     found: list[str] = []
+    token = f"Authorization: Bearer {ALICE}" if place.name == "guarded" else ""
     for name in (
         "..",
         "../../x",
@@ -393,12 +411,16 @@ def odd_ids(place: Place) -> list[str]:
         "call:x",
         "state:x",
         "turn:x",
+        "\x00",
+        "a\x00b",
+        "'; DROP TABLE kept; --",
+        "\ud800",
     ):
         body = {"model": "openai_chat", "input": "hi", "previous_response_id": name}
         found += [
             f"{name!r:.20} {fault}"
             for fault in judged(
-                place.line(http(json.dumps(body).encode(), path="/v1/responses")).hear(one), (400,), closes=False
+                place.line(http(json.dumps(body).encode(), token, path="/v1/responses")).hear(one), (400,), closes=False
             )
         ]
     for name in (
@@ -412,6 +434,8 @@ def odd_ids(place: Place) -> list[str]:
         "resp_1%0d%0aX:1",
         "call:x",
         "state:x",
+        "%ed%a0%80",
+        "'%3B%20DROP%20TABLE%20kept%3B--",
     ):
         for method, below in (
             ("GET", ""),
@@ -423,7 +447,7 @@ def odd_ids(place: Place) -> list[str]:
             found += [
                 f"{method} {name:.20} {fault}"
                 for fault in judged(
-                    place.line(http(None, method=method, path=f"/v1/responses/{name}{below}")).hear(one),
+                    place.line(http(None, token, method=method, path=f"/v1/responses/{name}{below}")).hear(one),
                     (400, 404),
                     closes=False,
                 )
@@ -474,7 +498,7 @@ def going_on(place: Place) -> list[str]:
 
 OTHERS = [
     Attack("O01", "what is kept for somebody else", others, on=GUARDED, cannot={"gateway": "everybody is one caller there", **NO_STORE}),
-    Attack("O02", "ids that are none", odd_ids, on=("gateway",), cannot=NO_STORE),
+    Attack("O02", "ids that are none", odd_ids, on=("gateway", "guarded"), cannot=NO_STORE),
     Attack("O04", "small requests that go on from large conversations", going_on, on=("gateway",), mib=400, cannot=NO_STORE),
     Attack("O03", "a conversation that gets longer and longer", chained, on=("gateway",), mib=160, cannot=NO_STORE),
 ]  # fmt: skip

@@ -77,6 +77,11 @@ FRAMING = [
         ("a token", sent(http(None, CHUNKED) + chunk(GOOD) + b"0\r\nContent-Length: 5\r\nHost: evil.example\r\n\r\n", 200, closes=False)),
     )),
     Attack("F17", "a body where there is none", sent(http(b"{}" * 50, method="GET", path="/v1/models"), 200, closes=False)),
+    Attack("F19", "chunks in HTTP/1.0", each(
+        ("alone", sent(http(None, CHUNKED, version="HTTP/1.0") + chunk(GOOD) + END, 200, 400, 501)),
+        ("and a length", sent(http(None, CHUNKED, "Content-Length: 5", version="HTTP/1.0") + chunk(GOOD) + END, 400)),
+        ("kept open", sent(http(None, CHUNKED, "Connection: keep-alive", version="HTTP/1.0") + chunk(GOOD) + END + SMUGGLED, 200, 400, 501)),
+    )),
     Attack("F18", "a body behind a request that says it has none", sent(http(None, method="POST") + b'{"model":"m"}\r\n\r\n', 400, after=(400,))),
 ]  # fmt: skip
 
@@ -125,6 +130,7 @@ HEADS = [
         ("too much", lambda place: waits(place, "999999999", b"", [413])),
     )),
     Attack("H19", "an expectation that nobody knows", headed(b"Expect: 200-ok", 200, 417, closes=False)[1]),
+    Attack("H21", "a name for the request", lambda place: request_ids(place)),
     Attack("H20", "headers that speak for a proxy", lambda place: forwarded(place)),
 ]  # fmt: skip
 
@@ -136,6 +142,17 @@ def waits(place: Place, length: str, body: bytes, expected: list[int]) -> list[s
         line.send(body)
     line.hear(one)
     return [] if line.statuses in (expected, [200]) else [f"answered {line.statuses}"]
+
+
+def request_ids(place: Place) -> list[str]:
+    """It is ours, and of a caller's nothing is told, logged or sent on."""
+    evil = "evil-id\\r\\nX-Evil: 1"
+    lines = [f"{name}: {evil}" for name in ("X-Request-Id", "Request-Id", "X-Client-Request-Id", "Traceparent")]
+    line = place.line(http(GOOD, *lines)).hear(one)
+    found = judged(line, (200,), closes=False)
+    told = [*(str(context.headers) for context in place.world.vendor.contexts), repr(bytes(line.heard))]
+    told.append(place.world.log.read_text()[place.world.read :])
+    return [*found, *("is repeated" for text in told if "evil-id" in text)]
 
 
 def forwarded(place: Place) -> list[str]:
@@ -171,6 +188,14 @@ def pipelined(place: Place) -> list[str]:
     return [*found, *([] if len(line.answers) == 20 or line.closed else [f"{len(line.answers)} answers"])]
 
 
+def hundreds(place: Place) -> list[str]:
+    """In their order, each with its own answer."""
+    raw = b"".join(http(None, method="GET", path=f"/nowhere{n}") for n in range(500))
+    line = place.line(raw).hear(lambda line: line.heard.count(b"HTTP/1.1 ") >= 500 and line.heard.endswith(b"}"))
+    told = [n for n, answer in enumerate(line.answers) if f"/nowhere{n})".encode() in answer.body]
+    return [] if told == [*range(500)] else [f"{len(told)} of {len(line.answers)} are in their place"]
+
+
 def poured(place: Place) -> list[str]:
     """As many requests as fit, and no answer read."""
     line = place.line(window=4096)
@@ -194,6 +219,7 @@ def behind_an_error(place: Place) -> list[str]:
 
 PIPELINES = [
     Attack("P01", "20 requests at once, every second one good", pipelined),
+    Attack("P05", "500 requests at once", hundreds),
     Attack("P02", "50,000 requests at once, no answer read", poured),
     Attack("P03", "200 MB behind a request that is being answered", behind_a_stream),
     Attack("P04", "a request behind one that is refused", behind_an_error),
@@ -297,7 +323,30 @@ def named(place: Place) -> list[str]:
     return found
 
 
+ALIKE = (
+    "\u043epenai_chat", "openai\u02cdchat", "\uff4f\uff50enai_chat", "openai_chat\u200b", "\ufeffopenai_chat", "openai_chat ", " openai_chat", "OpenAI_Chat", "openai_chat\u0301", "openai_chat\u0000", "openai_chat/", "/openai_chat", "openai_chat\u2024",
+    "\u0455imulator/x", "SIMULATOR/x", "simulator\u2215x", "openai\\x", "openai_chat\ud800",
+)  # fmt: skip
+
+
+def alike(place: Place) -> list[str]:
+    """None of them is the model that it looks like, and nothing is made of them."""
+    found: list[str] = []
+    for name in ALIKE:
+        for wire in PATHS:
+            raw = place.question(wire, model=name) if "\ud800" not in name else b""
+            body = json.dumps(
+                {"model": name, "messages": [{"role": "user", "content": "hi"}], "input": "hi", "max_tokens": 9}
+            )
+            line = place.line(
+                raw or http(body.encode(), path=PATHS[wire].replace(quote(wire), "openai%ED%A0%80"))
+            ).hear(one)
+            found += [f"{wire} {name!r} {fault}" for fault in judged(line, (400, 404), closes=False)]
+    return [*found, *(["a vendor was asked"] if place.world.vendor.contexts else [])]
+
+
 PLACES = [
+    Attack("N03", "names that look like those of models", alike, on=("gateway",), cannot={"simulator": "it answers to any name"}),
     Attack("N01", "paths that lead out of the server, or to files", walked),
     Attack("N02", "names of models that are paths, queries, URLs, headers", named),
 ]  # fmt: skip

@@ -181,7 +181,23 @@ def idle(place: Place) -> list[str]:
     return [*found, *([] if all(line.hear().closed for line in lines) else ["they stay open"])]
 
 
+def small(place: Place) -> list[str]:
+    """5,000 requests, each for another model, a hundred at a time, and 300 connections for one request each."""
+    line, count = place.line(), b"HTTP/1.1 "
+    for n in range(50):
+        line.heard.clear()
+        line.send(b"".join(http(None, method="GET", path=f"/v1/models/{n}of{i}") for i in range(100)))
+        line.hear(lambda line: line.heard.count(count) == 100 and line.heard.endswith(b"}"))
+    for n in range(300):
+        one_more = place.line(http(b"{", f"X-Odd: {n}", path=f"/v1beta/models/{n}:generateContent")).hear(one)
+        if one_more.statuses != [400]:
+            return [f"answered {one_more.statuses}"]
+        one_more.close()
+    return [] if line.heard.count(count) == 100 else [f"{line.heard.count(count)} of 100 are answered"]
+
+
 MANY = [
+    Attack("L07", "thousands of small requests, after which nothing has grown", small, mib=16),
     Attack("L01", "200 clients that ask for a stream and leave", leaving),
     # A hundred streams under way at once, each with connections on both sides: about a megabyte each.
     Attack("L02", "100 clients that leave when it has begun", after_a_byte, mib=128),

@@ -1,4 +1,5 @@
-"""`python -m tests.gateway.attacks.serve URL`: two gateways to the vendor at that URL and a simulator, until stdin ends.
+"""`python -m tests.gateway.attacks.serve URL`: two gateways to the vendor at that URL, of which the one with tokens keeps
+conversations in a file, and a simulator, until stdin ends.
 
 A process of its own, so that its memory is its own. Prints where they are; its log, as verbose as it gets, is on stderr.
 """
@@ -8,12 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from llm_rest import wires
 from llm_rest.server.access import Door, Limits
 from llm_rest.server.app import running
-from llm_rest.server.config import Config, Upstream, door
+from llm_rest.server.config import Config, Keep, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.logs import JsonLines
 from llm_rest.server.simulator import Simulator
@@ -23,6 +25,8 @@ LIMITS = Limits(
     body=8 * MiB, objects=20_000, bodies=24 * MiB, body_seconds=1.5, head_seconds=1.5, stall=4, concurrent=200
 )
 
+
+TOKENS = {"alice": "ATTACKED_ALICE", "bob": "ATTACKED_BOB"}
 
 BEHIND = {
     "openai_responses": "openai",
@@ -34,7 +38,7 @@ BEHIND = {
 """The vendor whose key and dialect are used for each wire."""
 
 
-def config(url: str, tokens: dict[str, str]) -> Config:
+def config(url: str, tokens: dict[str, str], keep: Keep) -> Config:
     """Models named after the wires, on which the vendor at that URL is asked, and one that never comes to an end."""
 
     def way(model: str, wire: str) -> Upstream:
@@ -43,20 +47,20 @@ def config(url: str, tokens: dict[str, str]) -> Config:
         return Upstream(model=f"{vendor}/{model}", base_url=base_url, wire=wire, key_env="ATTACKED_KEY")
 
     models: dict[str, Any] = {wire: way("x", wire) for wire in wires.NAMES}
-    return Config(models={**models, "endless": way("endless", "openai_chat")}, tokens=tokens, limits=LIMITS)
+    return Config(models={**models, "endless": way("endless", "openai_chat")}, tokens=tokens, limits=LIMITS, keep=keep)
 
 
 def main(url: str) -> None:
     out = logging.StreamHandler(sys.stderr)
     out.setFormatter(JsonLines())
     logging.basicConfig(level=logging.DEBUG, handlers=[out])
-    free, guarded = config(url, {}), config(url, {"alice": "ATTACKED_ALICE", "bob": "ATTACKED_BOB"})
     with (
-        running(Gateway(free, history=free.keep.history()), door=door(free, "127.0.0.1")) as gateway,
-        running(Gateway(guarded, history=guarded.keep.history()), door=door(guarded, "127.0.0.1")) as closed,
+        TemporaryDirectory() as folder,
+        running(Gateway(config(url, {}, Keep()))) as gateway,
+        running(Gateway(config(url, TOKENS, Keep(path=f"{folder}/kept.sqlite")))) as guarded,
         running(Simulator(), door=Door.at("127.0.0.1", limits=LIMITS)) as simulator,
     ):
-        print(json.dumps({"gateway": gateway, "guarded": closed, "simulator": simulator}), flush=True)
+        print(json.dumps({"gateway": gateway, "guarded": guarded, "simulator": simulator}), flush=True)
         sys.stdin.read()
 
 

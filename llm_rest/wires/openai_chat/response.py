@@ -100,8 +100,10 @@ def decode_response(
         output=output,
         service_tier=body.service_tier,
         leftovers={WIRE: left},
-        **echo(request),
     )
+    if request is not None:
+        for name, value in echo(request).items():
+            setattr(response, name, value)
     if body.usage is not UNSET:
         response.usage = decode_usage(body.usage, dialect) if body.usage is not None else None
     if body.moderation is not UNSET:

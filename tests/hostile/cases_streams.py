@@ -510,8 +510,7 @@ S = [
     S_("S134", "another protocol instead of a stream", lambda d: [fin(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n" + whole(*d.frames()))], bad("protocol_error", attempts=3)),
     S_("S135", "RST before the first event, every time", lambda d: [rst(opened(d))], bad(INTERRUPTED, "connect_error", attempts=3), slow=True),
     S_("S136", "a stream without a byte, whose length is 0", lambda d: [say(http(b"", "200 OK", f"content-type: {kind(d)}"))], EMPTY),
-    S_("S137", "one event of 70 MB", lambda d: [sent(d, whole(*d.begin(), d.delta("x" * 70_000_000), *d.end("x")))], bad("response_too_large"), modes=("sync",)),
-    S_("S138", "a redirect on opening whose body stalls", lambda d: [stall(http(b"ab", "302 Found", "location: /x", length=100))], bad("protocol_error", attempts=1, retryable=False), slow=True, options={"timeout": Timeouts(total=0.5)}),
+    S_("S137", "a redirect on opening whose body stalls", lambda d: [stall(http(b"ab", "302 Found", "location: /x", length=100))], bad("protocol_error", attempts=1, retryable=False), slow=True, options={"timeout": Timeouts(total=0.5)}),
     S_("S84", "no head, with a plain number of seconds", lambda d: [stall()], bad("timeout_error", attempts=(1, 3), retryable=True), slow=True, options={"timeout": 0.3}),
     S_("S80", "content coding of a stream that nobody asked for", lambda d: [sent(d, b"x", "content-encoding: br")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
 ]  # fmt: skip

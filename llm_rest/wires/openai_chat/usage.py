@@ -8,6 +8,7 @@ unset: zeros are not invented. Follows the usage objects of the OpenAI, DeepSeek
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
-from ...unknown import given
+from ...unknown import Opt, given
 from .._left import Rest, absent, notes, put_back, sent
 from . import types
 from .ordinary import OrdinaryUsage
@@ -31,8 +32,11 @@ CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 """Where hosts count cached tokens beside the details."""
 
 _USAGE = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
+_INPUT, _OUTPUT = InputTokensDetails(), OutputTokensDetails()
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-_REST = Rest(types.Usage, *_COUNTS)
+_REST = Rest(types.Usage, *_COUNTS, "prompt_tokens_details", "completion_tokens_details")
+
+_details = attrgetter("prompt_tokens_details", "completion_tokens_details")
 
 _PROMPT_REST = Rest(types.PromptDetails, "cached_tokens", "cache_write_tokens")
 _COMPLETION_REST = Rest(types.CompletionDetails, "reasoning_tokens")
@@ -45,41 +49,20 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
     """The counts as Responses means them."""
     prompt, completion, total = counted.prompt_tokens, counted.completion_tokens, counted.total_tokens
     usage = replace(_USAGE, input_tokens=prompt or 0, output_tokens=completion or 0, total_tokens=total)
-    if (
-        type(counted) is OrdinaryUsage
-        and counted.prompt_tokens_details is counted.completion_tokens_details is UNSET
-        and dialect.output_tokens == "completion"
-    ):
+    left: Json = {}
+    spelling: Json = {}
+    if type(counted) is not OrdinaryUsage:
+        left = _REST.of(counted)
+        spelling = {name: sent(value) for name in _COUNTS if not given(value := getattr(counted, name))}
+    elif dialect.output_tokens == "completion" and _details(counted) == (UNSET, UNSET):
         return usage
-    left = _REST.of(counted)
-    if left or not (prompt and completion and total) or dialect.output_tokens != "completion":
-        _decode_more(counted, left, usage, dialect)
-    return usage
-
-
-def _decode_more(counted: types.Usage, left: Json, usage: Usage, dialect: ChatDialect) -> None:
-    spelling: Json = {name: sent(value) for name in _COUNTS if not given(value := getattr(counted, name))}
-    details = left.pop("prompt_tokens_details", UNSET)
-    if given(details):
-        usage.input_tokens_details = InputTokensDetails(
-            cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
-        )
-    held = usage.input_tokens_details
-    if not given(held) or not given(held.cached_tokens):
-        beside = next((name for name in CACHED if isinstance(left.get(name), int | float)), None)
-        if beside is not None:
-            written = held.cache_write_tokens if given(held) else UNSET
-            usage.input_tokens_details = InputTokensDetails(cached_tokens=left[beside], cache_write_tokens=written)
-            spelling["cached"] = beside
-    if details is None or (details is not UNSET and "cached" in spelling):
-        left["prompt_tokens_details"] = sent(details)
-    elif details is not UNSET and (details := _PROMPT_REST.of(details)):
-        left["prompt_tokens_details"] = details
-    details = left.pop("completion_tokens_details", UNSET)
-    if given(details):
-        usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=details.reasoning_tokens)
-    if details is None or (details is not UNSET and (details := _COMPLETION_REST.of(details))):
-        left["completion_tokens_details"] = details
+    _decode_prompt(counted.prompt_tokens_details, left, spelling, usage)
+    if given(details := counted.completion_tokens_details):
+        usage.output_tokens_details = replace(_OUTPUT, reasoning_tokens=details.reasoning_tokens)
+        if rest := _COMPLETION_REST.of(details):
+            left["completion_tokens_details"] = rest
+    elif details is None:
+        left["completion_tokens_details"] = None
     _count_output(usage, dialect, spelling)
     if usage.total_tokens is UNSET or usage.total_tokens is None:
         usage.total_tokens = usage.input_tokens + usage.output_tokens
@@ -87,6 +70,22 @@ def _decode_more(counted: types.Usage, left: Json, usage: Usage, dialect: ChatDi
         left[SPELLING] = spelling
     if left:
         usage.leftovers = {WIRE: left}
+    return usage
+
+
+def _decode_prompt(details: Opt[types.PromptDetails], left: Json, spelling: Json, usage: Usage) -> None:
+    cached: Opt[Count] = UNSET
+    if given(details):
+        cached, written = details.cached_tokens, details.cache_write_tokens
+        usage.input_tokens_details = replace(_INPUT, cached_tokens=cached, cache_write_tokens=written)
+    beside = None if given(cached) else next((n for n in CACHED if isinstance(left.get(n), int | float)), None)
+    if beside is not None:
+        usage.input_tokens_details = replace(usage.input_tokens_details or _INPUT, cached_tokens=left[beside])
+        spelling["cached"] = beside
+    if details is None or (details is not UNSET and beside is not None):
+        left["prompt_tokens_details"] = sent(details)
+    elif given(details) and (rest := _PROMPT_REST.of(details)):
+        left["prompt_tokens_details"] = rest
 
 
 def _reasoning(usage: Usage) -> Count:

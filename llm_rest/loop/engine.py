@@ -146,6 +146,8 @@ class Engine:
                 return False
         if report is None:
             self.take(h.Ticked(at=self._now()))
+        elif isinstance(report, h.Happening):
+            self.take(cast("h.AnyHappening", report))
         elif callable(report):
             self.take(cast("Callable[..., h.AnyHappening]", report)(at=self._now()))
         elif isinstance(report, Decided):
@@ -238,7 +240,8 @@ class Engine:
         except Exception as problem:
             report = partial(h.Failed, error=str(problem))
         finally:
-            workers.put(partial(report, execution_id=call.execution_id))
+            # With its own time: whoever watches the run may be slow to hear of it, which makes no timeout of it.
+            workers.put(report(execution_id=call.execution_id, at=workers.now() - self._began))
 
     async def _model(self, request: Request, workers: Workers) -> None:
         report: Any = partial(h.AnswerFailed, error="the model call was cancelled")

@@ -27,6 +27,7 @@ from llm_rest import (
     Unknown,
     tool,
 )
+from llm_rest.loop.threads import ThreadWorkers
 from llm_rest.losses import Loss
 from llm_rest.reply import Generation, reply
 from llm_rest.responses import (
@@ -56,6 +57,7 @@ from llm_rest.responses.tools import (
     ShellTool,
 )
 from llm_rest.turns import PENDING, STATE, RunState
+from llm_rest.turns.happenings import Finished
 from tests.loop.support import Model, call, new_run, result, says, watched
 
 pytestmark = pytest.mark.anyio
@@ -593,6 +595,28 @@ async def test_a_vendor_that_paused_gets_its_answer_back_and_goes_on(way: str) -
 
 
 # --- limits and cancellation ----------------------------------------------------------------------------------------
+
+
+def test_whoever_watches_slowly_makes_no_timeout_of_what_ended_in_time() -> None:
+    seconds, reported = [0.0], threading.Event()
+
+    class Workers(ThreadWorkers):
+        def now(self) -> float:
+            return seconds[0]
+
+        def put(self, report: Any) -> None:
+            super().put(report)
+            if isinstance(report, Finished):
+                reported.set()
+
+    run = new_run("sync", Model(says(call("add", '{"a":1,"b":2}')), says("Done")), [add], tool_timeout=1)
+    run.workers = Workers
+    with run.events() as events:
+        for event in events:
+            if event.type == "tool:executing":
+                assert reported.wait(10)
+                seconds[0] = 100.0
+    assert [(one.state, one.output) for one in run.calls] == [("completed", "3")]
 
 
 async def test_a_run_that_used_up_its_iterations_carries_itself(way: str) -> None:

@@ -18,7 +18,7 @@ from ...losses import Losses
 from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
 from ...unknown import Opt, Unknown, given
-from .._left import ABSENT, absent, as_object, beyond, notes, sent
+from .._left import as_object, beyond, notes, sent
 from . import types
 from .tools import decode_tools, encode_tools, is_search, name_of
 from .types import Json
@@ -58,10 +58,12 @@ def encode_offer(
         if isinstance(item, AdditionalTools):
             lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
             offered += item.tools
-    if not offered:
-        body.tools = absent(spelling.get("tools", ABSENT))
-    tools = encode_tools(offered, as_object(left.get("tools")), dialect, lost)
-    body.web_search_options = _encode_search(offered, request.model, "web_search" in spelling, dialect, lost)
+    tools: list[types.Tool] = []
+    if offered:
+        tools = encode_tools(offered, as_object(left.get("tools")), dialect, lost)
+        body.web_search_options = _encode_search(offered, request.model, "web_search" in spelling, dialect, lost)
+    elif "tools" in spelling:
+        body.tools = spelling["tools"]
     if not tools:
         if given(request.tool_choice) and request.tool_choice != "auto":
             lost.dropped("tool_choice", "a choice among no tools")

@@ -105,6 +105,11 @@ class Door:
             raise Refused(ErrorFacts(status=401, message=message, code="invalid_api_key"))
         return fitting[0]
 
+    @property
+    def busy(self) -> bool:
+        """Whether anybody is inside."""
+        return any(self._inside.values())
+
     @contextmanager
     def admitted(self, scope: str) -> Generator[Reading]:
         """A place among the requests of this caller, and among all bodies. Raises `Refused` where there is none."""

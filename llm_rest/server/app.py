@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager, contextmanager
 from math import ceil
 from typing import TYPE_CHECKING
 
+from anyio import move_on_after, sleep
+
 from ..errors import ConfigError
 from .access import GRACE, Door
 from .asgi import Endpoint
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from .handler import Handler
 
 
+LEAVING = 5.0
+"""How many seconds requests that are cut get to let go of what they use."""
+
+
 def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:
     """The ASGI application around `handler`, the simulator without one.
 
@@ -38,17 +44,22 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
     except ImportError as missing:
         raise _missing(missing) from None
     answering: Handler = handler or Simulator()
+    entrance = door or _door(answering, None)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         yield
+        # Requests that were cut when the grace was over leave first, as long as they may still use what is closed.
+        with move_on_after(LEAVING):
+            while entrance.busy:  # noqa: ASYNC110 - a door knows nothing of event loops
+                await sleep(0.01)
         # A handler that holds connections lets go of them in the loop they belong to.
         if (close := getattr(answering, "aclose", None)) is not None:
             await close()
 
     app = Starlette(lifespan=lifespan)
     # A route would not match every path there is: its pattern ends at a line break.
-    app.router.default = Endpoint(answering, door or _door(answering, None))
+    app.router.default = Endpoint(answering, entrance)
     return app
 
 

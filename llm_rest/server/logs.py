@@ -39,7 +39,8 @@ FIELDS = (
 """What a line says, as far as it is known.
 
 `losses` is how many there were both ways, also of a stream; their texts, which may repeat names of the caller's choice, are
-`lost`, at level DEBUG alone. `error` is the kind of an error of ours, or `gone` for a client that went away.
+`lost`, at level DEBUG alone. `error` is the kind of an error of ours, or `gone` where the client, or the server, left
+before the end.
 """
 
 _log = logging.getLogger("llm_rest.server.requests")

@@ -118,6 +118,24 @@ def test_a_gateway_from_a_file_remembers_and_lets_streams_finish_when_it_is_told
             assert "the server allows 30" in again.headers["x-llm-rest-losses"]
 
 
+def test_a_stream_that_outlasts_the_grace_is_cut_and_logged(tmp_path: Path) -> None:
+    (tmp_path / "gateway.toml").write_text(FILE.replace("[limits]", "[limits]\ngrace = 0"))
+    arguments = ("--config", str(tmp_path / "gateway.toml"), "--keep", str(tmp_path / "kept.sqlite"))
+    with httpx.Client(headers={"authorization": f"Bearer {TOKEN}"}, timeout=60) as http:
+        with serving(*arguments, end=signal.SIGTERM) as (url, _, log):
+            asked = {"input": "pieces 1\ndelay 0.1\nsay " + "long " * 20, "stream": True}
+            sending = http.stream("POST", f"{url}/v1/responses", json=asked)
+            answer = sending.__enter__()
+        with pytest.raises(httpx.RemoteProtocolError):
+            answer.read()
+        sending.__exit__(None, None, None)
+    lines = [json.loads(line) for line in log]
+    assert [(line["path"], line["error"]) for line in lines if line["message"] == "request"] == [
+        ("/v1/responses", "gone")
+    ]
+    assert not (tmp_path / "kept.sqlite-wal").exists(), "the file was closed"
+
+
 def test_without_tokens_any_key_is_printed() -> None:
     assert "import os" not in clients("http://127.0.0.1:8000", "fast", None)
     assert 'OpenAI(base_url="http://127.0.0.1:8000/v1", api_key="any")' in clients(

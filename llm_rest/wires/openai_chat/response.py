@@ -47,6 +47,7 @@ _REST = Rest(types.Completion, *_MAPPED)
 _CHOICE_REST = Rest(types.Choice, "index", "finish_reason", "message")
 
 _RESPONSE = Response(id="", status="completed", output=[])
+_COMPLETION = types.Completion(object="chat.completion", choices=[])
 _NO_CHOICE = types.Choice()
 _NO_ANSWER = types.Answer()
 
@@ -194,9 +195,8 @@ def encode_response(
     legacy = request is not None and "functions" in notes(own(request.leftovers, WIRE))
     turn = _encode_output(response.output, left, legacy, dialect, lost)
     said = turn.finish()
-    choice = types.Choice(
-        index=0, message=said, finish_reason=about.encode_finish(response, left, bool(turn.calls), lost)
-    )
+    finish = about.encode_finish(response, left, bool(turn.calls), lost)
+    choice = replace(_NO_CHOICE, index=0, message=said, finish_reason=finish)
     if not came:
         # The nulls that OpenAI writes.
         choice.logprobs = None
@@ -208,9 +208,9 @@ def encode_response(
     if "index" in first:
         choice.index = absent(first["index"])
     choice = put_back(choice, {name: value for name, value in first.items() if name not in ("finish_reason", "index")})
-    body = types.Completion(
+    body = replace(
+        _COMPLETION,
         id=response.id,
-        object="chat.completion",
         created=int(response.created_at) if given(response.created_at) else 0,
         model=response.model,
         choices=[choice, *as_list(left.get(OTHERS))],
@@ -221,11 +221,13 @@ def encode_response(
     if response.moderation is not UNSET:
         body.moderation = about.encode_moderation(response.moderation)
     spelling = notes(left)
-    for name in ("id", "object", "created", "error", "choices"):
+    for name in ("id", "object", "created", "error"):
         if name in spelling:
             setattr(body, name, absent(spelling[name]))
     if "message" in spelling:
-        body.choices[0].message = absent(spelling["message"])
+        choice.message = absent(spelling["message"])
+    if "choices" in spelling:
+        body.choices = []
     return put_back(body, {name: value for name, value in left.items() if name not in PLACES}), lost
 
 
@@ -234,7 +236,7 @@ def _encode_output(
 ) -> Turn[types.Answer]:
     message = as_object(left.get(MESSAGE))
     role = absent(notes(message).get("role", "assistant"))
-    turn = Turn(types.Answer(role=role, content=None), dialect, lost, answer=True)
+    turn = Turn(replace(_NO_ANSWER, role=role, content=None), dialect, lost, answer=True)
     turn.left, turn.spelling = message, notes(message)
     calls = as_object(left.get(CALLS))
     attached: dict[str, Json] = {}

@@ -204,7 +204,7 @@ class StreamEncoder:
     def _end(self, response: Response) -> list[types.Chunk]:
         whole, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses += lost
-        choice = whole.choices[0]
+        choice = whole.choices[0] if whole.choices else types.Choice()
         chunks: list[types.Chunk] = []
         # Leftovers may say anything, where a message and calls belong too.
         rest = self._unsent(choice.message) if isinstance(choice.message, types.Answer) else types.Delta()

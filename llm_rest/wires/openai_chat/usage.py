@@ -32,6 +32,7 @@ CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 """Where hosts count cached tokens beside the details."""
 
 _USAGE = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
+_COUNTED = types.Usage()
 _INPUT, _OUTPUT = InputTokensDetails(), OutputTokensDetails()
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _REST = Rest(types.Usage, *_COUNTS, "prompt_tokens_details", "completion_tokens_details")
@@ -114,9 +115,8 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
     completion = usage.output_tokens
     if dialect.output_tokens == "completion_and_reasoning":
         completion = max(0, completion - _reasoning(usage))
-    counted = types.Usage(
-        prompt_tokens=usage.input_tokens, completion_tokens=completion, total_tokens=usage.total_tokens
-    )
+    prompt, total = usage.input_tokens, usage.total_tokens
+    counted = replace(_COUNTED, prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
     left = own(usage.leftovers, WIRE)
     spelling = notes(left)
     details = usage.input_tokens_details

@@ -19,6 +19,7 @@ from llm_rest.responses import (
     Request,
     TextOptions,
 )
+from llm_rest.responses.assemble import disassemble
 from llm_rest.unknown import Unknown
 from llm_rest.wires import openai_chat as wire
 from tests.corpus import Answer, Exchange, Sent
@@ -300,3 +301,15 @@ def test_what_chunks_say_beyond_what_is_known_is_in_the_answer_and_in_its_chunks
     told = json.dumps([plain(chunk) for event in events for chunk in encoder.feed(event)])
     kinds = ("call", "function", "logprobs", "part", "delta", "choice", "chunk")
     assert [kind for kind in kinds if f'"new_{kind}"' not in told] == []
+
+
+@pytest.mark.parametrize(
+    "spelling", [{"choices": 5}, {"choices": [], "message": None}, {"message": 5}, {"id": 5, "created": []}]
+)
+def test_a_forged_note_about_an_answer_raises_nothing(spelling: Plain) -> None:
+    """chat.response_back.11"""
+    response = wire.decode_response(wire.RESPONSE.decode(json.dumps(said(content="a"))))[0]
+    response.leftovers = {"openai_chat": {"spelling": spelling}}
+    encoder = wire.encode_stream()
+    assert plain(wire.encode_response(response)[0])["model"] == "m"
+    assert [plain(chunk)["model"] for event in disassemble(response) for chunk in encoder.feed(event)][-1] == "m"

@@ -120,7 +120,7 @@ def _is_path(form: Any) -> bool:
 
 
 def _tidy(schema: Schema, name: str) -> None:
-    """Close an object that declares its fields, say the type of plain choices, drop a title that repeats the name."""
+    """Close an object that declares its fields, say the type of plain choices, drop what repeats what stands there."""
     if "properties" in schema:
         schema.setdefault("additionalProperties", False)
     choices: list[Any] = schema.get("enum", [])
@@ -129,6 +129,7 @@ def _tidy(schema: Schema, name: str) -> None:
             schema["type"] = word
     if _folded(schema.get("title", "")) == _folded(name):
         schema.pop("title", None)
+    schema.pop("discriminator", None)  # which is OpenAPI's; each alternative says it by itself
 
 
 def _folded(text: str) -> str:

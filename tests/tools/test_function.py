@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 from uuid import UUID
 
+import msgspec
 import pytest
 from annotated_types import Ge, MaxLen
 from msgspec import UNSET, Meta
@@ -232,6 +233,21 @@ def test_a_union_of_classes_that_nothing_tells_apart_arrives_as_the_one_that_fit
         assert made.typed({"x": sent}) == {"x": arrives}
     with pytest.raises(DoesNotFit, match="fits no alternative"):
         made.typed({"x": {}})
+
+
+class Left(msgspec.Struct, tag=True):
+    steps: int
+
+
+class Right(msgspec.Struct, tag=True):
+    steps: int
+
+
+def test_a_tagged_union_is_said_once() -> None:
+    def turn(where: Left | Right) -> None: ...
+
+    assert list(tool(turn).parameters["properties"]["where"]) == ["anyOf"]
+    assert tool(turn).typed({"where": {"type": "Right", "steps": 1}}) == {"where": Right(1)}
 
 
 def test_a_name_in_a_map_that_does_not_fit_is_spoken_of_as_a_name() -> None:

@@ -62,7 +62,8 @@ class Endpoint:
             caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
             if path == HEALTH:
                 facts["path"] = path
-                await sending.answer(_HEALTHY)
+                named = {**_HEALTHY.headers, "x-request-id": facts["request_id"]}
+                await sending.answer(_HEALTHY._replace(headers=named))
                 return
             with self._door.admitted(caller) as reading:
                 body = await reading.body(pieces, headers)

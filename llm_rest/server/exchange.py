@@ -227,7 +227,7 @@ def _misled(method: str, path: str, places: list[Place], wire: str, request_id: 
         return refused(wire, routes.nowhere(method, path, wire), request_id)
     allow = {"allow": ", ".join([*(method for place in places for method in place.methods), "OPTIONS"])}
     if method.upper() == "OPTIONS":
-        return Answer(204, allow, b"")
+        return Answer(204, {**allow, REQUEST_ID.get(wire, "x-request-id"): request_id}, b"")
     message = f"Not allowed to {printable(method, 20)} on {printable(path, 200)}; use {allow['allow']}."
     answer = refused(wire, ErrorFacts(status=405, message=message, type="invalid_request_error"), request_id)
     return answer._replace(headers={**answer.headers, **allow})

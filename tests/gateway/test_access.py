@@ -193,6 +193,16 @@ def test_every_path_says_which_methods_it_has(local: httpx.Client, method: str) 
             assert "anthropic-version" not in answer.text
 
 
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "DELETE"])
+def test_every_answer_has_the_id_of_its_request(guarded: httpx.Client, method: str) -> None:
+    alice = {"authorization": f"Bearer {TOKENS['alice']}"}
+    for path in ("/healthz", "/nowhere", "/v1/models", "/v1/chat/completions", "/v1/responses/x"):
+        for headers in ({}, alice):
+            answer = guarded.request(method, path, headers=headers)
+            names = [answer.headers.get(name, "") for name in ("request-id", "x-request-id")]
+            assert any(name.startswith("req_") for name in names), (path, answer.status_code)
+
+
 def test_an_error_about_a_path_is_spelled_as_its_wire_does(local: httpx.Client) -> None:
     assert local.get("/v1/messages", headers={"anthropic-version": ""}).json()["type"] == "error"
     assert isinstance(local.get("/api/chat").json()["error"], str)

@@ -23,7 +23,7 @@ from ...unknown import Opt, Unknown, extras, given
 from .._left import report_unknown
 from . import types
 from .content import Context, blocks_of, part_of
-from .leftovers import encode, left, own_fields, plain, rest, returned
+from .leftovers import copies, encode, left, own_fields, plain, rest, returned
 
 TOOLSETS = ("computer", "browser")
 """Groups of tools of the vendor; namespaces of Responses."""
@@ -173,16 +173,14 @@ def _mended(arguments: str, path: str, context: Context) -> Raw:
     return Raw(encode({"INVALID_JSON": data.decode()}))
 
 
+_call = copies(FunctionCall(call_id="", name="", arguments=""))
+
+
 def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named] | None = None) -> Call:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
-    wire, text = block.id, str(block.input, "utf-8", "replace")
-    call = FunctionCall(
-        id=id,
-        call_id=call_id(wire) if wire.startswith(MARK) else wire,
-        name=block.name,
-        arguments=text,
-        status=status,
-    )
+    wire, text, call = block.id, str(block.input, "utf-8", "replace"), _call()
+    call.id, call.name, call.arguments, call.status = id, block.name, text, status
+    call.call_id = call_id(wire) if wire.startswith(MARK) else wire
     caller = block.caller
     bare = caller is block.toolset_name is block.cache_control is UNSET and type(block) is ToolUse
     if bare and text != "null" and not renamed:

@@ -15,7 +15,7 @@ from . import types
 from .assistant import BlockWriter
 from .calls import decode_call, plain_call
 from .content import Context
-from .leftovers import left, rest
+from .leftovers import copies, left, rest
 from .usage import TIERS, decode_usage
 
 Content = str | list[types.AnyBlock]
@@ -25,8 +25,12 @@ ABOUT = ("stop_details", "container", "context_management", "diagnostics", "inpu
 
 Answer = types.Message
 InputMessage, Text, ToolUse, ToolResult = types.InputMessage, types.Text, types.ToolUse, types.ToolResult
-Response, Message, OutputText = ours.Response, ours.Message, ours.OutputText
+Message, OutputText = ours.Message, ours.OutputText
 FunctionCall, FunctionCallOutput = ours.FunctionCall, ours.FunctionCallOutput
+
+_message = copies(Message(role="assistant", status="completed", content=[]))
+_response = copies(ours.Response(id="", status="completed", output=[]))
+_text = copies(OutputText(text=""))
 
 
 def plain_answer(body: types.Message | types.Error, now: float) -> ours.Response | None:
@@ -45,9 +49,12 @@ def plain_answer(body: types.Message | types.Error, now: float) -> ours.Response
     for i, block in enumerate(body.content):
         if type(block) is Text and block.citations is block.cache_control is UNSET:
             if parts is None:
-                parts = []
-                output.append(Message(id=f"msg_{id}_{i}", role="assistant", status="completed", content=parts))
-            parts.append(OutputText(text=block.text, annotations=[]))
+                message, parts = _message(), []
+                message.id, message.content = f"msg_{id}_{i}", parts
+                output.append(message)
+            part = _text()
+            part.text, part.annotations = block.text, []
+            parts.append(part)
         elif type(block) is ToolUse:
             output.append(decode_call(block, f"fc_{id}_{i}", "completed"))
             parts, ended = None, "tool_use"
@@ -55,8 +62,9 @@ def plain_answer(body: types.Message | types.Error, now: float) -> ours.Response
             return None
     if body.stop_reason != ended:
         return None
-    usage, tier = decode_usage(used), used.service_tier
-    response = Response(id=id, created_at=now, status="completed", model=model, output=output, usage=usage)
+    response, tier = _response(), used.service_tier
+    response.id, response.created_at, response.model = id, now, model
+    response.output, response.usage = output, decode_usage(used)
     if about:
         response.leftovers = left(about)
     if tier is not UNSET and tier is not None:

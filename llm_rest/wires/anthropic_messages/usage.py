@@ -16,7 +16,7 @@ from ...responses.leftovers import SPELLING
 from ...unknown import given
 from .._left import sent
 from . import types
-from .leftovers import left, own_fields, rest, returned
+from .leftovers import copies, left, own_fields, rest, returned
 
 TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
 """The tier an answer was given in, theirs on the left; the way back prefers the first."""
@@ -28,6 +28,8 @@ ABOUT = ("cache_creation", "server_tool_use", "inference_geo", "speed", "iterati
 CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 COUNTS = ("input_tokens", "output_tokens", *CACHED)
 
+_usage = copies(ours.Usage(input_tokens=0, output_tokens=0, total_tokens=0))
+
 
 def decode_usage(used: types.Usage) -> ours.Usage:
     """Token counts as Responses counts them: input with what the cache gave and took."""
@@ -35,7 +37,8 @@ def decode_usage(used: types.Usage) -> ours.Usage:
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     if read is not UNSET or written is not UNSET:
         input += (read or 0) + (written or 0)
-    usage = ours.Usage(input_tokens=input, output_tokens=output, total_tokens=input + output)
+    usage = _usage()
+    usage.input_tokens, usage.output_tokens, usage.total_tokens = input, output, input + output
     if (
         read is written is thought is used.service_tier is used.speed is UNSET
         and used.cache_creation is used.server_tool_use is used.inference_geo is used.iterations is UNSET

@@ -150,8 +150,9 @@ class _Asked:
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
         said = input if isinstance(input, Request) else Request()
         defaults = self._caller.defaults
-        offered = [*_listed(tools)] or (said.tools if given(said.tools) else _listed(defaults.get("tools")))
-        toolbox = Toolbox(offered, how.get("executor"))
+        executor = how.get("executor")
+        offered = [*_listed(tools)] or [*(said.tools if given(said.tools) else _listed(defaults.get("tools")))]
+        toolbox = Toolbox(offered or _listed(executor), executor)
         known = {} if how.get("state") is not None else defaults
         repairs = self._settings.get("max_repairs", known.get("max_repairs"))
         if repairs is not None:

@@ -75,10 +75,8 @@ class Toolbox:
     def __init__(self, tools: Iterable[Offered] = (), executor: ToolExecutor | None = None) -> None:
         self.definitions: list[Any] = []
         self._entries: dict[str, _Entry] = {}
-        if executor is not None and not isinstance(cast("Any", executor), ToolExecutor):
-            raise ConfigError(
-                f"a {type(executor).__name__} is no executor", hint="it has execute, has_tool, definition"
-            )
+        if executor is not None and not _executes(executor):
+            raise ConfigError(f"{executor!r} is no executor", hint="it has execute, has_tool and definition")
         self._executor = executor
         for one in tools:
             self._add(one)
@@ -103,11 +101,13 @@ class Toolbox:
                 self._define(self._executor.definition(one), self._executor)
             case Definition() | dict():
                 self._define(cast("Plain", one), self._executor)
-            case ToolExecutor() if not isinstance(one, type):
+            case _ if _executes(one):
                 names = getattr(one, "names", None)
                 if names is None:
                     kind = type(one).__name__
-                    raise ConfigError(f"{kind} does not say what its tools are", hint="give it names, or as executor=")
+                    raise ConfigError(
+                        f"{kind} does not say what its tools are", hint="give it names, or name them in tools="
+                    )
                 for name in cast("Iterable[str]", names() if callable(names) else names):
                     self._define(one.definition(name), one)
             case _ if callable(one):
@@ -173,6 +173,10 @@ class Toolbox:
 
             value = anyio.run(_awaited, prepared, value)
         return output_of(value)
+
+
+def _executes(one: object) -> bool:
+    return isinstance(one, ToolExecutor) and not isinstance(one, type)
 
 
 def _read(offered: Definition | Plain) -> tuple[Definition | Unknown, Plain]:

@@ -505,7 +505,13 @@ async def test_cancelling_all_that_a_client_does_ends_its_runs_while_their_tools
 def test_one_tool_or_registry_needs_no_list_around_it(offered: Any) -> None:
     with Client("simulator/any") as llm:
         assert llm.generate_with_tools('call get_weather {"city": "Oslo"}\nsay Cold.', offered).output_text == "Cold."
-        assert llm.generate_with_tools("say Hi.", None).output_text == "Hi."  # pyright: ignore[reportArgumentType]
+        assert llm.generate_with_tools("say Hi.", None).output_text == "Hi."
+
+
+def test_an_executor_alone_offers_what_it_names() -> None:
+    with Client("simulator/any") as llm:
+        run = llm.run('call get_weather {"city": "Oslo"}\nsay Cold.', executor=ToolRegistry(get_weather))
+        assert (run.result().output_text, run.calls[0].state) == ("Cold.", "completed")
 
 
 async def test_input_and_tools_may_be_given_by_keyword(way: str) -> None:
@@ -528,7 +534,7 @@ def test_a_wire_without_earlier_responses_is_not_asked_to_chain(name: str) -> No
         llm.run("call get_weather", [get_weather], chain=True)
 
 
-@pytest.mark.parametrize("options", [{"approve": "yes"}, {"executor": print}])
+@pytest.mark.parametrize("options", [{"approve": "yes"}, {"executor": print}, {"executor": ToolRegistry}])
 def test_what_cannot_decide_or_run_is_refused_at_once(options: dict[str, Any]) -> None:
     with Client("simulator/any") as llm, pytest.raises(ConfigError):
         llm.run("say Hi.", [get_weather], **options)

@@ -139,14 +139,12 @@ def reasoning_of(block: types.Thinking | types.RedactedThinking, issuer: str, id
 def thinking_of(item: ours.Reasoning, payload: Signed | Redacted, path: str, lost: Losses) -> types.AnyBlock | None:
     """The block that `reasoning_of` made the item from; nothing where its text was edited, which breaks the signature."""
     if isinstance(payload, Redacted):
-        block = types.RedactedThinking(data=payload.data)
-        return merged(block, payload.rest, path, lost) if payload.rest else block
+        return merged(types.RedactedThinking(data=payload.data), payload.rest, path, lost)
     text = "".join(part.text for part in item.summary or ())
     if digest(text) != payload.digest:
         lost.dropped(path, "thinking whose text was changed, so that its signature no longer holds")
         return None
-    signed = types.Thinking(thinking=text, signature=payload.signature)
-    return merged(signed, payload.rest, path, lost) if payload.rest else signed
+    return merged(types.Thinking(thinking=text, signature=payload.signature), payload.rest, path, lost)
 
 
 def carrier(payload: Payload, issuer: str, id: Opt[str]) -> ours.Reasoning:

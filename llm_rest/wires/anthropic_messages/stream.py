@@ -126,10 +126,8 @@ class StreamDecoder:
         if given(event.usage):
             message.usage = message.usage or types.Usage()
             overwrite(message.usage, event.usage)
-            if more := extras(event.usage):
-                message.usage = merged(message.usage, more, "usage", self.losses)
-        if more := extras(event) | extras(event.delta):
-            self._message = merged(message, more, "message_delta", self.losses)
+            message.usage = merged(message.usage, extras(event.usage), "usage", self.losses)
+        self._message = merged(message, extras(event) | extras(event.delta), "message_delta", self.losses)
 
     def _end(self, message: types.Message) -> None:
         while self._open.block is not None:

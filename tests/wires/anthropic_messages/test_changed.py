@@ -12,7 +12,7 @@ from llm_rest.responses import InputText, Message, OutputText, Request
 from llm_rest.wires import anthropic_messages as wire
 from llm_rest.wires import openai_chat
 from tests.support.facts import plain
-from tests.wires.anthropic_messages.steps import Plain, answered, kinds, read, sent, text
+from tests.wires.anthropic_messages.steps import NEW, Plain, answered, kinds, read, sent, text
 
 CALL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "4"}
@@ -176,6 +176,15 @@ def test_what_hangs_on_an_empty_text_is_told() -> None:
     _, lost = wire.encode_request(request)
     assert kinds(lost) == [("input[0].content[1]", "dropped")]
     assert sent(Message(role="user", content=[InputText(text="Hi"), InputText(text="")]))[1] == []
+
+
+def test_a_tool_that_cannot_be_strict_is_otherwise_written_as_it_was() -> None:
+    tool = {"type": "custom", "name": "f", "input_schema": {"type": "object", "minProperties": 1}}
+    body = {"model": NEW, "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    raw = msgspec.json.encode({**body, "tools": [{**tool, "strict": True}]})
+    again, lost = wire.encode_request(wire.decode_request(wire.REQUEST.decode(raw))[0])
+    assert plain(again)["tools"] == [tool]
+    assert kinds(lost) == [("tools[0].strict", "changed")]
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

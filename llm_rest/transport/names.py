@@ -22,7 +22,7 @@ AddressInfo = list[tuple[Any, ...]]
 """What `getaddrinfo` gives."""
 
 MOST = 64
-"""Threads that look names up, those that were left behind included: where no name is answered for they would pile up."""
+"""Look-ups that were given up and go on: where no name is answered for, their threads would pile up."""
 
 
 class LookUp:
@@ -53,7 +53,7 @@ class Names:
         """Begin anew: in a forked process the threads are gone, and a lock may be held for ever."""
         self._lock = threading.Lock()
         self._joined: dict[tuple[str, int], LookUp] = {}
-        self._threads = 0
+        self._left = 0
 
     @contextmanager
     def asking(self, host: str, port: int, wake: Callable[[], object]) -> Generator[LookUp]:
@@ -65,10 +65,9 @@ class Names:
             look_up = self._joined.get(where)
             mine = look_up is None
             if look_up is None:
-                if self._threads >= MOST:
-                    raise ConnectError(f"cannot connect: {MOST} look-ups of names are under way, and none is answered")
+                if self._left >= MOST:
+                    raise ConnectError(f"cannot connect: {MOST} look-ups of names are still without an answer")
                 look_up = self._joined[where] = LookUp()
-                self._threads += 1
             look_up.wakes.append(wake)
         if mine:
             self._start(where, look_up)
@@ -78,7 +77,8 @@ class Names:
             with self._lock:
                 if not look_up.over:
                     look_up.wakes.remove(wake)
-                    self._leave(where, look_up)
+                    self._left += not look_up.wakes
+                    self._part(where, look_up)
 
     def _start(self, where: tuple[str, int], look_up: LookUp) -> None:
         try:
@@ -95,13 +95,13 @@ class Names:
         finally:
             with self._lock:
                 look_up.over = True
-                self._threads -= 1
-                self._leave(where, look_up)
+                self._left -= not look_up.wakes
+                self._part(where, look_up)
             for wake in look_up.wakes:
                 with suppress(RuntimeError):  # the loop of who waited has ended
                     wake()
 
-    def _leave(self, where: tuple[str, int], look_up: LookUp) -> None:
+    def _part(self, where: tuple[str, int], look_up: LookUp) -> None:
         """Let nobody join it any more."""
         if self._joined.get(where) is look_up:
             del self._joined[where]

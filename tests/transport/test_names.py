@@ -216,6 +216,13 @@ def test_threads_that_are_left_behind_do_not_pile_up(system: System) -> None:
     assert look_up.answer() == system.found
 
 
+def test_any_number_of_names_may_be_looked_up_at_once(system: System) -> None:
+    with contextlib.ExitStack() as asking:
+        look_ups = [asking.enter_context(NAMES.asking(f"{i}.example", 80, int)) for i in range(2 * MOST)]
+        system.settle()
+    assert all(look_up.answer() == system.found for look_up in look_ups)
+
+
 def test_a_forked_process_waits_for_no_look_up_of_its_parent(system: System) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system does not fork")

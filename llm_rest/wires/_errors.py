@@ -92,6 +92,8 @@ _EXCERPT = 4096
 _BOM = b"\xef\xbb\xbf"
 _HALF = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """Halves of characters, which are no text where one is alone."""
+_FRAMED = re.compile(rb"^data:(.+)", re.MULTILINE)
+"""The data of an event: who was asked for a stream may refuse in its framing."""
 _SECRET_NAME = re.compile(r"(?i)authorization|api[-_]?key|secret|password|access[-_]?token")
 
 
@@ -100,7 +102,7 @@ def parsed(body: bytes) -> Any:
     if len(body) > _LARGEST:
         return None
     body = body.removeprefix(_BOM)
-    for text in (body, _HALF.sub(rb"\\ufffd", body)):
+    for text in (body, _HALF.sub(rb"\\ufffd", body), *_FRAMED.findall(body, 0, _EXCERPT)[:1]):
         try:
             check_depth(text)
             return msgspec.json.decode(text)

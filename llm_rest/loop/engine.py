@@ -121,12 +121,14 @@ class Engine:
 
     def begin(self, workers: Workers, *, streams: bool) -> None:
         """Take the run up, with these workers."""
-        if self._workers is not None:
-            raise ConfigError("this run is being driven already", hint="use one of result, events and stream at a time")
-        self._workers, self._streams, self._driven = workers, streams, True
-        self._began = workers.now() - self.state.at
-        self._asked_about.clear()
-        self._deciding, self._resting = 0, False
+        with self._lock:
+            if self._workers is not None:
+                hint = "use one of result, events and stream at a time"
+                raise ConfigError("this run is being driven already", hint=hint)
+            self._workers, self._streams, self._driven = workers, streams, True
+            self._began = workers.now() - self.state.at
+            self._asked_about.clear()
+            self._deciding, self._resting = 0, False
         self.take(h.Begun(at=self.state.at))
 
     async def advance(self) -> bool:
@@ -166,8 +168,8 @@ class Engine:
         with self._lock:
             if self._workers is not None and not self._resting:
                 self._workers.put(report)
-                return
-        self.take(report(at=self._now()))
+            else:
+                self.take(report(at=self._now()))
 
     def cancel(self) -> None:
         """End the run; one that was not begun yet is not begun any more."""

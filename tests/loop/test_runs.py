@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import threading
 import time
 from contextvars import ContextVar
@@ -461,6 +462,30 @@ async def test_a_callback_decides_at_once(way: str, says_async: bool) -> None:
     await result(new_run(way, model, [delete], approve=approve_later if says_async else approve))
     assert sorted(asked) == ['{"name":"bad"}', '{"name":"good"}']
     assert outputs(model) == ["good is gone", "denied: this call is not allowed"]
+
+
+def test_words_of_many_threads_to_a_run_at_rest_are_all_heard() -> None:
+    waiting = [call("delete", call_id=f"c{i}") for i in range(24)]
+    run = new_run("sync", Model(says(*waiting), says("Done")), [delete])
+    run.result()
+    together = threading.Barrier(8)
+
+    def approve(first: int) -> None:
+        together.wait(10)
+        for one in waiting[first::8]:
+            run.approve(one.call_id)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=approve, args=(first,)) for first in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+    finally:
+        sys.setswitchinterval(interval)
+    assert run.waiting == []
 
 
 async def test_only_a_plain_yes_lets_a_call_run(way: str, caplog: pytest.LogCaptureFixture) -> None:

@@ -36,7 +36,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     """Whether there is something here that runs it; else the vendor or the caller does."""
 
 
-def checked(facts: ToolFacts, **more: Any) -> ToolFacts:
+def valid(facts: ToolFacts, **more: Any) -> ToolFacts:
     """The facts, with more of them as JSON gives it. Raises `ConfigError` for what says nothing."""
     try:
         return convert({**to_builtins(facts), **more}, ToolFacts)

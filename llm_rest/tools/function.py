@@ -20,8 +20,7 @@ from ..json_schema import Schema, checked, walk
 from ..losses import Losses
 from ..responses.tools import FunctionTool
 from ..structured.strict import Beyond, strict_form
-from .context import OnResume, Timeout, ToolContext, ToolFacts
-from .context import checked as checked_facts
+from .context import OnResume, Timeout, ToolContext, ToolFacts, valid
 from .signature import name_of, schema_of, signature_of
 
 P = ParamSpec("P")
@@ -59,7 +58,7 @@ class Tool(Generic[P, R_co]):
         self.needs_approval = needs_approval
         self.on_resume: OnResume = on_resume
         self.strict = strict
-        checked_facts(self.facts)
+        valid(self.facts)
         self._offered = _enforced(self.parameters, self.name) if strict is True else self.parameters
         # It still looks like the function; attributes of the function's own stay there.
         functools.update_wrapper(self, function, updated=())

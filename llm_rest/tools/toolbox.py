@@ -34,8 +34,7 @@ from ..responses.tools import (
 from ..responses.tools import Tool as Definition
 from ..unknown import Decoder, Unknown, check_depth, given
 from . import threads
-from .context import ToolContext, ToolFacts
-from .context import checked as checked_facts
+from .context import ToolContext, ToolFacts, valid
 from .function import Tool
 from .output import output_of
 from .registry import AnyFunction, ToolExecutor, ToolRegistry, as_tool
@@ -199,7 +198,7 @@ def _read(offered: Definition | Plain) -> tuple[Definition | Unknown, Plain]:
 def _entry(one: Definition | Unknown, name: str, facts: Plain, executor: ToolExecutor | None) -> _Entry:
     runner = executor.tool(name) if isinstance(executor, ToolRegistry) else executor
     known = runner.facts if isinstance(runner, Tool) else ToolFacts(name=name, runs=runner is not None)
-    return _Entry(checked_facts(known, **facts), one, runner)
+    return _Entry(valid(known, **facts), one, runner)
 
 
 def _object(arguments: str) -> Plain:

@@ -151,9 +151,9 @@ class Arrival:
         error.request_id = error.request_id or named.request_id
 
     def _feed(self, piece: bytes) -> list[AnyEvent]:
-        if not self._start.strip(_BLANK):
-            self._start += piece[:_EXCERPT]
-            if self._start.strip(_BLANK).startswith(_DOCUMENTS[self._target.wire.FRAMING]):
+        if not self._start:
+            self._start = piece.lstrip(_BLANK)[:_EXCERPT]
+            if self._start.startswith(_DOCUMENTS[self._target.wire.FRAMING]):
                 self._document = []
         if self._document is None:
             return self._frames.feed(piece)

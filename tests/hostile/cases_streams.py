@@ -511,6 +511,8 @@ S = [
     S_("S135", "RST before the first event, every time", lambda d: [rst(opened(d))], bad(INTERRUPTED, "connect_error", attempts=3), slow=True),
     S_("S136", "a stream without a byte, whose length is 0", lambda d: [say(http(b"", "200 OK", f"content-type: {kind(d)}"))], EMPTY),
     S_("S137", "a redirect on opening whose body stalls", lambda d: [stall(http(b"ab", "302 Found", "location: /x", length=100))], bad("protocol_error", attempts=1, retryable=False), slow=True, options={"timeout": Timeouts(total=2)}),
+    S_("S138", "a hundred thousand blank lines, each by itself, then a whole answer", lambda d: [say(opened(d), chunks(b"\n") * 100_000, chunks(d.good()), END)], good(), modes=("sync",)),
+    S_("S139", "a megabyte of blanks, then a whole answer", lambda d: [sent(d, b" \n" * 500_000 + d.good())], good(), modes=("sync",)),
     S_("S84", "no head, with a plain number of seconds", lambda d: [stall()], bad("timeout_error", attempts=(1, 3), retryable=True), slow=True, options={"timeout": 0.3}),
     S_("S80", "content coding of a stream that nobody asked for", lambda d: [sent(d, b"x", "content-encoding: br")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
 ]  # fmt: skip

@@ -8,7 +8,6 @@ unset: zeros are not invented. Follows the usage objects of the OpenAI, DeepSeek
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -37,8 +36,6 @@ _INPUT, _OUTPUT = InputTokensDetails(), OutputTokensDetails()
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _REST = Rest(types.Usage, *_COUNTS, "prompt_tokens_details", "completion_tokens_details")
 
-_details = attrgetter("prompt_tokens_details", "completion_tokens_details")
-
 _PROMPT_REST = Rest(types.PromptDetails, "cached_tokens", "cache_write_tokens")
 _COMPLETION_REST = Rest(types.CompletionDetails, "reasoning_tokens")
 
@@ -50,15 +47,17 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
     """The counts as Responses means them."""
     prompt, completion, total = counted.prompt_tokens, counted.completion_tokens, counted.total_tokens
     usage = replace(_USAGE, input_tokens=prompt or 0, output_tokens=completion or 0, total_tokens=total)
+    held, details = counted.prompt_tokens_details, counted.completion_tokens_details
+    ordinary = type(counted) is OrdinaryUsage
+    if ordinary and held is details is UNSET and dialect.output_tokens == "completion":
+        return usage
     left: Json = {}
     spelling: Json = {}
-    if type(counted) is not OrdinaryUsage:
+    if not ordinary:
         left = _REST.of(counted)
         spelling = {name: sent(value) for name in _COUNTS if not given(value := getattr(counted, name))}
-    elif dialect.output_tokens == "completion" and _details(counted) == (UNSET, UNSET):
-        return usage
-    _decode_prompt(counted.prompt_tokens_details, left, spelling, usage)
-    if given(details := counted.completion_tokens_details):
+    _decode_prompt(held, left, spelling, usage)
+    if given(details):
         usage.output_tokens_details = replace(_OUTPUT, reasoning_tokens=details.reasoning_tokens)
         if rest := _COMPLETION_REST.of(details):
             left["completion_tokens_details"] = rest

@@ -339,6 +339,16 @@ def test_input_tokens_leave_out_what_the_cache_gave_and_took() -> None:
     assert shown()[0]["usage"] == {"input_tokens": 0, "output_tokens": 0}
 
 
+def test_counts_that_do_not_add_up_are_told() -> None:
+    """anthropic.response_back.10"""
+    assert kinds(shown(usage=Usage(input_tokens=10, output_tokens=5, total_tokens=15))[1]) == []
+    assert kinds(shown(usage=Usage(input_tokens=10, output_tokens=5, total_tokens=22))[1]) == [
+        ("usage.total_tokens", "dropped")
+    ]
+    cached = Usage(input_tokens=1, output_tokens=5, input_tokens_details=InputTokensDetails(cached_tokens=4))
+    assert kinds(shown(usage=cached)[1]) == [("usage.input_tokens", "changed")]
+
+
 def test_fields_of_an_answer_that_the_client_cannot_be_told() -> None:
     assert kinds(shown(moderation={"x": 1}, tool_usage={"y": 2})[1]) == [
         ("moderation", "dropped"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 
@@ -43,24 +43,56 @@ def schema_of(form: Any) -> Schema:
 def schemas_of(forms: Sequence[Any]) -> tuple[list[Schema], dict[str, Schema]]:
     """The JSON Schemas of forms, and the definitions they refer to as `#/$defs/<name>`. Raises `ConfigError`."""
     try:
-        arms = [_arms(form) for form in forms]
-        flat, found = msgspec.json.schema_components(
-            [arm for each in arms for arm in each], schema_hook=_own_schema, ref_template="#/$defs/{name}"
-        )
+        known = [_known(form) for form in forms]
+        made, found = msgspec.json.schema_components(known, schema_hook=_own_schema, ref_template="#/$defs/{name}")
     except (TypeError, ValueError, NameError, RecursionError) as problem:
         hint = "use types of JSON data, enums, dates, Structs, dataclasses, TypedDicts, attrs or pydantic models"
         raise ConfigError(f"no JSON Schema: {str(problem).splitlines()[-1]}", hint=hint) from None
-    rest = iter(flat)
-    schemas = [next(rest) if len(each) == 1 else {"anyOf": [next(rest) for _ in each]} for each in arms]
-    definitions = dict(found)
+    schemas = list(made)
+    definitions = {name: _tidied(one, name) for name, one in found.items()}
     for _, inner in [each for one in (*schemas, *found.values()) for each in walk(one)]:
-        for name, definition in inner.pop("$defs", {}).items():
-            if definitions.setdefault(name, definition) != definition:
+        for name, one in inner.pop("$defs", {}).items():
+            if definitions.setdefault(name, one) != _tidied(one, name):
                 raise ConfigError(f"two different types are called {name!r}", hint="rename one of them")
-    for name, one in [("", one) for one in schemas] + list(definitions.items()):
-        for inner_name, inner in walk(one, name):
-            _tidy(inner, inner_name)
+    for one in schemas:
+        _tidied(one, "")
     return schemas, definitions
+
+
+class _Anything(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return True  # msgspec asks whether what was made for it is one
+
+
+class _Either(metaclass=_Anything):
+    """Stands for a union whose classes msgspec cannot tell apart: the first that a value fits is taken."""
+
+    arms: tuple[Any, ...]
+
+
+def _known(form: Any) -> Any:
+    """The form as msgspec takes it: with limits as it knows them, and with an `_Either` for what it cannot tell apart."""
+    form = _limited(form)
+    origin, args = get_origin(form), get_args(form)
+    if origin is Annotated:
+        return Annotated[_known(form.__origin__), *form.__metadata__]
+    if origin is Literal or not args:
+        return form
+    known = tuple(_known(arg) for arg in args)
+    if origin in (Union, UnionType):
+        return Union[known] if _told_apart(known) else _Anything("Either", (_Either,), {"arms": known})  # noqa: UP007
+    return form if known == args else origin[known]
+
+
+def _told_apart(arms: tuple[Any, ...]) -> bool:
+    if len(arms) > 2 - (NoneType not in arms) and any(get_origin(arm) is Annotated for arm in arms):
+        return False  # msgspec, up to 0.22, writes over memory where a list stands beside a text with limits
+    try:
+        with first_use:
+            msgspec.json.Decoder(Union[arms])  # noqa: UP007
+    except TypeError:
+        return False
+    return True
 
 
 _LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
@@ -68,8 +100,6 @@ _LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "p
 
 def _limited(form: Any) -> Any:
     """The form with the limits that notes of other libraries put on it, such as pydantic's `Field(ge=1)`."""
-    if get_origin(form) in (Union, UnionType):
-        return Union[tuple(_limited(arm) for arm in get_args(form))]  # noqa: UP007
     if get_origin(form) is not Annotated:
         return form
     notes = [each for note in form.__metadata__ for each in (note, *getattr(note, "metadata", ()))]
@@ -88,25 +118,11 @@ def _limited(form: Any) -> Any:
     return Annotated[Union[arms], *form.__metadata__]  # noqa: UP007
 
 
-def _arms(form: Any) -> tuple[Any, ...]:
-    """The arms of a union whose classes msgspec cannot tell apart; else the form as it is."""
-    form = _limited(form)
-    union = form.__origin__ if get_origin(form) is Annotated else form
-    arms = get_args(union)
-    if get_origin(union) not in (Union, UnionType) or (len(arms) == 2 and NoneType in arms):
-        return (form,)
-    if any(get_origin(arm) is Annotated for arm in arms):
-        return arms  # msgspec, up to 0.22, writes over memory where a list stands beside a text with limits
-    try:
-        with first_use:
-            msgspec.json.Decoder(form)
-    except TypeError:
-        return arms
-    return (form,)
-
-
 def _own_schema(form: Any) -> Schema:
-    """The schema of a path, or of a class that makes its own, as pydantic's models do."""
+    """The schema of a path, of a union of ours, or of a class that makes its own, as pydantic's models do."""
+    if issubclass(form, _Either):
+        arms, definitions = schemas_of(form.arms)
+        return {"anyOf": arms, "$defs": definitions}
     if _is_path(form):
         return {"type": "string", "format": "path"}
     make = getattr(form, "model_json_schema", None)
@@ -119,17 +135,19 @@ def _is_path(form: Any) -> bool:
     return isinstance(form, type) and issubclass(form, PurePath)
 
 
-def _tidy(schema: Schema, name: str) -> None:
-    """Close an object that declares its fields, say the type of plain choices, drop what repeats what stands there."""
-    if "properties" in schema:
-        schema.setdefault("additionalProperties", False)
-    choices: list[Any] = schema.get("enum", [])
-    for kind, word in ((str, "string"), (int, "integer")):
-        if choices and "type" not in schema and all(type(choice) is kind for choice in choices):
-            schema["type"] = word
-    if _folded(schema.get("title", "")) == _folded(name):
-        schema.pop("title", None)
-    schema.pop("discriminator", None)  # which is OpenAPI's; each alternative says it by itself
+def _tidied(whole: Schema, name: str) -> Schema:
+    """The schema, its objects closed that declare their fields, with the type of plain choices, and nothing said twice."""
+    for inner_name, schema in walk(whole, name):
+        if "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+        choices: list[Any] = schema.get("enum", [])
+        for kind, word in ((str, "string"), (int, "integer")):
+            if choices and "type" not in schema and all(type(choice) is kind for choice in choices):
+                schema["type"] = word
+        if _folded(schema.get("title", "")) == _folded(inner_name):
+            schema.pop("title", None)
+        schema.pop("discriminator", None)  # which is OpenAPI's; each alternative says it by itself
+    return whole
 
 
 def _folded(text: str) -> str:
@@ -138,19 +156,7 @@ def _folded(text: str) -> str:
 
 def convert(value: Any, form: Any) -> Any:
     """A plain JSON value as the form. Raises `DoesNotFit`."""
-    arms = _arms(form)
-    # Of arms that msgspec cannot tell apart, those whose schema the value fits.
-    fitting = [arm for arm in arms if len(arms) == 1 or not problems(schema_of(arm), value)]
-    found: list[str] = []
-    for arm in fitting or arms:
-        try:
-            return _converted(value, arm)
-        except DoesNotFit as mismatch:
-            found += mismatch.problems
-    raise DoesNotFit(found)
-
-
-def _converted(value: Any, form: Any) -> Any:
+    form = _known(form)
     with first_use:
         msgspec.json.Decoder(form)
     try:
@@ -170,6 +176,8 @@ def _converted(value: Any, form: Any) -> Any:
 def _validated(form: Any, value: Any) -> Any:
     if _is_path(form):
         return form(value)
+    if issubclass(form, _Either):
+        return _first(form.arms, value)
     check = getattr(form, "model_validate_json", None)
     if check is None:
         raise NotImplementedError
@@ -183,3 +191,15 @@ def _validated(form: Any, value: Any) -> Any:
         said = cast("list[dict[str, Any]]", errors())
     words = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in said)
     raise ValueError("; ".join(words))
+
+
+def _first(arms: tuple[Any, ...], value: Any) -> Any:
+    """The value as the first of the arms that it fits. Raises `ValueError` with what is wrong by each that it might fit."""
+    fitting = [arm for arm in arms if not problems(schema_of(arm), value)] or arms
+    found: list[str] = []
+    for arm in fitting:
+        try:
+            return convert(value, arm)
+        except DoesNotFit as mismatch:
+            found += mismatch.problems
+    raise ValueError("; ".join(found))

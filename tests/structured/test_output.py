@@ -137,6 +137,21 @@ def test_a_wrapped_value_that_does_not_fit_is_not_taken_for_an_object_without_it
     assert wrong(dict | None, '{"value": 1}')
 
 
+class Boxed(pydantic.BaseModel):
+    model: Model
+
+
+def test_unions_that_nothing_tells_apart_may_stand_in_lists_and_maps() -> None:
+    form = list[Model | Boxed | Dog] | dict[str, tuple[Model | Boxed, ...]]
+    assert read(form, '{"value": [{"name": "a"}, {"model": {"name": "b"}}, {"name": "c", "good": false}]}') == [
+        Model(name="a"),
+        Boxed(model=Model(name="b")),
+        Dog(name="c", good=False),
+    ]
+    assert read(form, '{"value": {"k": [{"name": "a"}]}}') == {"k": (Model(name="a"),)}
+    assert wrong(form, '{"value": [{"nam": "a"}]}')
+
+
 def test_what_has_no_schema_is_an_error_of_the_caller() -> None:
     class Dangling(msgspec.Struct):
         other: Nowhere  # noqa: F821  # pyright: ignore[reportUndefinedVariable]

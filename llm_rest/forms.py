@@ -72,7 +72,7 @@ class _Either(metaclass=_Anything):
 
 def _known(form: Any) -> Any:
     """The form as msgspec takes it: with limits as it knows them, and with an `_Either` for what it cannot tell apart."""
-    form = _limited(form)
+    form = _limited(getattr(form, "__value__", form))  # of `type Name = ...`, what it is a name for
     origin, args = get_origin(form), get_args(form)
     if origin is Annotated:
         return Annotated[_known(form.__origin__), *form.__metadata__]

@@ -11,6 +11,7 @@ import attrs
 import msgspec
 import pydantic
 import pytest
+from typing_extensions import TypeAliasType
 
 from llm_rest.errors import ConfigError
 from llm_rest.forms import DoesNotFit
@@ -67,6 +68,9 @@ class Tree(msgspec.Struct):
     children: list[Tree] = []
 
 
+Number = TypeAliasType("Number", int | None)
+
+
 def read(form: Any, text: str) -> Any:
     return Output[Any](form).value(text)[0]
 
@@ -98,6 +102,7 @@ def wrong(form: Any, text: str) -> list[str]:
         (Literal["a", "b"], '{"value": "b"}', "b"),
         (int, '{"value": 4}', 4),
         (str, '{"value": "x"}', "x"),
+        (list[Number], '{"value": [1, null]}', [1, None]),
         (bool, '{"value": true}', True),
         (date, '{"value": "1815-12-10"}', date(1815, 12, 10)),
         (Tree, '{"name": "a", "children": [{"name": "b"}]}', Tree("a", [Tree("b")])),

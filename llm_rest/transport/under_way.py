@@ -105,9 +105,12 @@ class TaskCall(Call):
 
     def __enter__(self) -> Self:
         from anyio import CancelScope
-        from anyio.lowlevel import current_token
 
-        self._loop, self._scope = current_token(), CancelScope()
+        if self._loop is None:
+            from anyio.lowlevel import current_token
+
+            self._loop = current_token()
+        self._scope = CancelScope()
         self._scope.__enter__()
         if self.stopped:
             self._scope.cancel()

@@ -7,7 +7,7 @@ its inner events and done, then exactly one terminal event. Items may be open si
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -30,6 +30,8 @@ from .items import (
 from .parts import OutputText, ReasoningText, RefusalPart, SummaryText
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .parts import AnyAnnotation, ContentPart, Logprob
     from .response import Response
 
@@ -39,6 +41,16 @@ class Step(Protocol):
 
     def __call__(self, *, sequence_number: int, item_id: str, output_index: int) -> Any: ...
 
+
+D = TypeVar(
+    "D",
+    ev.OutputTextDelta,
+    ev.RefusalDelta,
+    ev.ReasoningTextDelta,
+    ev.ReasoningSummaryTextDelta,
+    ev.FunctionCallArgumentsDelta,
+)
+"""An event with a piece of text."""
 
 _ENDING = ("completed_at", "error", "incomplete_details")
 """What only the end of a response tells."""
@@ -109,7 +121,7 @@ _TERMINAL: dict[str, type[ev.ResponseCompleted | ev.ResponseIncomplete | ev.Resp
 class OpenItem:
     """An item whose events are under way. Parts come one after another; each has its own index."""
 
-    __slots__ = ("_annotations", "_part", "_summary", "_to", "id", "index")
+    __slots__ = ("_annotations", "_like", "_part", "_summary", "_to", "id", "index")
 
     def __init__(self, to: Emitter, index: int, item_id: str) -> None:
         self._to = to
@@ -118,6 +130,7 @@ class OpenItem:
         self._part = -1
         self._summary = -1
         self._annotations = 0
+        self._like: Any = None  # an event with a piece of what is open: copies of it are cheap
 
     # -- parts of content
 
@@ -125,32 +138,24 @@ class OpenItem:
         """Begin a part; `part` is empty but for its kind."""
         self._part += 1
         self._annotations = 0
+        self._like = None
         self._to.send(ev.ContentPartAdded(**self._place(), part=part))
 
     def text(self, delta: str, logprobs: list[Logprob] | None = None) -> None:
         """A piece of text; an empty one says nothing."""
         if delta:
-            to = self._to
-            to.send(
-                ev.OutputTextDelta(
-                    sequence_number=to.number(),
-                    item_id=self.id,
-                    output_index=self.index,
-                    content_index=self._part,
-                    delta=delta,
-                    logprobs=logprobs or [],
-                )
-            )
+            event = self._piece(ev.OutputTextDelta, self._place, delta)
+            event.logprobs = logprobs or []
 
     def refusal(self, delta: str) -> None:
         """A piece of a refusal."""
         if delta:
-            self._to.send(ev.RefusalDelta(**self._place(), delta=delta))
+            self._piece(ev.RefusalDelta, self._place, delta)
 
     def reasoning(self, delta: str) -> None:
         """A piece of raw reasoning."""
         if delta:
-            self._to.send(ev.ReasoningTextDelta(**self._place(), delta=delta))
+            self._piece(ev.ReasoningTextDelta, self._place, delta)
 
     def annotation(self, annotation: AnyAnnotation) -> None:
         """A source of the text of the open part."""
@@ -177,12 +182,13 @@ class OpenItem:
     def summary_part(self) -> None:
         """Begin a part of the summary."""
         self._summary += 1
+        self._like = None
         self._to.send(ev.ReasoningSummaryPartAdded(**self._summary_place(), part=SummaryText(text="")))
 
     def summary(self, delta: str) -> None:
         """A piece of the open summary part."""
         if delta:
-            self._to.send(ev.ReasoningSummaryTextDelta(**self._summary_place(), delta=delta))
+            self._piece(ev.ReasoningSummaryTextDelta, self._summary_place, delta)
 
     def end_summary(self, part: SummaryText) -> None:
         """The open summary part is complete."""
@@ -194,7 +200,7 @@ class OpenItem:
     def arguments(self, delta: str) -> None:
         """A piece of a function call's arguments."""
         if delta:
-            self._to.send(ev.FunctionCallArgumentsDelta(**self._item_place(), delta=delta))
+            self._piece(ev.FunctionCallArgumentsDelta, self._item_place, delta)
 
     def end_arguments(self, text: str) -> None:
         """The arguments of a function call are complete."""
@@ -235,6 +241,17 @@ class OpenItem:
         """The item is complete: this is all of it."""
         to = self._to
         to.send(ev.OutputItemDone(sequence_number=to.number(), output_index=self.index, item=item))
+
+    def _piece(self, kind: type[D], place: Callable[[], dict[str, Any]], delta: str) -> D:
+        """Send an event with a piece of what is open."""
+        to, like = self._to, self._like
+        if type(like) is kind:
+            event = replace(like, sequence_number=to.number(), delta=delta)
+        else:
+            like = self._like = kind(**place(), delta="")
+            event = replace(like, delta=delta)
+        to.send(event)
+        return event
 
     def _item_place(self) -> dict[str, Any]:
         return {"sequence_number": self._to.number(), "item_id": self.id, "output_index": self.index}

@@ -151,8 +151,9 @@ class _Asked:
         said = input if isinstance(input, Request) else Request()
         defaults = self._caller.defaults
         executor = how.get("executor")
-        offered = [*_listed(tools)] or [*(said.tools if given(said.tools) else _listed(defaults.get("tools")))]
-        toolbox = Toolbox(offered or _listed(executor), executor)
+        if tools == ():  # nothing was said, as opposed to: none
+            tools = said.tools if given(said.tools) else defaults.get("tools") or executor
+        toolbox = Toolbox(_listed(tools), executor)
         known = {} if how.get("state") is not None else defaults
         repairs = self._settings.get("max_repairs", known.get("max_repairs"))
         if repairs is not None:

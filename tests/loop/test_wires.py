@@ -326,6 +326,12 @@ async def test_the_defaults_of_a_client_hold_for_its_runs(way: str, httpx_mock: 
     assert first["tools"] == second["tools"]
 
 
+def test_tools_by_default_can_be_taken_back() -> None:
+    with Client("simulator/any", defaults={"tools": [get_weather]}) as llm:
+        for none in ([], None):
+            assert llm.run("say Hi.", none).result().tools in (msgspec.UNSET, [])
+
+
 def test_a_whole_request_brings_its_tools_along() -> None:
     asked = Request(input='call get_weather {"city": "Oslo"}\nsay Cold.', tools=[get_weather.definition])
     with Client("simulator/any") as llm:

@@ -192,7 +192,7 @@ def decode_offer(
     named = "function_call" if body.functions else "tool_choice"
     choice: Opt[str | types.Named | types.ToolChoice] = getattr(body, named) if tools else UNSET
     if choice:
-        _decode_chosen(choice, named, request, left, spelling)
+        _decode_chosen(choice, named, request, left, spelling, lost)
     taken = (named if choice else "", "parallel_tool_calls" if tools else "")
     for name in ("tool_choice", "function_call", "parallel_tool_calls"):
         if name not in taken and (value := getattr(body, name)) is not UNSET:
@@ -203,11 +203,20 @@ def decode_offer(
 
 
 def _decode_chosen(
-    choice: str | types.Named | types.ToolChoice, field: str, request: Request, left: Json, spelling: Json
+    choice: str | types.Named | types.ToolChoice,
+    field: str,
+    request: Request,
+    left: Json,
+    spelling: Json,
+    lost: Losses,
 ) -> None:
     """Read the choice that stands in this field."""
     modern = types.ToolChoice(type="function", function=choice) if isinstance(choice, types.Named) else choice
     request.tool_choice = _decode_choice(modern)
+    if isinstance(request.tool_choice, Unknown) and request.tool_choice.type in ("function", "custom", "allowed_tools"):
+        lost.refused(field, f"a choice without its `{request.tool_choice.type}` object")
+        request.tool_choice = UNSET
+        return
     made = _encode_choice(request.tool_choice, [], _ANY, Losses()).choice
     if isinstance(choice, str):
         if choice != made:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
@@ -208,6 +208,12 @@ def test_a_tool_without_its_object_is_refused() -> None:
         request, lost = wire.decode_request(body)
         assert told(lost) == ["tools[1] (refused)"]
         assert request.tools == [FunctionTool(name="weather", description="d", parameters=SCHEMA, strict=False)]
+    for kind in ("function", "custom", "allowed_tools"):
+        body = wire.REQUEST.decode(
+            json.dumps({"model": "m", "messages": [HI], "tools": [TOOL], "tool_choice": {"type": kind}})
+        )
+        request, lost = wire.decode_request(body)
+        assert (request.tool_choice, told(lost)) == (UNSET, ["tool_choice (refused)"])
 
 
 def test_what_has_no_kind_is_kept_whole() -> None:

@@ -105,7 +105,6 @@ class StreamDecoder:
 
     def _start(self, chunk: types.Chunk) -> None:
         self._origin = chunk.id or f"resp_{digest(msgspec.json.encode(chunk).decode())}"
-        self._pieces.body.id = self._origin
         created = self._pieces.body.created
         self._to.start(
             Response(
@@ -119,6 +118,7 @@ class StreamDecoder:
         )
 
     def _whole(self) -> Response:
+        self._pieces.body.id = self._origin  # by which it was announced, whatever later chunks say
         response, lost = decode_response(
             self._pieces.whole(), request=self._request, dialect=self._dialect, now=self._now
         )

@@ -64,6 +64,13 @@ def output(events: Sequence[Any]) -> list[Any]:
 # --- chunks to events -----------------------------------------------------------------------------------------------
 
 
+def test_a_stream_ends_under_the_id_it_began_with() -> None:
+    events = decoded(piece(content="a"), {"id": "late", "model": "m", **STOP})
+    assert len({event.response.id for event in events if hasattr(event, "response")}) == 1
+    events = decoded({"id": "one", **piece(content="a")}, {"id": "two", **STOP})
+    assert {event.response.id for event in events if hasattr(event, "response")} == {"one"}
+
+
 def test_text_is_told_as_it_comes_and_once_more_at_the_end() -> None:
     """chat.stream.1 chat.stream.3 chat.stream.7 chat.stream.9"""
     events = decoded(piece(role="assistant", content=""), piece(content="Hel"), piece(content="lo"), STOP)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from textwrap import dedent
+from textwrap import dedent, indent
 
 _PARAMETERS = frozenset(
     {"args", "arguments", "parameters", "params", "other parameters", "keyword args", "keyword arguments"}
@@ -30,7 +30,13 @@ def read(docstring: str | None) -> tuple[str, dict[str, str]]:
     """The description of the function, and of each parameter by its name."""
     described: dict[str, list[str]] = {}
     said: list[str] = []
-    for title, underlined, lines in _sections(inspect.cleandoc(docstring or "").splitlines()):
+    written = inspect.cleandoc(docstring or "")
+    first, _, below = written.partition("\n")
+    if first.endswith(":") and first[:-1].lower() in _PARAMETERS and below[:1].strip(" "):
+        written = (
+            f"{first}\n{indent(below, '    ')}"  # nothing but a section, whose indentation was taken for the text's
+        )
+    for title, underlined, lines in _sections(written.splitlines()):
         if not title:
             said += lines
         elif title in _PARAMETERS:

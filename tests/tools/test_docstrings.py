@@ -86,6 +86,10 @@ def test_each_style_gives_the_description_and_the_parameters(docstring: str) -> 
         ("A.\n\nParameters\n----------\nx, y : int\n    Both.", ("A.", {"x": "Both.", "y": "Both."})),
         ("A.\n\n:param x: The x.\n:warning: stays", ("A.\n\n:warning: stays", {"x": "The x."})),
         ("A.\n\nArgs:\n    x: One\n\n        and more.\n    y: Two.", ("A.", {"x": "One and more.", "y": "Two."})),
+        (
+            "Args:\n        x: The x,\n            and more.\n        y: The y.\n    ",
+            ("", {"x": "The x, and more.", "y": "The y."}),
+        ),
         ("A.\n\nKeyword Arguments:\n    - `x`: The x.\n    y : The y.", ("A.", {"x": "The x.", "y": "The y."})),
         ("A.\n\nArgs:\n  x (dict[str, int], optional): The x.", ("A.", {"x": "The x."})),
     ],

@@ -77,6 +77,7 @@ class Tool(Generic[P, R_co]):
         bound = copy(self)
         bound.function = cast("Any", self.function).__get__(instance, owner)
         bound._signature = self._signature._replace(lacks_self=False)
+        functools.update_wrapper(bound, bound.function, updated=())
         return bound
 
     def __repr__(self) -> str:

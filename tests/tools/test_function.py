@@ -366,6 +366,7 @@ def test_a_method_is_the_tool_of_its_object() -> None:
     assert list(read.parameters["properties"]) == ["hour"], "neither self nor the context is the model's to fill in"
     assert read.call({"hour": 3}, ToolContext(call_id="c1")) == "Blindern 3 c1"
     assert read(3, ToolContext()) == "Blindern 3 "
+    assert list(inspect.signature(read).parameters) == ["hour", "context"]
     assert not read.is_method
     assert Station.read.is_method
     assert Station.count("abc") == 3

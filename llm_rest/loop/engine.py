@@ -7,7 +7,6 @@ that a job reports to the workers that started it: what is left over from an ear
 
 from __future__ import annotations
 
-import inspect
 import logging
 import re
 import threading
@@ -67,7 +66,7 @@ class Shell(Protocol):
     """How tools are run and the model is asked: waiting for it, or not."""
 
     async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext, /) -> Output: ...
-    async def ask(self, answer: Callable[[Request], Any], request: Request, /) -> Response: ...
+    async def ask(self, whom: Callable[[Any], Any], about: Any, /) -> Any: ...
     async def stream(self, opened: Any, hear: Callable[[AnyEvent], bool], /) -> Response: ...
 
 
@@ -273,8 +272,7 @@ class Engine:
     async def _ask_about(self, call: ToolCall, workers: Workers) -> None:
         verdict = None
         try:
-            said: Any = self.approve(call) if self.approve is not None else None
-            said = await said if inspect.isawaitable(said) else said
+            said: Any = None if self.approve is None else await self.shell.ask(self.approve, call)
             if not isinstance(said, bool | None):  # a word such as "no" would count as a yes
                 raise TypeError(f"approve= says True, False or None, not {said!r}")
             verdict = said

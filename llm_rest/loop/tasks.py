@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ..responses.events import AnyEvent
-    from ..responses.request import Request
     from ..responses.response import Response
     from ..tools import Prepared, Toolbox, ToolContext
     from ..turns import Output
@@ -110,10 +109,9 @@ class TaskShell:
     async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext) -> Output:
         return await tools.run(prepared, context)
 
-    async def ask(self, answer: Callable[[Request], Any], request: Request) -> Response:
-        found: Any = answer(request)
-        response: Response = await found if inspect.isawaitable(found) else found
-        return response
+    async def ask(self, whom: Callable[[Any], Any], about: Any) -> Any:
+        found = whom(about)
+        return await found if inspect.isawaitable(found) else found
 
     async def stream(self, opened: Any, hear: Callable[[AnyEvent], bool]) -> Response:
         async with opened as events:

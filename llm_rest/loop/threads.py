@@ -7,6 +7,7 @@ its thread keeps no program from ending. A model call is hung up by the client.
 
 from __future__ import annotations
 
+import inspect
 import queue
 import threading
 import time
@@ -20,11 +21,10 @@ from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
     from types import TracebackType
 
     from ..responses.events import AnyEvent
-    from ..responses.request import Request
     from ..responses.response import Response
     from ..tools import Prepared, Toolbox, ToolContext
     from ..turns import Output
@@ -69,8 +69,12 @@ class ThreadShell:
     async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext) -> Output:
         return tools.run_sync(prepared, context)
 
-    async def ask(self, answer: Callable[[Request], Any], request: Request) -> Response:
-        found: Response = answer(request)
+    async def ask(self, whom: Callable[[Any], Any], about: Any) -> Any:
+        found = whom(about)
+        if inspect.isawaitable(found):  # somebody who decides, and takes an event loop for it
+            import anyio
+
+            found = anyio.run(_awaited, found)
         return found
 
     async def stream(self, opened: Any, hear: Callable[[AnyEvent], bool]) -> Response:
@@ -80,6 +84,10 @@ class ThreadShell:
                     break
             found: Response = events.response
             return found
+
+
+async def _awaited(what: Awaitable[Any]) -> Any:
+    return await what
 
 
 class Run(BaseRun[R_co]):

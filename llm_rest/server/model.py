@@ -9,6 +9,7 @@ differently belongs to that vendor's module in `peers/`.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -120,6 +121,8 @@ class Turn(Struct):
         turn = cls("", [], [])
         for item in items_of(request):
             match item:
+                case Message(role="user", content=content) if turn.outputs and _SHOWN.match(text_of(content)):
+                    pass  # nobody speaks: a wire whose outputs are text alone shows the rest of one
                 case Message(role="user", content=content):
                     results = _delivered(content)
                     if results is None:
@@ -198,6 +201,10 @@ def _delivered(content: str | list[ContentPart]) -> dict[str, str] | None:
             return None
         found[result.call_id] = result.output
     return found or None
+
+
+_SHOWN = re.compile(r"From the tool call \S+:")
+"""How Chat's wire begins what it shows of an output that is more than text."""
 
 
 class _Result(Struct, tag_field="type", tag=DELIVERY):

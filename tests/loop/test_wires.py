@@ -235,6 +235,13 @@ async def test_an_image_a_tool_gives_is_seen(way: str) -> None:
     assert text == "shows said: a dot\n[image]"
 
 
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_run_goes_on_after_an_image_on_every_wire(wire: str) -> None:
+    shows = tool(name="shows")(lambda: ["a dot", image(b"\x89PNG\r\n\x1a\n" + bytes(24))])
+    with Client("simulator/any", wire=wire, on_loss="ignore") as llm:
+        assert llm.generate_with_tools("call shows\nsay A dot.", [shows]).output_text == "A dot."
+
+
 # --- the very bytes -------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, Raw, UnsetType
 
+from ...errors import DecodeError
 from ...unknown import Decoder, Model
 from .spelling import NULL, ProtoDecoder
 
@@ -497,8 +498,22 @@ class Response(Document):
 REQUEST: Decoder[Request] = ProtoDecoder(Request)
 """Decodes a request, in snake_case too."""
 
-RESPONSE: Decoder[Response] = ProtoDecoder(Response)
+
+class _Answers(ProtoDecoder[Response]):
+    """Decodes whole answers, of which one is none: a null where its candidates should be, and no word why."""
+
+    __slots__ = ()
+
+    def _decode_open(self, data: bytes | bytearray | str) -> Response:
+        found = super()._decode_open(data)
+        text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+        if found.candidates is found.prompt_feedback is found.error is UNSET and '"candidates"' in text:
+            raise DecodeError("expected a list, got null", path="$.candidates")
+        return found
+
+
+RESPONSE: Decoder[Response] = _Answers(Response)
 """Decodes an answer."""
 
-EVENT: Decoder[Response] = RESPONSE
+EVENT: Decoder[Response] = ProtoDecoder(Response)
 """Decodes a chunk of a stream, which has the shape of an answer."""

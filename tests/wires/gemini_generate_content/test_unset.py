@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from llm_rest.errors import DecodeError
 from llm_rest.responses import FunctionCall, FunctionTool, InputText, Message, Request
 from llm_rest.responses.assemble import Assembler
 from llm_rest.responses.carriers import seal
@@ -315,3 +316,11 @@ def test_a_null_in_an_envelope_is_a_field_left_out() -> None:
     old = Whole(digest=sealed(carrier).digest, parts=Raw(b'[{"text": null, "executableCode": {"code": "1"}}]'))
     carrier.encrypted_content = seal("gemini_generate_content", "google", old)
     assert parts_of(written(answered(code, carrier))[0]) == [{"executableCode": {"code": "1"}}]
+
+
+def test_an_answer_with_a_null_for_its_candidates_is_one_only_where_it_says_why() -> None:
+    with pytest.raises(DecodeError, match="candidates"):
+        wire.RESPONSE.decode(b'{"candidates":null,"modelVersion":"m"}')
+    blocked = wire.RESPONSE.decode(b'{"candidates":null,"promptFeedback":{"blockReason":"SAFETY"}}')
+    assert wire.decode_response(blocked)[0].status == "incomplete"
+    wire.EVENT.decode(b'{"candidates":null,"usageMetadata":{"totalTokenCount":3}}')

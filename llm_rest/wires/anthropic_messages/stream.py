@@ -7,7 +7,9 @@ stream without `message_stop` broke off. What single blocks do is in `stream_blo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
@@ -30,6 +32,11 @@ from .usage import decode_usage
 
 Delta = types.ContentBlockDelta
 OfBlock = types.ContentBlockStart | types.ContentBlockDelta | types.ContentBlockStop
+FORGOTTEN: dict[type, Callable[[], types.AnyBlock]] = {
+    types.TextDelta: partial(types.Text, text=""),
+    types.ThinkingDelta: partial(types.Thinking, thinking="", signature=""),
+}
+"""The blocks of hosts that forget to begin them, by their pieces."""
 
 
 class StreamDecoder:
@@ -137,6 +144,8 @@ class StreamDecoder:
         message.model = self._open.model or message.model
         response = answered(message, reader, self._open.place, self._request, self._now)
         self._open.settle(last=True)
+        if response.status == "in_progress":  # its host never says why it ended
+            response.status = "incomplete"
         self._finish(response)
 
     def _fail(self, event: types.Error) -> None:
@@ -169,6 +178,9 @@ class StreamDecoder:
             self._open.open(event.content_block)
         elif isinstance(event, types.ContentBlockStart) or event.index in self._later:
             self._later.setdefault(event.index, []).append(event)
+        elif isinstance(event, Delta) and event.index >= self._open.place and type(event.delta) in FORGOTTEN:
+            self._of_block(types.ContentBlockStart(index=event.index, content_block=FORGOTTEN[type(event.delta)]()))
+            self._of_block(event)
         elif isinstance(event, Delta):
             self._lose(f"content[{event.index}]", "a piece of a block that did not begin")
 

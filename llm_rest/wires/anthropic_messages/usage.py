@@ -86,7 +86,9 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
         input -= body.cache_read_input_tokens + body.cache_creation_input_tokens
     body.input_tokens = max(input, 0)
     if input < 0:
-        lost.changed("usage.input_tokens", "less than what of it came from the cache; it is said to be none beside that")
+        lost.changed(
+            "usage.input_tokens", "less than what of it came from the cache; it is said to be none beside that"
+        )
     if given(used.total_tokens) and used.total_tokens != used.input_tokens + used.output_tokens:
         lost.dropped("usage.total_tokens", "a total that is not the sum of input and output")
     if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):

@@ -324,9 +324,24 @@ def test_blocks_are_put_one_after_another() -> None:
 
 def test_a_piece_of_nothing_is_a_loss() -> None:
     """anthropic.stream.32"""
-    found, machine = decoded([started(), *text(0, "a")[1:2], *text(0, "b"), *ended()])
-    assert faults(found) == []
-    assert [(loss.path, loss.kind) for loss in machine.losses] == [("content[0]", "dropped")]
+    for piece, over in ((call(0, "{}")[1:2], []), (text(0, "late")[1:2], text(0, "a"))):
+        found, machine = decoded([started(), *over, *piece, *text(1, "b"), *ended()])
+        assert faults(found) == []
+        assert [(loss.path, loss.kind) for loss in machine.losses] == [("content[0]", "dropped")]
+
+
+def test_texts_and_thoughts_begin_with_their_first_piece_where_a_host_forgets_to() -> None:
+    """anthropic.stream.32"""
+    thought = block(0, "thinking", {"thinking": "t"}, {"signature": "s"}, thinking="", signature="")
+    spoken = [*thought, *text(1, "a", "b")]
+    events = decoded([started(), *spoken, *ended()])[0]
+    assert decoded([started(), *thought[1:], *text(1, "a", "b")[1:], *ended()])[0] == events
+    assert decoded([started(), *thought[1:-1], *text(1, "a", "b")[1:-1], *ended()])[0] == events
+
+
+def test_an_end_without_any_reason_is_no_complete_answer() -> None:
+    """anthropic.stream.25"""
+    assert decoded([started(), {"type": "message_stop"}])[0][-1].response.status == "incomplete"
 
 
 def test_what_is_fed_is_not_changed() -> None:

@@ -18,7 +18,6 @@ NUMBERS = {*range(1, 91)} - NEVER_GIVEN
 LATER: dict[int, str] = {
     32: "there is no conversation yet",
     75: "a local MCP client is not planned",
-    76: "the first request of a process is not measured yet",
 }
 """Numbers that no test names yet, and why."""
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
+from anyio import to_thread
 from anyio.lowlevel import checkpoint, current_token
 
 from .connections import Connection, Home
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
     from .deadlines import Deadline
     from .names import AddressInfo
+
+T = TypeVar("T")
 
 
 class Waiting:
@@ -84,6 +89,10 @@ class Waiting:
             await over.wait()
         return look_up.answer()
 
+    async def aside(self, work: Callable[[], T]) -> T:
+        """What `work` gives, in a thread."""
+        return await to_thread.run_sync(work)
+
     async def others(self) -> None:
         """Let other tasks run."""
         await checkpoint()
@@ -135,6 +144,7 @@ class AsyncTransport(Exchanges):
     """Sends requests for tasks."""
 
     def __init__(self, **options: Any) -> None:
+        load_ahead()
         super().__init__(Waiting(), **options)
         self._loops: dict[Any, Home] = {}
 
@@ -173,6 +183,15 @@ class AsyncTransport(Exchanges):
         connection.drop()
         with suppress(Exception):  # a loop that is gone never does
             _soon(home.loop, partial(self.leave, home, connection, again=False))
+
+
+def load_ahead() -> None:
+    """Load what Python and `anyio` would load in the first call, for which everything else in the loop would stand still."""
+    import_module("encodings.idna")
+    for loop in ("asyncio", "trio"):
+        if loop in sys.modules:
+            with suppress(ImportError):
+                import_module(f"anyio._backends._{loop}")
 
 
 def _is_over(loop: Any) -> bool:

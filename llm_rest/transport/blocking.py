@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..driving import drive
 from .connections import Connection, Home
@@ -20,8 +20,12 @@ from .sockets import is_ready
 from .under_way import ThreadCall, about_to_wait
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .deadlines import Deadline
     from .names import AddressInfo
+
+T = TypeVar("T")
 
 
 class Blocking:
@@ -59,6 +63,10 @@ class Blocking:
                 raise TimeoutError
             about_to_wait(over.set)
         return look_up.answer()
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """What `work` gives."""
+        return work()
 
     async def others(self) -> None:
         """Nothing: other threads run anyway."""

@@ -66,6 +66,7 @@ class Exchanges(ABC):
         self._max = max_connections
         self._http = http
         self._tls: ssl.SSLContext | None = tls
+        self._has_usual = False  # whether the usual one was asked for before, which takes its time
         self._public_only = public_only
         self._max_body = max_body
         self.closed = False
@@ -121,9 +122,9 @@ class Exchanges(ABC):
                 return connection
             await connection.close()
         home.tidy()
-        return self._connection(url)
+        return await self._connection(url)
 
-    def _connection(self, url: str) -> Connection:
+    async def _connection(self, url: str) -> Connection:
         """A new connection; it connects when its first exchange begins."""
         if url.startswith(IN_PROCESS):
             return InProcess(origin_of(url), self._waiter)
@@ -135,7 +136,8 @@ class Exchanges(ABC):
         if address.secure and tls is None:
             from .tls import usual_context
 
-            tls = usual_context()
+            tls = usual_context() if self._has_usual else await self._waiter.aside(usual_context)
+            self._has_usual = True
         line = Line(
             address, self._waiter, tls=tls if address.secure else None, proxy=proxy, public_only=self._public_only
         )

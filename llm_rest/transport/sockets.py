@@ -11,15 +11,18 @@ import os
 import select
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .names import as_number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from .deadlines import Deadline
     from .names import AddressInfo
+
+T = TypeVar("T")
 
 READ_AT_ONCE = 65_536
 
@@ -62,6 +65,10 @@ class Waiter(Protocol):
 
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
         """What a name stands for."""
+        ...
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """What `work` gives, which takes longer than others may have to stand still."""
         ...
 
     async def others(self) -> None:

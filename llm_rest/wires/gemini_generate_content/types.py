@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from ...errors import DecodeError
@@ -499,6 +500,9 @@ REQUEST: Decoder[Request] = ProtoDecoder(Request)
 """Decodes a request, in snake_case too."""
 
 
+_fields = msgspec.json.Decoder(dict[str, Raw])
+
+
 class _Answers(ProtoDecoder[Response]):
     """Decodes whole answers, of which one is none: a null where its candidates should be, and no word why."""
 
@@ -506,8 +510,7 @@ class _Answers(ProtoDecoder[Response]):
 
     def _decode_open(self, data: bytes | bytearray | str) -> Response:
         found = super()._decode_open(data)
-        text = data if isinstance(data, str) else data.decode("utf-8", "replace")
-        if found.candidates is found.prompt_feedback is found.error is UNSET and '"candidates"' in text:
+        if found.candidates is found.prompt_feedback is found.error is UNSET and "candidates" in _fields.decode(data):
             raise DecodeError("expected a list, got null", path="$.candidates")
         return found
 

@@ -148,9 +148,10 @@ async def exchange(
                     document = await keeping.items(keeper, name, context, query)
                 elif place.purpose == "cancel":
                     document = await keeping.cancelled(keeper, name, context)
+                elif method.upper() == "DELETE":
+                    document = await keeping.deleted(keeper, name, context)
                 else:
-                    what = keeping.deleted if method.upper() == "DELETE" else keeping.response
-                    document = await what(keeper, name, context)
+                    document = await keeping.response(keeper, name, context, query)
         answer = _answer(200, document, wire, request_id, _losses(context))
         if hold is not None:
             hold(len(answer.body))

@@ -47,9 +47,11 @@ class Keeper(Protocol):
         ...
 
 
-async def response(keeper: Keeper, name: str, context: Context) -> Any:
+async def response(keeper: Keeper, name: str, context: Context, query: str) -> Any:
     """A kept response."""
     turn = await _turn(keeper, name, context)
+    if parse_qs(query).get("stream") == ["true"]:
+        raise _invalid("A response that is kept is complete and not told in pieces; leave stream out.", "stream")
     document, lost = wire.encode_response(turn.response, request=Request(), dialect=context.dialect)
     context.losses.extend(lost)
     return document

@@ -153,3 +153,9 @@ def test_what_is_kept_in_a_file_outlives_the_gateway(tmp_path: Path) -> None:
                     before = {"previous_response_id": names[-1]} if names else {}
                     names.append(created(client, text, **before)["id"])
     assert len(set(names)) == 2
+
+
+def test_a_kept_response_is_not_told_in_pieces(http: httpx.Client) -> None:
+    name = created(http, "say one")["id"]
+    assert refused(http.get(f"/responses/{name}?stream=true"))[0] == 400
+    assert http.get(f"/responses/{name}?stream=false").json()["id"] == name

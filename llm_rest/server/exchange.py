@@ -35,7 +35,7 @@ from . import keeping, listings, routes
 from .handler import Context, Refused
 from .logs import counted
 from .public import public
-from .telling import written
+from .telling import as_array, written
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -58,6 +58,9 @@ A stream's lists the way to the model alone; it is sent before the way back has 
 
 CONTENT_TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}
 """What a stream is called, by the framing of its wire."""
+
+ARRAYS = {"gemini_generate_content": "alt=sse"}
+"""Where a stream is one growing JSON array unless the query asks for events, by wire."""
 
 _MOST_LOSSES = 4096
 
@@ -131,7 +134,7 @@ async def exchange(
             case "answer":
                 request = _read(place, context, asked)
                 if place.streams or request.stream is True:
-                    return await _streamed(place, context, handler, request)
+                    return await _streamed(place, context, handler, request, query)
                 document = await _answered(place, context, handler, request)
             case "count":
                 request = _read(place, context, asked)
@@ -261,14 +264,17 @@ async def _answered(place: Place, context: Context, handler: Handler, request: R
     return document
 
 
-async def _streamed(place: Place, context: Context, handler: Handler, request: Request) -> Streamed:
+async def _streamed(place: Place, context: Context, handler: Handler, request: Request, query: str) -> Streamed:
     wire = wires.load(place.wire)
     writer = StreamWriter(wire, dialect=place.dialect, request=request)
     body = written(handler.stream(request, context), writer, context, facts_of)
+    content_type = CONTENT_TYPES[wire.FRAMING]
+    if place.wire in ARRAYS and ARRAYS[place.wire] not in query.split("&"):
+        body, content_type = as_array(body), "application/json"
     # As long as nothing has been sent, an error is an answer of its own.
     await anext(body)
     headers = {
-        "content-type": CONTENT_TYPES[wire.FRAMING],
+        "content-type": content_type,
         "cache-control": "no-store",
         REQUEST_ID.get(place.wire, "x-request-id"): context.request_id,
         **_losses(context),

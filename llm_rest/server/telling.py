@@ -119,6 +119,18 @@ async def written(
         yield b"".join([writer.feed(event) for event in _failed(begun, number, _spelled(facts, context.wire))])
 
 
+async def as_array(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[bytes | Pause]:
+    """The documents of an event stream as one JSON array that grows."""
+    before = b"["
+    async with aclosing(events):
+        async for piece in events:
+            lines = piece.splitlines() if isinstance(piece, bytes) else ()
+            documents = [line[6:] for line in lines if line.startswith(b"data: ")]
+            yield before + b",\r\n".join(documents) if documents else piece
+            before = b",\r\n" if documents else before
+    yield b"]" if before != b"[" else b"[]"
+
+
 CODES = {429: "rate_limit_exceeded", 529: "server_overloaded"}
 """The code of an error that has none, by the status that a stream cannot tell; any other is a `server_error`."""
 

@@ -503,3 +503,14 @@ def test_a_request_is_one_line_of_json_without_what_was_said(
     assert (refused["status"], "scope" in refused) == (401, False)
     assert (unknown["status"], len(unknown["model"])) == (404, 200)
     assert not any(word in json.dumps(lines) for word in ("question", "fine", "token-of", "key-of"))
+
+
+@pytest.mark.parametrize("behind", ["gemini_generate_content", "openai_chat"])
+def test_a_gemini_stream_is_an_array_for_who_does_not_ask_for_events(http: httpx.Client, behind: str) -> None:
+    path, document = question("gemini_generate_content", behind, "pieces 1\ndelay 0.01\nsay 1234", stream=True)
+    answer = http.post(path.removesuffix("?alt=sse"), json=document)
+    assert answer.headers["content-type"] == "application/json"
+    parts = [part for chunk in answer.json() for part in chunk["candidates"][0].get("content", {}).get("parts", [])]
+    assert len(parts) > 3
+    assert "".join(part.get("text", "") for part in parts) == "1234"
+    assert answer.json()[-1]["candidates"][0]["finishReason"] == "STOP"

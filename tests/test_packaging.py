@@ -77,7 +77,7 @@ def test_the_wheel_is_pure(wheel: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
-@pytest.mark.xfail(reason="651 kB on 2026-11-20; the goal stands", strict=True)
+@pytest.mark.xfail(reason="672 kB on 2026-11-20; the goal stands", strict=True)
 def test_the_wheel_has_less_than_250_kilobytes(wheel: Path) -> None:
     assert wheel.stat().st_size < 250_000
 

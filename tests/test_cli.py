@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from select import select
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import msgspec
@@ -197,7 +199,8 @@ def frames(name: str, script: str = "pieces 3\nsay Hello.") -> list[bytes]:
     request = Request(model="m", input=script, max_output_tokens=99, stream=True)
     body, _ = wire.encode_request(request, dialect=dialect)
     route = wire.route(request, dialect=dialect, stream=True)
-    status, _, pieces = handle_stream("POST", route.path, route.headers, msgspec.json.encode(body))
+    path = f"{route.path}?{urlencode(route.query)}"
+    status, _, pieces = handle_stream("POST", path, route.headers, msgspec.json.encode(body))
     assert status == 200
     return list(pieces)
 
@@ -228,7 +231,8 @@ def test_the_first_of_a_converted_stream_comes_out_before_the_last_went_in(sourc
         assert process.stdout
         process.stdin.write(b"".join(pieces[:first]))
         begun = b""
-        while b'"Hel"' not in begun:  # what does not come would be waited for
+        while b'"Hel"' not in begun:
+            assert select([process.stdout], [], [], 30)[0], begun
             came = os.read(process.stdout.fileno(), 65536)
             assert came, begun
             begun += came

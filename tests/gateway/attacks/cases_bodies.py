@@ -251,7 +251,7 @@ SIZES = [
     Attack("Z01", "a length of 10 GB, 100 MB of it sent", hundred),
     Attack("Z02", "100 MB in chunks, which say no length", undeclared),
     Attack("Z03", "100,000 chunks of a byte", small_chunks),
-    Attack("Z04", "40 large bodies at once", together, mib=96),
+    Attack("Z04", "40 large bodies at once", together, mib=128),
     Attack("Z05", "a gzip bomb of a gigabyte", packed),
     Attack("Z06", "other ways to pack a body", otherwise),
     Attack("Z07", "7 MiB of empty lists", swollen("[]"), mib=400),

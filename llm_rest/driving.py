@@ -1,11 +1,13 @@
-"""What is written once as coroutines, for callers without an event loop: `drive` runs what never really waits."""
+"""Between threads and event loops: `drive` runs what is written once as coroutines for callers without a loop, and
+`from_any_thread` calls something in a loop from elsewhere.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
 T = TypeVar("T")
 
@@ -19,3 +21,12 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
         return result
     work.close()
     raise RuntimeError("a synchronous call tried to wait for an event loop")
+
+
+def from_any_thread(loop: Any) -> Callable[[Callable[[], object]], Any]:
+    """What calls a function in an event loop, be that anyio's token of it or the loop itself. It raises `RuntimeError` once
+    the loop has ended.
+    """
+    loop = getattr(loop, "native_token", loop)  # what it is since anyio 4.11
+    call: Callable[[Callable[[], object]], Any] = getattr(loop, "run_sync_soon", None) or loop.call_soon_threadsafe
+    return call

@@ -14,9 +14,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import anyio
+from anyio.lowlevel import current_token
 
+from ..driving import from_any_thread
 from ..errors import ConfigError
-from ..tools.threads import way_back
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co
 
@@ -39,7 +40,7 @@ class TaskWorkers:
     def __init__(self) -> None:
         self._reports: deque[Any] = deque()
         self._came = anyio.Event()
-        self._soon = way_back()
+        self._soon = from_any_thread(current_token())
         self._thread = threading.get_ident()
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._group = anyio.create_task_group()

@@ -11,7 +11,9 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from ..driving import from_any_thread
 
 T = TypeVar("T")
 
@@ -25,20 +27,12 @@ def start(name: str, work: Callable[[], object]) -> None:
     threading.Thread(target=context.run, args=(work,), name=f"llm_rest {name}", daemon=True).start()
 
 
-def way_back() -> Callable[[Callable[[], object]], Any]:
-    """What calls a function in the event loop that runs here, from any thread. Raises `RuntimeError` once it has ended."""
-    from anyio.lowlevel import current_token
-
-    loop: Any = getattr(current_token(), "native_token", current_token())
-    call: Callable[[Callable[[], object]], Any] = getattr(loop, "run_sync_soon", None) or loop.call_soon_threadsafe
-    return call
-
-
 async def result_of(name: str, function: Callable[[], T]) -> T:
     """What the function gives in a thread of its own, which is left behind on cancellation."""
     from anyio import Event
+    from anyio.lowlevel import current_token
 
-    done, call = Event(), way_back()
+    done, call = Event(), from_any_thread(current_token())
     came: list[T] = []
     failed: list[BaseException] = []
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+from ..driving import from_any_thread
 from ..errors import LLMError
 
 if TYPE_CHECKING:
@@ -141,5 +142,4 @@ def soon(loop: Any, work: Callable[[], Any]) -> None:
         if current_token() == loop:
             work()
             return
-    loop = getattr(loop, "native_token", loop)
-    (loop.run_sync_soon if hasattr(loop, "run_sync_soon") else loop.call_soon_threadsafe)(work)
+    from_any_thread(loop)(work)

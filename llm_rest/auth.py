@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn, cast
 from urllib.parse import urlsplit
 
 from msgspec import to_builtins
 
-from .errors import ConfigError, ErrorFacts
+from .errors import ConfigError, ErrorFacts, LLMError
 from .flights import Flights
 from .vendors import Auth, Bearer, Endpoint, Header, NoAuth, is_loopback
 
@@ -132,7 +133,8 @@ class Credentials:
             return self._signed(secret)
 
         def question() -> Signed:
-            token = provider(self._endpoint.vendor.name, account)
+            with self._provider_errors():
+                token = provider(self._endpoint.vendor.name, account)
             if isinstance(token, Awaitable):
                 if isinstance(token, Coroutine):
                     token.close()
@@ -156,12 +158,26 @@ class Credentials:
             return self._signed(secret)
 
         async def question() -> Signed:
-            token = provider(self._endpoint.vendor.name, account)
-            secret = _secret(await token if isinstance(token, Awaitable) else token)
+            with self._provider_errors():
+                token = provider(self._endpoint.vendor.name, account)
+                if isinstance(token, Awaitable):
+                    token = await token
+            secret = _secret(token)
             del token
             return self._signed(secret)
 
         return await self._flights.ask_async(account, question, refused)
+
+    @contextmanager
+    def _provider_errors(self) -> Generator[None]:
+        """What the caller's token provider raises, as a `ConfigError` that says where it came from."""
+        try:
+            yield
+        except LLMError:
+            raise
+        except Exception as problem:
+            what = f"the token provider for {self._endpoint.vendor.name} failed: {type(problem).__name__}: {problem}"
+            raise ConfigError(what, hint="credentials= is called as provider(vendor, account)") from problem
 
     def _known(self, account: str | None, user_token: Token | None) -> Secret | None:
         if user_token is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from llm_rest import AsyncClient, AuthError, LLMError, RetryPolicy, TimeoutError_
+from llm_rest import AsyncClient, AuthError, ConfigError, LLMError, RetryPolicy, TimeoutError_
 from tests.callers import NewClient, answer
 from tests.hostile.server import Act, Script, Server, http, say
 
@@ -201,7 +201,7 @@ async def test_a_problem_of_the_provider_is_everybodys(new_client: NewClient, wa
 
     def fail() -> str:
         asked.append(None)
-        raise Down
+        raise Down("no such account")
 
     async def later() -> str:
         await anyio.sleep(0.05)
@@ -216,8 +216,11 @@ async def test_a_problem_of_the_provider_is_everybodys(new_client: NewClient, wa
     async with new_client(base_url="http://127.0.0.1:9", api_key=None, credentials=provider) as llm:
 
         async def failing() -> None:
-            with pytest.raises(Down):
+            with pytest.raises(
+                ConfigError, match="the token provider for openai failed: Down: no such account"
+            ) as caught:
                 await llm.generate("Hi")
+            assert isinstance(caught.value.__cause__, Down)
 
         await together(way, [failing] * 10)
     assert len(asked) < 10

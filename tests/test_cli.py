@@ -554,6 +554,31 @@ def test_a_taken_port_is_named(run: Console) -> None:
     assert "cannot listen on 127.0.0.1" in err
 
 
+WRITES = {
+    "ask": ["ask", "say Tromsø 東京 \N{SNOWMAN}", "-m", "simulator/x"],
+    "ask-stream": ["ask", "--stream", "say Tromsø 東京 \N{SNOWMAN}", "-m", "simulator/x"],
+    "explain": ["explain", "Tromsø 東京 \N{SNOWMAN}", "-m", "simulator/x"],
+    "explain-json": ["explain", "--json", "Tromsø 東京 \N{SNOWMAN}", "-m", "simulator/x"],
+    "convert": ["convert", "--from", "openai_responses", "--to", "openai_chat"],
+}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+@pytest.mark.parametrize("command", WRITES)
+def test_an_output_encoding_without_a_character_loses_no_answer(command: str, encoding: str) -> None:
+    """Characters that the terminal's encoding lacks are escaped; documents are always UTF-8."""
+    done = subprocess.run(
+        [sys.executable, "-m", "llm_rest.cli", *WRITES[command]],
+        input='{"model": "m", "input": "Tromsø 東京 \N{SNOWMAN}"}'.encode(),
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        check=False,
+    )
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode()
+    said = done.stdout.decode("utf-8" if command in ("convert", "explain-json") else encoding)
+    assert "東京 \N{SNOWMAN}" in said.replace("\\u6771\\u4eac", "東京").replace("\\u2603", "\N{SNOWMAN}")
+
+
 def test_serving_ends_with_an_interrupt() -> None:
     command = [sys.executable, "-m", "llm_rest.cli", "serve", "--simulate", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:

@@ -36,7 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     arguments = parser().parse_args(argv)
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # which the shell closed
-        sys.stdout = io.StringIO()
+        sys.stdout = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # an encoding that lacks a character escapes it
+            stream.reconfigure(errors="backslashreplace")
     try:
         code: int = _command(arguments)(arguments)
         sys.stdout.flush()
@@ -74,6 +77,13 @@ def say(text: str) -> None:
     """Print a piece of the answer now, and not when there is more of it."""
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def write_document(document: bytes) -> None:
+    """Write a document for other programs to the standard output now: as UTF-8, whatever the encoding of the terminal."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(document)
+    sys.stdout.buffer.flush()
 
 
 def _command(arguments: Any) -> Any:

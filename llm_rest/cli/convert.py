@@ -15,7 +15,7 @@ from ..errors import ConfigError, DecodeError
 from ..responses.events import TERMINAL, ErrorEvent
 from ..streams import StreamReader, StreamWriter
 from ..vendors import DIALECTS
-from . import CUT, LOST, complain, note, say
+from . import CUT, LOST, complain, note, write_document
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
             note(f"{place}{loss}")
         lost = lost or bool(losses)
         encoded = msgspec.json.encode(converted)
-        sys.stdout.write((encoded if arguments.lines else msgspec.json.format(encoded)).decode() + "\n")
+        write_document((encoded if arguments.lines else msgspec.json.format(encoded)) + b"\n")
     return LOST if lost and arguments.strict else 0
 
 
@@ -68,9 +68,9 @@ def _stream(arguments: Namespace) -> int:
         for event in events:
             ended = ended or isinstance(event, _ENDS)
             if converted := writer.feed(event):
-                say(converted.decode())
+                write_document(converted)
     if ended:
-        say(writer.close().decode())
+        write_document(writer.close())
     losses = [*reader.losses, *writer.losses]
     for loss in losses:
         note(str(loss))

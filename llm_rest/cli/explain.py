@@ -20,7 +20,7 @@ from ..options import to_request
 from ..outgoing import SENT_ALWAYS, url_of
 from ..target import Targets
 from ..vendors import NoAuth
-from . import note
+from . import note, write_document
 from .question import input_of, model_of, options_of
 
 if TYPE_CHECKING:
@@ -104,4 +104,4 @@ def _json(url: str, headers: dict[str, str], body: bytes, losses: list[Loss], pr
         "losses": losses,
         "problems": [str(problem) for problem in problems],
     }
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(facts)).decode() + "\n")
+    write_document(msgspec.json.format(msgspec.json.encode(facts)) + b"\n")

@@ -1,0 +1,82 @@
+"""What the metadata allows works: the wheel with the oldest and the newest dependencies, and nothing imported undeclared.
+
+The installs need a package index; `python -m pytest -m installs` runs them, and so does `.ci/run`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.test_imports import PACKAGE
+from tests.test_packaging import PROJECT, pip, wheel
+
+__all__ = ["wheel"]
+
+REQUIREMENTS = [
+    *PROJECT["dependencies"],
+    *(one for extra in PROJECT["optional-dependencies"].values() for one in extra),
+]
+NAME = re.compile(r"[A-Za-z0-9._-]+")
+OURS_TO_NAME = {"trio"}
+"""Imported only where a program already runs on it: an event loop of the user's."""
+
+
+def imported() -> set[str]:
+    """The distributions that the package imports, each named as its module is."""
+    found: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                found.add(node.module.partition(".")[0])
+    return found - set(sys.stdlib_module_names) - {PACKAGE.name}
+
+
+def test_every_module_that_is_imported_is_declared_by_name() -> None:
+    declared = {match[0] for one in REQUIREMENTS if (match := NAME.match(one))}
+    assert imported() - OURS_TO_NAME <= declared
+
+
+def test_every_dependency_has_a_lower_bound() -> None:
+    assert [one for one in REQUIREMENTS if ">=" not in one] == []
+
+
+def installed(wheel: Path, home: Path, *options: str) -> Path:
+    """The interpreter of a clean environment with the wheel, its extras and what pip chooses with these options."""
+    venv.create(home, with_pip=False)
+    python = home / "bin" / "python"
+    done = pip("--python", str(python), "install", "--no-compile", "--quiet", f"{wheel}[server,cli]", *options)
+    assert done.returncode == 0, done.stderr
+    return python
+
+
+def demo(python: Path) -> str:
+    """What the demo prints there: a conversation with a tool on every wire, whole and streamed, through a real server."""
+    command = [python, "-B", "-m", "llm_rest.cli", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=python.parent, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.installs
+def test_the_oldest_dependencies_that_the_metadata_allows_work(wheel: Path, tmp_path: Path) -> None:
+    oldest = [re.sub(r">=([^,]+).*", r"==\1", one) for one in REQUIREMENTS]
+    python = installed(wheel, tmp_path / "oldest", *oldest)
+    assert "5 of 5 conversations ended with an answer" in demo(python)
+
+
+@pytest.mark.installs
+@pytest.mark.parametrize("options", [(), ("--pre",)], ids=["released", "pre-releases"])
+def test_the_newest_dependencies_that_the_metadata_allows_work(
+    wheel: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    python = installed(wheel, tmp_path / "newest", "--upgrade", *options)
+    assert "5 of 5 conversations ended with an answer" in demo(python)

@@ -14,9 +14,11 @@ help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
 demo: $(VENV)/.demo ## a tool conversation through every wire, without network or keys
+	@echo "five conversations over HTTP on this machine, against a simulated vendor"
 	@$(BIN)/llm-rest demo $(ARGS)
 
 test: $(VENV)/.dev ## the whole test suite; ARGS="-k name" narrows it
+	@echo "running the tests: about 13,000, 10 minutes on two cores; ARGS='-k name' narrows them"
 	@$(BIN)/python -m pytest $(ARGS)
 
 check: $(VENV)/.dev ## formatting, lint, pyright and mypy
@@ -37,21 +39,26 @@ clean: ## remove the environment and everything generated
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "llm_rest needs Python 3.11 or newer; none found on PATH" >&2; exit 1; }
+	@echo "creating a virtual environment in $(VENV) with $(PYTHON)"
 	@$(PYTHON) -m venv $(VENV) || { echo "could not create $(VENV); on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 
 # --group needs pip 25.1.
 $(VENV)/.pip: | $(BIN)/python
+	@echo "upgrading pip in $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
+	@echo "installing llm_rest and its extras server and cli in $(VENV) (about 10 s)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[server,cli]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.pip
+	@echo "installing llm_rest, test peers, linters and type checkers in $(VENV) (about a minute)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[server,cli]" --group dev
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.pip
+	@echo "installing the documentation tools in $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	@touch $@

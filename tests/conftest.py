@@ -7,12 +7,17 @@ many new ones per law; a failing one is kept in `.hypothesis` and tried first fr
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
 from tests.callers import anyio_backend, new_client, new_transport, way
 
 __all__ = ["anyio_backend", "new_client", "new_transport", "way"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As a job in the background of a shell has it: tests that press Ctrl-C, in processes of their own too, need it heard.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EXAMPLES = os.environ.get("LLM_REST_EXAMPLES")
 

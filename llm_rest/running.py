@@ -67,7 +67,7 @@ class LoopOptions(TypedDict, total=False):
     chain: bool
     """Leave the conversation with the vendor (`store`, `previous_response_id`) instead of sending it every time."""
     state: RunState | dict[str, Any] | bytes | str | None
-    """The state of an earlier run, or its JSON, as text or as data, to be taken up again instead of an input."""
+    """The state of an earlier run, or its JSON, as text or as data, to be resumed; `model=` may name another one for it."""
 
 
 class RunOptions(Fields, CallSettings, LoopOptions, total=False):
@@ -101,7 +101,10 @@ def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> 
     saved = how.get("state")
     if saved is not None:
         if input is not None or fields:
-            raise ConfigError("a run that is taken up again has its input and options", hint="give state= or an input")
+            raise ConfigError(
+                "state= brings its own input and options",
+                hint="give state= or an input; with state= only model= may change",
+            )
         if isinstance(saved, dict):  # as a column of JSON gives it
             saved = msgspec.json.encode(saved)
         state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
@@ -162,7 +165,10 @@ class _Asked:
             options.setdefault("tool_choice", known["tool_choice"])
         if how.get("approve") is not None and not callable(how["approve"]):
             raise ConfigError("approve= takes a function of a call, which says True, False or None")
+        model = options.pop("model", None) if how.get("state") is not None else None
         state = _state(input, options, how)
+        if model is not None:
+            state = self._with_model(state, model)
         if state.limits.chain:
             self._can_chain(state.request)
         make = partial(
@@ -183,6 +189,18 @@ class _Asked:
             return engine
 
         return made
+
+    def _with_model(self, state: RunState, model: str) -> RunState:
+        """The saved run for another model. Raises `ConfigError` where the conversation is stored at another vendor."""
+        before, after = (
+            self._caller.chosen({**self._settings, "model": name or None})[0] for name in (state.request.model, model)
+        )
+        if state.limits.chain and state.response is not None and before.provider != after.provider:
+            hint = "with chain=False the whole conversation is sent"
+            raise ConfigError(
+                f"model={model!r}: the conversation of this run is stored at {before.provider}", hint=hint
+            )
+        return replace(state, request=replace(state.request, model=model))
 
     def _can_chain(self, request: Request) -> None:
         """Raises `ConfigError` for a wire that knows no earlier response, before tools have run."""

@@ -134,6 +134,30 @@ async def test_a_run_that_waits_goes_on_in_another_process_on_any_wire(way: str,
     await closed(llm)
 
 
+async def test_a_saved_run_is_resumed_with_another_model(way: str) -> None:
+    llm = client(way, "openai_responses")
+    run = llm.run('call book {"city": "Oslo"}\nsay Booked.', [book], model="simulator/first")
+    await result(run)
+    saved = msgspec.json.encode(run.state)
+    again = llm.run(state=saved, tools=[book], model="simulator/second")
+    again.approve(again.waiting[0].call_id)
+    answer = await result(again)
+    assert (answer.output_text, answer.generation.metadata["model"]) == ("Booked.", "second")
+    assert again.state.request.model == "simulator/second"
+    await closed(llm)
+
+
+async def test_a_conversation_stored_at_one_vendor_is_not_resumed_at_another(way: str) -> None:
+    llm = client(way, "openai_responses")
+    run = llm.run('call book {"city": "Oslo"}\nsay Booked.', [book], chain=True)
+    await result(run)
+    with pytest.raises(ConfigError, match="the conversation of this run is stored at simulator") as caught:
+        llm.run(state=run.state, tools=[book], model="openai/gpt-4.1")
+    assert "chain=False" in str(caught.value)
+    llm.run(state=run.state, tools=[book], model="openai/gpt-4.1", chain=False)
+    await closed(llm)
+
+
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("wire", wires.NAMES)
 async def test_what_is_wrong_with_a_call_reaches_the_model_on_every_wire(way: str, wire: str, streams: bool) -> None:
@@ -205,7 +229,7 @@ async def test_tools_may_be_given_by_keyword_and_options_are_those_of_generate(w
     for wrong in ({"max_iterations": 0}, {"total": -1}, {"tool_timeout": "soon"}, {"max_iterations": True}):
         with pytest.raises(ConfigError, match=f"{next(iter(wrong))}: Expected"):
             llm.run("Hi", [], **wrong)
-    with pytest.raises(ConfigError, match="taken up again"):
+    with pytest.raises(ConfigError, match="state= brings its own input"):
         llm.run("Hi", [get_weather], state=run.state)
     await closed(llm)
 

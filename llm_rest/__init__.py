@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         NonblockingResponse,
         NonblockingResult,
         ResultArrived,
+        RunEnd,
     )
     from .turns.state import RunState, ToolCall
     from .typed import AsyncJsonStream, JsonStream
@@ -131,7 +132,7 @@ _HOME = {
         ".transport.tls": "Tls",
         ".turns.events": (
             "CallCompleted CallExecuting CallFailed IterationStart LlmResponse NonblockingError NonblockingResponse "
-            "NonblockingResult ResultArrived"
+            "NonblockingResult ResultArrived RunEnd"
         ),
         ".turns.state": "RunState ToolCall",
         ".unknown": "Unknown",
@@ -213,6 +214,7 @@ __all__ = [
     "ResultArrived",
     "RetryPolicy",
     "Run",
+    "RunEnd",
     "RunState",
     "SchemaMismatch",
     "ServerError",

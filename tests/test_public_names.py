@@ -32,7 +32,7 @@ PROMISED = set(
     afetch_image fetch_image file image user Mcp
     ApiKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
     AsyncRun Run RunState ToolCall CallCompleted CallExecuting CallFailed IterationStart LlmResponse NonblockingError
-    NonblockingResponse NonblockingResult ResultArrived
+    NonblockingResponse NonblockingResult ResultArrived RunEnd
     FunctionCall FunctionCallOutput FunctionTool Message Reasoning Request Response Unknown Usage
     """.split()
 )

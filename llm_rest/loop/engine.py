@@ -12,6 +12,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, assert_never, cast
 
@@ -30,7 +31,7 @@ from ..errors import (
 from ..responses.assemble import disassemble
 from ..responses.items import CustomToolCall, FunctionCall
 from ..tools import ToolContext, output_of
-from ..turns import RunState, ToolCall, deadline, step
+from ..turns import RunState, ToolCall, Turn, snapshot
 from ..turns import happenings as h
 from ..turns.calls import answer, answers
 
@@ -93,7 +94,7 @@ class Engine:
         run: Any,
     ) -> None:
         self.shell = shell
-        self.state = replace(state, running=False)
+        self.turn = Turn(replace(state, running=False), tools)
         self.tools = tools
         self.answer = answer
         self.opens = stream
@@ -112,6 +113,21 @@ class Engine:
         self._began = 0.0
         self._asked_about: set[str] = set()
         self._deciding = 0
+
+    @property
+    def state(self) -> RunState:
+        """The run as it is now; each step changes it."""
+        return self.turn.state
+
+    def snapshot(self) -> RunState:
+        """The run as it is now, for somebody who keeps it."""
+        with self._lock:
+            return snapshot(self.turn.state)
+
+    def waiting(self) -> list[ToolCall]:
+        """The calls that wait for somebody's word or output, as they are now."""
+        with self._lock:
+            return [copy(call) for call in self.turn.open.values() if call.waits is not None]
 
     @property
     def at_rest(self) -> bool:
@@ -133,10 +149,11 @@ class Engine:
     async def advance(self) -> bool:
         """Wait for something to happen and do what follows; whether anything can still happen."""
         state, workers = self.state, self._workers
+        before = state.outcome
         if workers is None:
             return False
-        if state.running or (state.outcome == "waiting" and self._deciding):
-            limit = deadline(state) if state.running else None
+        if state.running or (before == "waiting" and self._deciding):
+            limit = self.turn.deadline if state.running else None
             report = await workers.receive(None if limit is None else max(0.0, limit - self._now()))
         else:
             # A word may have come in at the last moment; whatever comes later is heard without being driven.
@@ -158,7 +175,7 @@ class Engine:
                 self.take(kind(at=self._now(), execution_id=report.execution_id))
         else:
             self.out.append(report)
-        if self.state.outcome == "waiting" and state.outcome == "waiting":
+        if state.outcome == before == "waiting":
             self.take(h.Begun(at=self._now()))
         return True
 
@@ -189,7 +206,8 @@ class Engine:
 
     def take(self, happening: h.AnyHappening) -> None:
         """Let it happen, and do what follows from it."""
-        self.state, actions = step(self.state, happening, self.tools)
+        with self._lock:
+            actions = self.turn.take(happening)
         for action in actions:
             if isinstance(action, h.Emit):
                 self._tell(action.event)
@@ -308,7 +326,7 @@ class Engine:
             case _:
                 assert_never(state.outcome)
         if isinstance(error, LLMError):
-            error.run = state
+            error.run = self.snapshot()
             error.partial = partial_answer if error.partial is None else error.partial
         return error
 
@@ -340,7 +358,7 @@ class BaseRun(Generic[R_co]):
     @property
     def state(self) -> RunState:
         """The whole run as data: encode it, and `run(state=...)` takes it up again, in another process too."""
-        return self._engine.state
+        return self._engine.snapshot()
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -350,12 +368,12 @@ class BaseRun(Generic[R_co]):
     @property
     def statistics(self) -> Statistics:
         """How many calls there are, by where they stand and by kind."""
-        return self.state.statistics
+        return self._engine.state.statistics
 
     @property
     def waiting(self) -> list[ToolCall]:
         """The calls that wait for `approve` or `deny`, or for `supply` where nothing here runs them."""
-        return self.state.waiting
+        return self._engine.waiting()
 
     def approve(self, id: str) -> None:
         """Let a waiting call run; `id` is its `call_id` or `execution_id`. A run at rest goes on with `result()`."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import anyio
-from anyio.lowlevel import current_token
+from anyio.lowlevel import checkpoint_if_cancelled, current_token
 
 from ..driving import from_any_thread
 from ..errors import ConfigError
@@ -101,6 +101,8 @@ class TaskWorkers:
             self._came = anyio.Event()
             with anyio.move_on_after(within):
                 await self._came.wait()
+        # A cancelled scope cancels the jobs as well as the reader, whichever first: their reports of it are no failures.
+        await checkpoint_if_cancelled()
         return self._reports.popleft() if self._reports else None
 
 

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from .calls import DELIVERY, PENDING
-from .state import STATE, Limits, Outcome, Output, RunState, Statistics, ToolCall, Totals, deadline
-from .turn import Turn, step
+from .state import STATE, Limits, Outcome, Output, RunState, Statistics, ToolCall, Totals
+from .turn import Turn, snapshot, step
 
 __all__ = [
     "DELIVERY",
@@ -22,6 +22,6 @@ __all__ = [
     "ToolCall",
     "Totals",
     "Turn",
-    "deadline",
+    "snapshot",
     "step",
 ]

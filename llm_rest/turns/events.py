@@ -1,7 +1,7 @@
-"""What a run tells its listeners: nine events, in the order in which things happen.
+"""The events of a run: ten kinds, in the order in which things happen.
 
 Every event names the run's iteration, the time on the run's clock and an `execution_id`: of the call it is about, else of
-the model call (`<run>:<iteration>`). Before changing this file, know that an event holds the call as it was at that moment.
+the model call (`<run>:<iteration>`), of the run where it ends. Before changing this file, know that an event holds the call as it was at that moment.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ..responses.response import Response
-from .state import ToolCall
+from .state import Outcome, ToolCall
 
 
 class LoopEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -56,11 +56,17 @@ class ResultArrived(_OfCall, frozen=True, kw_only=True, tag="result:arrived"):
 
 
 class NonblockingResult(_OfCall, frozen=True, kw_only=True, tag="nonblocking:result"):
-    """The result of such a call is in the request that is sent now."""
+    """What came of such a call, a result or a failure (`call.state`), is in the request that is sent now."""
 
 
-class NonblockingError(_OfCall, frozen=True, kw_only=True, tag="nonblocking:error"):
-    """That such a call gave no result is in the request that is sent now."""
+class NonblockingError(LoopEvent, frozen=True, kw_only=True, tag="nonblocking:error"):
+    """The model call that should have answered the results of such `calls` failed.
+
+    The run continues while other calls are pending, and its next request holds these results too; else it ends as `failed`.
+    """
+
+    error: str
+    calls: list[ToolCall]
 
 
 class NonblockingResponse(LoopEvent, frozen=True, kw_only=True, tag="nonblocking:llm_response"):
@@ -68,6 +74,13 @@ class NonblockingResponse(LoopEvent, frozen=True, kw_only=True, tag="nonblocking
 
     response: Response
     calls: list[ToolCall]
+
+
+class RunEnd(LoopEvent, frozen=True, kw_only=True, tag="run:end"):
+    """The run stopped: `outcome` says how, `error` why where it was not completed. The last event of every run."""
+
+    outcome: Outcome
+    error: str | None = None
 
 
 AnyLoopEvent = (
@@ -80,4 +93,5 @@ AnyLoopEvent = (
     | NonblockingResult
     | NonblockingError
     | NonblockingResponse
+    | RunEnd
 )

@@ -175,11 +175,3 @@ class RunState(Model):
 
 STATE: Decoder[RunState] = Decoder(RunState)
 """Decodes a saved run. Raises `DecodeError` for anything else."""
-
-
-def deadline(state: RunState) -> float | None:
-    """When something of the run has taken too long, on its own clock; `None` where nothing can."""
-    found = [call.deadline for call in state.calls if call.deadline is not None]
-    if state.limits.total is not None:
-        found.append(state.began + state.limits.total)
-    return min(found, default=None)

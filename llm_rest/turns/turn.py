@@ -4,12 +4,18 @@
 report with its time. Before changing this file, know what holds after every step: a request goes out only when every call
 in it has its output, what a call gave reaches the model exactly once, and a run that stopped has nothing running and a
 conversation that any vendor accepts. `tests/loop/simulation` holds it to that, with a table of mistakes it must notice.
+
+A `Turn` takes one happening after the other and looks only at the calls that each concerns: 1,000 calls in one answer cost
+1,000 times one call. What it needs for that (which calls are open, ready, due...) is derived from the state.
 """
 
 from __future__ import annotations
 
+import heapq
+from collections import deque
 from copy import copy
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, assert_never, cast
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -23,6 +29,8 @@ from .calls import PENDING, answer, answers, asked, delivery, feedback
 from .state import ToolCall
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..responses.items import AnyItem
     from ..responses.request import Request
     from ..responses.response import Response
@@ -34,22 +42,81 @@ PAUSED = "pause_turn"
 
 def step(state: RunState, happening: h.AnyHappening, tools: h.Tools) -> tuple[RunState, list[h.Action]]:
     """The state after what happened, and what is to be done now. `state` itself stays as it is."""
-    turn = Turn(state, happening.at, tools)
-    turn.take(happening)
-    return turn.state, turn.actions
+    turn = Turn(state, tools)
+    return turn.state, turn.take(happening)
 
 
 class Turn:
-    """One step under way: a copy of the state that is changed, and the actions so far."""
+    """A copy of a state that each happening changes, and the calls of it by what may happen to them next."""
 
-    def __init__(self, state: RunState, at: float, tools: h.Tools) -> None:
-        self.state = replace(state, items=[*state.items], calls=[copy(c) for c in state.calls], at=max(state.at, at))
+    def __init__(self, state: RunState, tools: h.Tools) -> None:
+        self.state = snapshot(state)
         self.tools = tools
         self.actions: list[h.Action] = []
+        self.by_id: dict[str, ToolCall] = {}
+        self.open: dict[str, ToolCall] = {}
+        """The calls that have not ended, and of these the blocking ones and those that wait for nobody's word."""
+        self.blocking: set[str] = set()
+        self.moving: set[str] = set()
+        self.ready: deque[ToolCall] = deque()
+        """The calls to be started."""
+        self.unanswered: list[ToolCall] = []
+        """The calls without an output in the conversation."""
+        self.due: list[ToolCall] = []
+        """The calls that ended after the model was told that they are pending."""
+        self.deadlines: list[tuple[float, int, ToolCall]] = []
+        self.order = count()
+        self.enlist(self.state.calls)
 
-    def take(self, happening: h.AnyHappening) -> None:
-        """Let it happen. What comes after the run has stopped changes nothing, except that it is begun or decided about."""
+    def enlist(self, calls: Iterable[ToolCall]) -> None:
+        """Take up calls that are new here."""
+        for call in calls:
+            self.by_id[call.execution_id] = call
+            if not call.over:
+                self.open[call.execution_id] = call
+                if call.blocking:
+                    self.blocking.add(call.execution_id)
+                self.await_word(call, call.waits)
+                self.await_deadline(call)
+            if call.told == "nothing":
+                self.unanswered.append(call)
+            elif call.told == "pending" and call.over:
+                self.due.append(call)
+
+    def await_word(self, call: ToolCall, waits: Literal["approval", "output"] | None) -> None:
+        """The call waits for this word, or for nothing, and then it is ready if it was not started before."""
+        call.waits = waits
+        if waits is not None:
+            self.moving.discard(call.execution_id)
+            return
+        self.moving.add(call.execution_id)
+        if call.state == "pending":
+            self.ready.append(call)
+
+    def await_deadline(self, call: ToolCall) -> None:
+        if (limit := call.deadline) is not None:
+            heapq.heappush(self.deadlines, (limit, next(self.order), call))
+
+    @property
+    def deadline(self) -> float | None:
+        """When something of the run has taken too long, on its own clock; `None` where nothing can."""
+        while self.deadlines and self.deadlines[0][2].deadline != self.deadlines[0][0]:
+            heapq.heappop(self.deadlines)
+        found = [limit for limit, _, _ in self.deadlines[:1]]
+        if self.state.limits.total is not None:
+            found.append(self.state.began + self.state.limits.total)
+        return min(found, default=None)
+
+    def take(self, happening: h.AnyHappening) -> list[h.Action]:
+        """What is to be done now that this happened. A run that has stopped can only be begun again or decided about."""
+        self.actions = []
+        self.happened(happening)
+        return self.actions
+
+    def happened(self, happening: h.AnyHappening) -> None:
+        """Change the state by what happened, and collect what is to be done."""
         state = self.state
+        state.at = max(state.at, happening.at)
         if state.running:
             self.expire(passed=isinstance(happening, h.Ticked))
         match happening:
@@ -67,8 +134,7 @@ class Turn:
                     self.answered(happening.response, happening.repairs)
             case h.AnswerFailed():
                 if state.asked is not None:
-                    state.asked = None
-                    self.stop("failed", happening.error)
+                    self.answer_failed(happening.error)
             case h.Finished() | h.Failed():
                 self.finished(happening)
             case h.Ticked():
@@ -95,12 +161,13 @@ class Turn:
                 else:
                     self.end(call, "failed", "lost: the process that ran it ended before it did")
             elif call.waits == "output" and (facts := self.tools.facts(call.name)) is not None and facts.runs:
-                call.waits = "approval" if facts.needs_approval and not call.approved else None  # somebody is here now
+                self.await_word(call, "approval" if facts.needs_approval and not call.approved else None)
             if call.waits == "approval":
                 self.actions.append(h.AskApproval(call))
         if not state.iteration and not state.calls:
             # The conversation that was given may end with calls that nobody has answered yet.
             state.calls = self.calls_in(state.items, {})
+            self.enlist(state.calls)
             self.offer(state.calls)
         if unanswered:
             self.send()
@@ -111,50 +178,47 @@ class Turn:
         """End the run: nothing goes on running, and every call in the conversation has its answer."""
         state = self.state
         if outcome != "waiting":
-            for call in state.calls:
-                if not call.over:
-                    self.end(call, "cancelled", f"cancelled: {error}")
+            for call in [*self.open.values()]:
+                self.end(call, "cancelled", f"cancelled: {error}")
             self.answer_calls()
             self.deliver()
         if state.asked is not None:
             state.asked = None
             self.actions.append(h.CancelAsk())
         state.running, state.outcome, state.error, state.delivering = False, outcome, error, []
+        self.emit(ev.RunEnd, state.id, outcome=outcome, error=error)
         self.actions.append(h.Stop(outcome))
 
     def expire(self, *, passed: bool) -> None:
         """End the calls that took too long. What came in at the last moment still counts, unless time itself `passed`."""
-        for call in self.state.calls:
-            limit = call.deadline
-            if limit is not None and (limit < self.state.at or (passed and limit == self.state.at)):
+        while self.deadlines and self.deadlines[0][0] <= self.state.at:
+            limit, _, call = self.deadlines[0]
+            if limit == call.deadline:
+                if limit == self.state.at and not passed:
+                    return
                 self.end(call, "timeout", f"timed out after {call.timeout:g} seconds")
+            heapq.heappop(self.deadlines)
 
     # -- the model
 
     def go_on(self) -> None:
         """Ask the model if there is something to tell it and nothing to wait for; stop if there is neither."""
         state = self.state
-        for call in state.calls:
+        while self.ready:
+            call = self.ready.popleft()
             if call.state == "pending" and call.waits is None:
                 self.start(call)
         if state.asked is not None:
             return
-        opened = [call for call in state.calls if not call.over]
-        idle = all(call.waits is not None for call in opened)
-        if any(call.blocking for call in opened):
-            if idle:
+        if self.blocking:
+            if not self.moving:
                 self.stop("waiting")
-        elif not state.iteration or state.paused or any(self.owed(call) for call in state.calls):
+        elif not state.iteration or state.paused or self.unanswered or self.due:
             self.ask()
-        elif not opened:
+        elif not self.open:
             self.stop("completed")
-        elif idle:
+        elif not self.moving:
             self.stop("waiting")
-
-    @staticmethod
-    def owed(call: ToolCall) -> bool:
-        """Whether the model is to be told something of the call: that it runs, or what came of it."""
-        return call.told == "nothing" or (call.told == "pending" and call.over)
 
     def ask(self) -> None:
         """Ask the model with all there is to tell, if it may be asked again."""
@@ -162,18 +226,17 @@ class Turn:
         if state.iteration >= state.limits.max_iterations:
             self.stop("max_iterations", f"the model was asked {state.iteration} times")
             return
-        if any(call.told == "nothing" for call in state.calls):
+        if self.unanswered:
             state.totals = replace(state.totals, tool_rounds=state.totals.tool_rounds + 1)
         self.answer_calls()
-        if not state.paused:  # a vendor that paused takes its own answer back and nothing after it
-            state.delivering = [call.execution_id for call in self.deliver()]
+        # A vendor that paused takes its own answer back and nothing after it.
+        late = [] if state.paused else self.deliver()
+        state.delivering += [call.execution_id for call in late]
         state.iteration += 1
         state.paused = False
         self.emit(ev.IterationStart, self.model_call)
-        for call in state.calls:
-            if call.execution_id in state.delivering:
-                kind = ev.NonblockingResult if call.state == "completed" else ev.NonblockingError
-                self.emit(kind, call.execution_id, call=call)
+        for call in late:
+            self.emit(ev.NonblockingResult, call.execution_id, call=call)
         self.send()
 
     def send(self) -> None:
@@ -185,12 +248,12 @@ class Turn:
             items = items[state.kept :]
             if not given(request.conversation):
                 request = replace(request, previous_response_id=state.response.id)
-        self.actions.append(h.Ask(replace(request, input=items if items else UNSET)))
+        self.actions.append(h.Ask(replace(request, input=[*items] if items else UNSET)))
 
     def answered(self, response: Response, repairs: dict[int, list[str]]) -> None:
         """Take in what the model said, and begin what it asks for."""
         state = self.state
-        delivered = [call for call in state.calls if call.execution_id in state.delivering]
+        delivered = self.delivered
         self.count(response)
         before = state.response
         resumed = before is not None and _reason(before) == PAUSED
@@ -207,6 +270,7 @@ class Turn:
         if delivered:
             self.emit(ev.NonblockingResponse, self.model_call, response=response, calls=delivered)
         state.calls += calls
+        self.enlist(calls)
         if calls and reason not in ("", PAUSED):
             self.drop(calls, reason)
         elif calls:
@@ -215,10 +279,24 @@ class Turn:
         if state.running and state.iteration >= state.limits.max_iterations and self.unfinished:
             self.stop("max_iterations", f"the model was asked {state.iteration} times")
 
+    def answer_failed(self, error: str) -> None:
+        """The run ends, unless the request brought late results and there is more to come: the next one brings them again."""
+        state, delivered = self.state, self.delivered
+        state.asked = None
+        if delivered:
+            self.emit(ev.NonblockingError, self.model_call, calls=delivered, error=error)
+        if not delivered or not (self.moving or self.unanswered or self.due):
+            self.stop("failed", error)
+
+    @property
+    def delivered(self) -> list[ToolCall]:
+        """The calls whose late results are in the request that is under way, as they are now."""
+        return [copy(self.by_id[name]) for name in self.state.delivering if name in self.by_id]
+
     @property
     def unfinished(self) -> bool:
         """Whether the model would have to be asked again."""
-        return self.state.paused or any(self.owed(call) or not call.over for call in self.state.calls)
+        return bool(self.state.paused or self.unanswered or self.due or self.open)
 
     def count(self, response: Response) -> None:
         """Add what the answer cost."""
@@ -304,12 +382,13 @@ class Turn:
         if call.over:
             return
         call.state, call.started, call.runs = "executing", self.state.at, call.runs + 1
+        self.await_deadline(call)
         self.emit(ev.CallExecuting, call.execution_id, call=call)
         self.actions.append(h.StartTool(call, prepared))
 
     def finished(self, happening: h.Finished | h.Failed) -> None:
         """Take the result of a call that is still waited for; what comes too late is dropped."""
-        call = self.find(happening.execution_id)
+        call = self.by_id.get(happening.execution_id)
         if call is None or call.state != "executing":
             return
         if isinstance(happening, h.Finished):
@@ -320,7 +399,7 @@ class Turn:
 
     def decide(self, happening: h.Approved | h.Denied | h.Supplied) -> None:
         """Take somebody's word about a call. A run that is not being driven remembers it."""
-        call = self.find(happening.execution_id)
+        call = self.by_id.get(happening.execution_id)
         if call is None or call.over or call.waits is None:
             return
         match happening:
@@ -334,7 +413,7 @@ class Turn:
             case h.Approved() if call.waits == "approval":
                 call.approved = True
                 facts = self.tools.facts(call.name)
-                call.waits = None if facts is None or facts.runs else "output"
+                self.await_word(call, None if facts is None or facts.runs else "output")
                 if isinstance(call.item, McpApprovalRequest):
                     call.answer = answer(call.item, "")
                     self.end(call, "completed")
@@ -346,33 +425,29 @@ class Turn:
         if call.state == "executing" and state in ("timeout", "cancelled"):
             self.actions.append(h.CancelTool(call.execution_id))
         call.state, call.ended, call.error, call.waits = state, self.state.at, error, None
+        self.open.pop(call.execution_id, None)
+        self.blocking.discard(call.execution_id)
+        self.moving.discard(call.execution_id)
         if error is not None:
             call.answer = answer(call.item, error, failed=True)
         self.emit(ev.CallCompleted if error is None else ev.CallFailed, call.execution_id, call=call)
         if call.told == "pending":
+            self.due.append(call)
             self.emit(ev.ResultArrived, call.execution_id, call=call)
-
-    def find(self, execution_id: str) -> ToolCall | None:
-        return next((call for call in self.state.calls if call.execution_id == execution_id), None)
 
     # -- what the model is told
 
     def answer_calls(self) -> None:
         """Give every call its output, in the order of the calls: what came of it, or that it is pending."""
-        for call in self.state.calls:
-            if call.told != "nothing":
-                continue
-            if call.answer is not None:
-                call.told = "answer"
-                self.state.items.append(call.answer)
-            else:
-                call.told = "pending"
-                self.state.items.append(answer(call.item, PENDING))
+        for call in self.unanswered:
+            call.told = "pending" if call.answer is None else "answer"
+            self.state.items.append(answer(call.item, PENDING) if call.answer is None else call.answer)
+        self.unanswered.clear()
 
     def deliver(self) -> list[ToolCall]:
         """Add what came of the calls that were said to be pending, in the order in which they ended."""
-        due = [call for call in self.state.calls if call.told == "pending" and call.over]
-        due.sort(key=lambda call: call.ended or 0.0)
+        due = sorted(self.due, key=lambda call: (call.ended, call.iteration, len(call.execution_id), call.execution_id))
+        self.due.clear()
         for call in due:
             call.told = "delivered"
             self.state.items.append(delivery(call))
@@ -389,6 +464,13 @@ class Turn:
             about["call"] = copy(about["call"])
         told = kind(execution_id=execution_id, iteration=self.state.iteration, at=self.state.at, **about)
         self.actions.append(h.Emit(told))
+
+
+def snapshot(state: RunState) -> RunState:
+    """The state with lists and calls of its own: what happens to the run does not change it any more."""
+    return replace(
+        state, items=[*state.items], calls=[copy(call) for call in state.calls], delivering=[*state.delivering]
+    )
 
 
 def _reason(response: Response) -> str:

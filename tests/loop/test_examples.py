@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 EVENTS = (
     "iteration:start llm:response tool:executing tool:completed tool:failed result:arrived nonblocking:result "
-    "nonblocking:error nonblocking:llm_response"
+    "nonblocking:llm_response run:end"
 )
 
 

@@ -750,6 +750,27 @@ async def test_a_cancelled_scope_leaves_nothing_running_and_the_conversation_com
     assert [item.output for item in run.state.items[-2:]] == ["cancelled: the run was cancelled"] * 2
 
 
+async def test_a_reader_that_cancels_its_scope_at_a_late_result_ends_the_run_as_cancelled(way: str) -> None:
+    if way == "sync":
+        pytest.skip("no scope cancels a thread")
+    calls = [call("later", '{"n":1}'), call("later", '{"n":2}', call_id="c2")]
+    model = Model(says(*calls))
+
+    async def ask(request: Request) -> Any:
+        if not model.answers:
+            await anyio.sleep(60)
+        return model(request)
+
+    run = new_run(way, ask, [later])
+    with anyio.CancelScope() as scope:
+        async with run.events() as events:
+            async for event in events:
+                if event.type == "result:arrived":
+                    scope.cancel()
+    assert scope.cancelled_caught
+    assert (run.state.outcome, run.state.error) == ("cancelled", "the run was cancelled")
+
+
 async def test_a_native_cancellation_passes_through(way: str) -> None:
     if way != "asyncio":
         pytest.skip("there is none")
@@ -786,6 +807,79 @@ async def test_a_model_that_fails_ends_the_run_which_can_be_taken_up(way: str) -
     again = new_run(way, model, [add], state=run.state)
     assert (await result(again)).output == says("Done").output
     assert again.state.iteration == 2, "asking again is no new iteration"
+
+
+async def test_a_failed_answer_to_a_late_result_does_not_end_a_run_that_waits_for_others(way: str) -> None:
+    failed = Gate("nonblocking:error")
+
+    @tool(blocking=False)
+    def slow() -> str:
+        failed.wait()
+        return "slow"
+
+    calls = [call("later", '{"n":1}'), call("slow", call_id="c2")]
+    model = Model(says(*calls), says("Started"), RuntimeError("overloaded"), says("Done"))
+    run = new_run(way, model, [later, slow], on_event=[failed])
+    events = await watched(run)
+    assert [event.type for event in events if event.iteration >= 3] == [
+        "iteration:start",
+        "nonblocking:result",
+        "nonblocking:error",
+        "tool:completed",
+        "result:arrived",
+        "iteration:start",
+        "nonblocking:result",
+        "llm:response",
+        "nonblocking:llm_response",
+        "run:end",
+    ]
+    error = next(event for event in events if event.type == "nonblocking:error")
+    assert (error.error, [one.call_id for one in error.calls]) == ("overloaded", ["c1"])
+    assert [one.call_id for one in events[-2].calls] == ["c1", "c2"], "this answer is to both results"
+    assert [msgspec.json.decode(text)["output"] for text in texts(model.seen)[-2:]] == ["later 1", "slow"]
+    assert (await result(run)).output == says("Done").output
+
+
+async def test_a_failed_answer_to_the_last_late_result_ends_the_run(way: str) -> None:
+    model = Model(says(call("later")), says("Started"), RuntimeError("overloaded"))
+    run = new_run(way, model, [later])
+    events = await watched(run)
+    assert [event.type for event in events[-2:]] == ["nonblocking:error", "run:end"]
+    assert (events[-1].outcome, events[-1].error) == ("failed", "overloaded")
+    with pytest.raises(RuntimeError, match="overloaded"):
+        await result(run)
+
+
+async def test_every_run_that_stops_says_how_in_its_last_event(way: str) -> None:
+    heard: list[Any] = []
+    run = new_run(way, Model(says(call("delete")), says("Done")), [delete], on_event=[heard.append])
+    await result(run)
+    assert (heard[-1].type, heard[-1].outcome) == ("run:end", "waiting")
+    run.deny("c1")
+    await result(run)
+    assert (heard[-1].type, heard[-1].outcome) == ("run:end", "completed")
+
+
+def test_the_work_of_the_loop_grows_with_the_calls_of_an_answer_and_not_with_their_square() -> None:
+    def work(n: int) -> int:
+        """How many functions the reader of the run calls."""
+        calls = [call("add", '{"a":1,"b":2}', call_id=f"c{i}") for i in range(n)]
+        counted = 0
+
+        def count(frame: Any, event: str, arg: Any) -> None:
+            nonlocal counted
+            counted += 1
+
+        run = new_run("sync", Model(says(*calls), says("Done")), [add])
+        sys.setprofile(count)  # of this thread alone
+        try:
+            run.result()
+        finally:
+            sys.setprofile(None)
+        assert len(run.calls) == n
+        return counted
+
+    assert work(200) < 5 * work(50)
 
 
 async def test_a_run_is_driven_by_one_at_a_time(way: str) -> None:
@@ -846,7 +940,7 @@ async def test_a_saved_run_whose_tool_is_gone_is_told_so(way: str) -> None:
 # --- events ---------------------------------------------------------------------------------------------------------
 
 
-async def test_all_nine_events_come_in_order_with_who_and_when(way: str) -> None:
+async def test_all_ten_kinds_of_events_come_in_order_with_ids_and_times(way: str) -> None:
     gate = Gate("llm:response", 2)
 
     @tool(blocking=False)
@@ -867,12 +961,15 @@ async def test_all_nine_events_come_in_order_with_who_and_when(way: str) -> None
         ("tool:failed", "run:1.2"),
         ("result:arrived", "run:1.2"),
         ("iteration:start", "run:3"),
-        ("nonblocking:error", "run:1.2"),
+        ("nonblocking:result", "run:1.2"),
         ("llm:response", "run:3"),
         ("nonblocking:llm_response", "run:3"),
+        ("run:end", "run"),
     ]
     assert [event.at for event in events] == sorted(event.at for event in events)
-    assert events[-1].calls[0].call_id == "c2"
+    assert events[-4].call.state == "failed"
+    assert events[-2].calls[0].call_id == "c2"
+    assert (events[-1].outcome, events[-1].error) == ("completed", None)
     assert events[2].call.state == "executing", "an event holds the call as it was"
     plain = msgspec.json.decode(msgspec.json.encode(events[4]))
     assert (plain["type"], plain["call"]["state"]) == ("tool:completed", "completed")
@@ -888,7 +985,7 @@ async def test_listeners_hear_everything_and_may_fail(way: str, caplog: pytest.L
     run = new_run(way, model, [later], on_event=(fails, lambda event: heard.append(event.type)))
     await result(run)
     assert heard[:3] == ["iteration:start", "llm:response", "tool:executing"]
-    assert heard[-2:] == ["llm:response", "nonblocking:llm_response"]
+    assert heard[-3:] == ["llm:response", "nonblocking:llm_response", "run:end"]
     assert "nonblocking:result" in heard
     assert "deaf" in caplog.text
 
@@ -907,6 +1004,7 @@ async def test_a_stream_tells_the_answers_and_the_run_in_order(way: str) -> None
         "iteration:start",
         "response.completed",
         "llm:response",
+        "run:end",
     ]
 
 

@@ -20,6 +20,7 @@ from llm_rest import (
     Response,
     ResultArrived,
     Run,
+    RunEnd,
     RunState,
     ToolCall,
     tool,
@@ -63,11 +64,11 @@ async def a_run_of_an_async_client(llm: AsyncClient) -> None:
 
 def every_event_says_what_it_is_about(event: AnyLoopEvent) -> ToolCall | Response | None:
     match event:
-        case IterationStart():
+        case IterationStart() | NonblockingError() | RunEnd():
             return None
         case LlmResponse() | NonblockingResponse():
             return event.response
         case CallExecuting() | CallCompleted() | CallFailed() | ResultArrived():
             return event.call
-        case NonblockingResult() | NonblockingError():
+        case NonblockingResult():
             return event.call

@@ -90,7 +90,10 @@ class Ledger:
         self.answered = 0
         self.starts: Counter[str] = Counter()
         self.allowed: set[str] = set()
-        self.due: dict[str, str] = {}  # what ended after the model was told that it is pending: its state
+        self.due: set[str] = set()  # what ended after the model was told that it is pending
+        self.unanswered: set[str] = set()  # what was delivered in a request that has no answer yet
+        self.stops = 0
+        self.failed_late = False
         self.steps = 0
 
     def restarted(self) -> None:
@@ -101,15 +104,20 @@ class Ledger:
     def saw(self, before: RunState, happening: Any, after: RunState, actions: list[Any]) -> None:
         """One step was made."""
         self.steps += 1
+        self.failed_late = False
         self._happened(before, happening)
         self._moved(before, after)
         for action in actions:
             self._do(action, after)
         self._stands(after, happening)
+        more = any(not call.over and call.waits is None for call in before.calls)
+        if self.failed_late and more:
+            rule(after.outcome != "failed", "a failed answer to a late result does not end a run that waits for others")
 
     def _happened(self, before: RunState, happening: Any) -> None:
         match happening:
             case s.Answered() | s.AnswerFailed():
+                self.failed_late = isinstance(happening, s.AnswerFailed) and self.asking and bool(self.unanswered)
                 self.asking = False
                 self.answered += isinstance(happening, s.Answered) and before.running
             case s.Finished() | s.Failed():
@@ -124,7 +132,7 @@ class Ledger:
         for old, new in zip(before.calls, after.calls, strict=False):
             rule(new.state in LEGAL.get(old.state, {old.state}), f"{old.state} -> {new.state} is legal")
             if old.told == "pending" and new.over and not old.over:
-                self.due[new.execution_id] = new.state
+                self.due.add(new.execution_id)
         rule(len(after.items) >= len(before.items), "nothing is taken out of the conversation")
 
     def _do(self, action: Any, after: RunState) -> None:
@@ -175,10 +183,22 @@ class Ledger:
         kind = type(event).__struct_config__.tag
         self.events[kind, event.execution_id] += 1
         match event:
-            case ev.NonblockingResult() | ev.NonblockingError():
-                state = self.due.pop(event.execution_id, None)
-                rule(state is not None, "what is delivered was due, once")
-                rule((state == "completed") is isinstance(event, ev.NonblockingResult), "a failure is told as one")
+            case ev.NonblockingResult():
+                rule(event.execution_id in self.due, "what is delivered was due, once")
+                self.due.remove(event.execution_id)
+                self.unanswered.add(event.execution_id)
+            case ev.NonblockingError():
+                names = {call.execution_id for call in event.calls}
+                rule(
+                    bool(names) and names == self.unanswered,
+                    "a failed answer names the results it should have answered",
+                )
+            case ev.NonblockingResponse():
+                names = {call.execution_id for call in event.calls}
+                rule(names == self.unanswered, "an answer names the results it answers")
+                self.unanswered.clear()
+            case ev.RunEnd():
+                self.stops += 1
             case ev.CallCompleted():
                 rule(event.call.state == "completed", "completed means completed")
             case ev.CallFailed():
@@ -190,11 +210,14 @@ class Ledger:
         rule(not self.running, f"nothing is left running ({outcome})")
         rule(not self.asking, f"no model call is left ({outcome})")
         rule(not after.running and after.outcome == outcome, "a run that stopped knows why")
+        rule(self.stops == 1, "the end of a run is one event")
+        self.stops = 0
         if outcome == "waiting":
             rule(bool(after.waiting), "a run that waits waits for something")
             return
         rule(all(call.over for call in after.calls), "a run that stopped has no open call")
         rule(outcome != "completed" or not self.due, "a run does not end before its results are delivered")
+        self.unanswered.clear()
         self.due.clear()  # what no answer can follow any more is added to the conversation without being sent
         self._told(after)
 

@@ -103,10 +103,10 @@ class ForgetsTheTimeout(Turn):
 
 
 class ForgetsTheTotal(Turn):
-    def take(self, happening: Any) -> None:
+    def happened(self, happening: Any) -> None:
         limits = self.state.limits
         self.state.limits = replace(limits, total=None)
-        super().take(happening)
+        super().happened(happening)
         self.state.limits = limits
 
 
@@ -141,9 +141,10 @@ class AnswersInTheWrongOrder(Turn):
 
 class AnswersOnlyWhatEnded(Turn):
     def answer_calls(self) -> None:
-        waits = [call for call in self.state.calls if call.told == "nothing" and call.answer is None]
-        for call in waits:
-            call.told = "pending"
+        for call in self.unanswered:
+            if call.answer is None:
+                call.told = "pending"
+        self.unanswered = [call for call in self.unanswered if call.answer is not None]
         super().answer_calls()
 
 
@@ -156,14 +157,13 @@ class AnswersTwice(Turn):
 
 class DoesNotWaitForWhatBlocks(Turn):
     def go_on(self) -> None:
-        for call in self.state.calls:
-            call.blocking = False
+        self.blocking.clear()
         super().go_on()
 
 
 class TakesLateResults(Turn):
     def finished(self, happening: Any) -> None:
-        call = self.find(happening.execution_id)
+        call = self.by_id.get(happening.execution_id)
         if call is not None and call.state == "timeout":
             call.state = "executing"
         super().finished(happening)
@@ -200,6 +200,24 @@ class LeavesTheModelRunning(Turn):
 class LeavesCallsOpen(Turn):
     def stop(self, outcome: Any, error: str | None = None) -> None:
         super().stop("waiting" if outcome == "cancelled" else outcome, error)
+
+
+class EndsOnAFailedAnswer(Turn):
+    def answer_failed(self, error: str) -> None:
+        self.state.asked = None
+        self.stop("failed", error)
+
+
+class ForgetsWhatWasDelivered(Turn):
+    def answer_failed(self, error: str) -> None:
+        super().answer_failed(error)
+        self.state.delivering = []
+
+
+class EndsWithoutAnEvent(Turn):
+    def emit(self, kind: Any, execution_id: str, **about: Any) -> None:
+        if kind is not ev.RunEnd:
+            super().emit(kind, execution_id, **about)
 
 
 class AsksTooOften(Turn):
@@ -260,8 +278,7 @@ def stepping(kind: type[Turn]) -> Callable[[RunState, Any, Any], tuple[RunState,
     """The step that makes this mistake."""
 
     def step(state: RunState, happening: Any, tools: Any) -> tuple[RunState, list[Any]]:
-        turn = kind(state, happening.at, tools)
-        turn.take(happening)
-        return turn.state, turn.actions
+        turn = kind(state, tools)
+        return turn.state, turn.take(happening)
 
     return step

@@ -23,7 +23,7 @@ from llm_rest.responses.request import Request
 from llm_rest.responses.response import Response
 from llm_rest.responses.tools import FunctionTool, ShellTool
 from llm_rest.tools import Tool, Toolbox, ToolContext
-from llm_rest.turns import STATE, Limits, RunState, ToolCall, step
+from llm_rest.turns import STATE, Limits, RunState, ToolCall, Turn, snapshot
 from llm_rest.turns.events import LoopEvent
 from tests.loop.simulation.ledger import Ledger, rule
 from tests.loop.simulation.world import FACTS, answer
@@ -56,11 +56,18 @@ class Play:
         """Chance for one question, whatever was asked before."""
         return Random(f"{self.seed}/{name}")
 
-    def watched(self, state: RunState, happening: Any, tools: Any) -> tuple[RunState, list[Any]]:
-        """The step, with somebody looking."""
-        after, actions = step(state, happening, tools)
-        self.ledger.saw(state, happening, after, actions)
-        return after, actions
+    def watched(self, state: RunState, tools: Any) -> Turn:
+        """A turn whose every step goes through the ledger."""
+        ledger = self.ledger
+
+        class Watched(Turn):
+            def take(self, happening: Any) -> Any:
+                before = snapshot(self.state)
+                actions = super().take(happening)
+                ledger.saw(before, happening, snapshot(self.state), actions)
+                return actions
+
+        return Watched(state, tools)
 
     def seconds(self, name: str) -> float:
         """How long something takes."""
@@ -70,7 +77,7 @@ class Play:
         """What the model says next, or its error."""
         self.asked += 1
         rng = self.rng(f"answer {self.asked}")
-        if rng.random() < 0.02:
+        if rng.random() < 0.04:
             raise RuntimeError("overloaded")
         return answer(rng, self.asked, eager=self.eager)
 
@@ -138,7 +145,7 @@ class Play:
 async def play_async(seed: int) -> Play:
     """The schedule through the shell for async callers."""
     play = Play(seed)
-    engine_module.step = play.watched
+    engine_module.Turn = play.watched  # type: ignore[assignment]
 
     def make(name: str) -> Any:
         async def run(context: ToolContext) -> str:
@@ -272,7 +279,7 @@ class VirtualWorkers:
 def play_sync(seed: int) -> Play:
     """The schedule through the shell for sync callers."""
     play = Play(seed)
-    engine_module.step = play.watched
+    engine_module.Turn = play.watched  # type: ignore[assignment]
     clock = [0.0]
 
     def make(name: str) -> Any:

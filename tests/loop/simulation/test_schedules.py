@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,7 +14,7 @@ from llm_rest.responses.items import Message
 from llm_rest.responses.request import Request
 from llm_rest.responses.tools import FunctionTool
 from llm_rest.server.simulator import handle
-from llm_rest.turns import Turn
+from llm_rest.turns import RunState, Turn, snapshot
 from llm_rest.turns.happenings import Ask
 from tests.loop.simulation.ledger import Broken
 from tests.loop.simulation.mutants import MUTANTS, stepping
@@ -33,7 +34,7 @@ def test_every_rule_holds_in_every_schedule(batch: int) -> None:
 REACHED = """
     completed waiting max_iterations invalid_calls timeout failed cancelled
     iteration:start llm:response tool:executing tool:completed tool:failed result:arrived nonblocking:result
-    nonblocking:error nonblocking:llm_response
+    nonblocking:error nonblocking:llm_response run:end
     call:pending call:completed call:failed call:timeout call:cancelled
     told:nothing told:pending told:answer told:delivered
     FunctionCall CustomToolCall ShellCall McpApprovalRequest
@@ -103,6 +104,27 @@ def test_a_mistake_in_the_step_is_noticed(mutant: type[Turn]) -> None:
 
     with pytest.raises(Broken):
         schedules()
+
+
+def test_one_turn_for_the_whole_run_gives_what_a_new_one_for_each_step_gives() -> None:
+    for seed in range(2000):
+        assert msgspec.json.encode(World(seed, Kept()).run().state) == msgspec.json.encode(World(seed).run().state), (
+            seed
+        )
+
+
+class Kept:
+    """A step that works on one turn, as the shells do, until the state is replaced by another."""
+
+    def __init__(self) -> None:
+        self.state: RunState | None = None
+
+    def __call__(self, state: RunState, happening: Any, tools: Any) -> tuple[RunState, list[Any]]:
+        if state is not self.state:
+            self.turn = Turn(state, tools)
+        actions = self.turn.take(happening)
+        self.state = snapshot(self.turn.state)
+        return self.state, actions
 
 
 def test_the_step_leaves_the_state_it_was_given() -> None:

@@ -16,10 +16,10 @@ SCHEDULES = 1000
 
 
 @pytest.fixture(autouse=True)
-def _step_is_put_back() -> Iterator[None]:
-    step = engine_module.step
+def _turn_is_put_back() -> Iterator[None]:
+    turn = engine_module.Turn
     yield
-    engine_module.step = step
+    engine_module.Turn = turn
 
 
 def test_every_rule_holds_through_the_shell_for_async_callers() -> None:

@@ -23,7 +23,7 @@ from llm_rest.responses.parts import OutputText
 from llm_rest.responses.request import Request
 from llm_rest.responses.response import IncompleteDetails, Response, Usage
 from llm_rest.tools import ToolFacts
-from llm_rest.turns import STATE, Limits, RunState, deadline, step
+from llm_rest.turns import STATE, Limits, RunState, Turn, step
 from llm_rest.turns import happenings as s
 from tests.loop.simulation.ledger import Ledger, rule
 
@@ -161,7 +161,7 @@ class World:
     def pass_time(self) -> None:
         """Some time goes by, but no deadline unnoticed."""
         later = self.now + self.rng.choice((0.0, 0.0, 0.5, 1.0, 5.0))
-        limit = deadline(self.state)
+        limit = Turn(self.state, BOX).deadline
         if limit is not None and limit <= later:
             self.now = max(limit, self.now)
             if self.rng.random() < 0.7 or limit < self.now:
@@ -188,7 +188,7 @@ class World:
         job = rng.choice(jobs)
         if job == "model":
             self.answers += 1
-            if rng.random() < 0.02:
+            if rng.random() < (0.15 if self.state.delivering else 0.02):
                 return s.AnswerFailed(at=at, error="overloaded")
             return s.Answered(
                 at=at,

@@ -1,7 +1,8 @@
 """The events of a run: ten kinds, in the order in which things happen.
 
 Every event names the run's iteration, the time on the run's clock and an `execution_id`: of the call it is about, else of
-the model call (`<run>:<iteration>`), of the run where it ends. Before changing this file, know that an event holds the call as it was at that moment.
+the model call (`<run>:<iteration>`), of the run where it ends. Before changing this file, know that an event holds the call
+as it was at that moment.
 """
 
 from __future__ import annotations

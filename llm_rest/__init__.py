@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from .typed import AsyncJsonStream, JsonStream
     from .unknown import Unknown
     from .vendors import Bearer, Header, NoAuth, Vendor
+    from .wires.foreign import from_messages, to_messages
 
 __version__ = "0.1.0"
 
@@ -137,6 +138,7 @@ _HOME = {
         ".turns.state": "RunState ToolCall",
         ".unknown": "Unknown",
         ".vendors": "Bearer Header NoAuth Vendor",
+        ".wires.foreign": "from_messages to_messages",
     }.items()
     for name in names.split()
 }
@@ -243,7 +245,9 @@ __all__ = [
     "afetch_image",
     "fetch_image",
     "file",
+    "from_messages",
     "image",
+    "to_messages",
     "tool",
     "user",
 ]

@@ -22,7 +22,7 @@ from .auth import Secret, Signed, checked_headers
 from .errors import CallCancelled, ConfigError, LLMError, Refusal, TimeoutError_, Truncated
 from .mcp import hidden
 from .on_loss import Site, settle
-from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, to_request
+from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, read_request, to_request
 from .outgoing import SENT_ALWAYS, encoded, with_headers
 from .reply import Reply, Told, reply
 from .responses.echo import echo
@@ -194,19 +194,24 @@ class Caller:
             options = {**said, **options}
         merged = self._merged(options)
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
-        request = to_request(input, merged)
+        request, lost = read_request(input, merged, lambda: self.receiver(merged))
         target = self.targets.find(request.model or None)
         more = request.stream_options if stream else UNSET
         request = replace(request, model=target.model, stream=stream or UNSET, stream_options=more)
         if settings.invalid_options == "send":
-            return target, settings, request, []
+            return target, settings, request, lost
         problems = models.check(request, target.known)
         if not problems:
-            return target, settings, request, []
+            return target, settings, request, lost
         if settings.invalid_options == "raise":
             raise models.capability_error(problems, model=target.model, vendor=target.provider)
-        request, lost = models.without(request, problems)
-        return target, settings, request, lost
+        request, dropped = models.without(request, problems)
+        return target, settings, request, lost + dropped
+
+    def receiver(self, options: Mapping[str, Any]) -> tuple[str, Any]:
+        """The wire and the dialect of who gets a call with these options."""
+        target = self.targets.find(options.get("model"))
+        return target.endpoint.wire, target.dialect
 
     def call(self) -> Call:
         """A call that `cancel` ends."""

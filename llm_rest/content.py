@@ -120,6 +120,15 @@ def file(source: Source, *, filename: str | None = None) -> InputFile:
     return InputFile(file_data=url, filename=filename or name or f"file{ending}")
 
 
+def attachment(path: PathLike[str], *, data: bool = False) -> InputImage | InputFile | bytes:
+    """The part that holds the file at a path: an image where it is one, else a file. With `data`, its bytes alone."""
+    found, name = _read(path, "file")
+    if data:
+        return found
+    kind = _type_by_bytes(found) or IMAGES.get(Path(name).suffix.lower()) or ""
+    return image(path) if kind.startswith("image/") else file(path)
+
+
 def _is_url(source: str) -> bool:
     return source.startswith(("https://", "http://", "data:"))
 

@@ -7,8 +7,9 @@ checkers and editors; `tests/test_options.py` compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import msgspec
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 from .errors import ConfigError, DecodeError
 from .mcp import Mcp
 from .responses.items import AnyItem
+from .responses.parts import ContentPart, Part
 from .responses.request import (
     REQUEST,
     CacheOptions,
@@ -35,6 +37,7 @@ from .unknown import Unknown, convert, given
 
 if TYPE_CHECKING:
     from .auth import Token
+    from .losses import Loss
     from .retry import RetryPolicy
     from .structured.output import Strategy
     from .tools import Tool
@@ -42,8 +45,13 @@ if TYPE_CHECKING:
 
 Plain = Mapping[str, Any]
 
-Input = str | AnyItem | Plain | Sequence[AnyItem | Plain] | Request
-"""What is asked: a text, an item or several, as structs or as plain values, or a whole `Request`."""
+Piece = str | PathLike[str] | AnyItem | ContentPart | Plain
+Input = Piece | Sequence[Piece] | Request
+"""What is asked: a text, the path of a file, a part, an item or a message of any format, several of these, or a whole
+`Request`; structs or plain values."""
+
+Receiver = Callable[[], tuple[str, Any]]
+"""Gives the wire and the dialect of who gets a request; called where its input has messages of other formats."""
 
 OnLoss = Literal["warn", "raise", "ignore"]
 InvalidOptions = Literal["raise", "drop", "send"]
@@ -183,42 +191,102 @@ _encoder = msgspec.json.Encoder()
 
 def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
     """The request that the input and the fields among these options make. Raises `ConfigError` naming the field."""
+    return read_request(input, options)[0]
+
+
+def read_request(
+    input: Input | None, options: Mapping[str, Any], receiver: Receiver = lambda: ("", None)
+) -> tuple[Request, list[Loss]]:
+    """The same request, and what was changed in messages of other formats."""
     fields = {
         name: value
         for name, value in options.items()
         if value is not None and value is not UNSET and name not in SETTINGS
     }
     document: Any = fields
+    lost: list[Loss] = []
     if "tools" in fields and isinstance(fields["tools"], Iterable):
         offered = (tool.tool() if isinstance(tool, Mcp) else tool for tool in cast("Any", fields["tools"]))
         fields["tools"] = [getattr(tool, "definition", tool) for tool in offered]  # of a `@tool`, what is said of it
     if isinstance(input, Request):
+        if isinstance(input.input, list) and not all(map(_is_item, input.input)):
+            fields["input"], lost = _items(input.input, receiver)
         document = replace(input, **fields) if fields else input
     elif input is not None:
-        fields["input"] = _items(input)
+        fields["input"], lost = _items(input, receiver)
     request = _checked(document)
     if isinstance(request, str):
         raise ConfigError(request)
     _refuse_empty(request)
-    return request
+    return request, lost
 
 
-def _items(input: Any) -> Any:
-    """The input as a text or a list of items, messages written without a type completed."""
+def _is_item(entry: Any) -> bool:
+    """Whether an entry is an item already, as a struct or of an unknown kind."""
+    return isinstance(entry, Unknown) or (isinstance(entry, Struct) and not isinstance(entry, Part))
+
+
+def _items(input: Any, receiver: Receiver) -> tuple[Any, list[Loss]]:
+    """The input as a text or a list of items, and what was changed in messages of other formats."""
     if isinstance(input, str):
-        return input
-    if not isinstance(input, Iterable | Struct) or isinstance(input, bytes | bytearray):
-        raise ConfigError(f"input: expected a text or a list of items, got {type(input).__name__}")
-    if isinstance(input, Mapping | Struct):
-        return [_typed(input)]
-    return [_typed(item) for item in cast("Any", input)]
+        return input, []
+    alone = isinstance(input, Mapping | Struct | PathLike) or hasattr(input, "model_dump")
+    if not alone and (not isinstance(input, Iterable) or isinstance(input, bytes | bytearray)):
+        raise ConfigError(f"input: expected a text or a list of items, got {type(cast('object', input)).__name__}")
+    given: list[Any] = [input] if alone else list(cast("Iterable[Any]", input))
+    if all(map(_is_item, given)):
+        return given, []
+    from .wires.foreign import read_input  # needed for plain values only
+
+    problem: Any = "a number that is none"
+    try:
+        entries = [_entry(entry, k) for k, entry in enumerate(given)]
+        if not _has_odd_number([entry for entry in entries if isinstance(entry, dict)]):
+            wire, dialect = receiver()
+            return read_input(entries, wire=wire, dialect=dialect)
+    except DecodeError as found:
+        raise ConfigError(found.message, hint=found.hint) from None
+    except (TypeError, ValueError, OverflowError, RecursionError) as found:
+        if isinstance(found, ConfigError):
+            raise
+        problem = found
+    raise ConfigError(_fault(given, "input") or f"input cannot be written as JSON: {problem}")
 
 
-def _typed(item: Any) -> Any:
-    """A message that was written without a type, with it."""
-    if not isinstance(item, dict) or "type" in item or "role" not in item:
-        return cast("Any", item)
-    return {"type": "message", **cast("Plain", item)}
+def _entry(entry: Any, k: int) -> Any:
+    """An entry of the input with plain values for what is neither a struct nor a text, and parts for files."""
+    if isinstance(entry, str | Struct | Unknown):
+        return cast("Any", entry)
+    if isinstance(entry, PathLike):
+        return _attached(cast("PathLike[str]", entry), f"input[{k}]")
+    from .wires.foreign import dumped
+
+    if isinstance(entry, Mapping):
+        message = dict(cast("Plain", entry))
+        for name in ("content", "parts", "images", "tool_calls"):
+            if isinstance(message.get(name), list | tuple):
+                message[name] = [
+                    _attached(cast("PathLike[str]", piece), f"input[{k}].{name}[{j}]", data=name == "images")
+                    if isinstance(piece, PathLike)
+                    else piece
+                    for j, piece in enumerate(message[name])
+                ]
+        entry = message
+    plain = msgspec.to_builtins(entry, str_keys=True, enc_hook=dumped)
+    if not isinstance(plain, dict):
+        what = type(cast("object", entry)).__name__
+        raise ConfigError(f"input[{k}]: expected a text, a part, an item or a message, got {what}")
+    return cast("Plain", plain)
+
+
+def _attached(path: PathLike[str], place: str, *, data: bool = False) -> Any:
+    """The part that holds a file, or its bare bytes. Raises `ConfigError` naming the place."""
+    from .content import attachment
+
+    try:
+        return attachment(path, data=data)
+    except ConfigError as problem:
+        raise ConfigError(f"{place}: {problem.message}", hint=problem.hint) from None
 
 
 def _checked(document: Any) -> Request | str:

@@ -23,7 +23,8 @@ from .loop.engine import Engine
 from .loop.tasks import AsyncRun, TaskShell
 from .loop.threads import Run, ThreadShell
 from .observers import listeners
-from .options import SETTINGS, CallSettings, Fields, checked_names, to_request
+from .on_loss import settle
+from .options import SETTINGS, CallSettings, Fields, checked_names, read_request
 from .reply import COUNTS, Generation, Reply, metadata, reply, summed
 from .responses.items import CustomToolCallOutput, FunctionCallOutput
 from .responses.request import Request, StreamOptions, items_of
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from .loop.engine import Approver, Listener, Shell
     from .losses import Loss
     from .on_loss import Site
-    from .options import Input
+    from .options import Input, Receiver
     from .responses.response import Response
     from .target import Target
     from .tools import ToolExecutor
@@ -96,7 +97,9 @@ def async_run_of(
     return AsyncRun(engine, asked.concluded)
 
 
-def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> RunState:
+def _state(
+    input: Input | None, fields: dict[str, Any], how: dict[str, Any], receiver: Receiver
+) -> tuple[RunState, list[Loss]]:
     limits = {name: how[name] for name in _LIMITS & how.keys()}
     saved = how.get("state")
     if saved is not None:
@@ -110,13 +113,14 @@ def _state(input: Input | None, fields: dict[str, Any], how: dict[str, Any]) -> 
         state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
         if not isinstance(state, RunState):
             raise ConfigError(f"state= takes a RunState or its JSON, not a {type(state).__name__}")
-        return replace(state, limits=_limits(state.limits, limits))
-    request = to_request(input, fields)
+        return replace(state, limits=_limits(state.limits, limits)), []
+    request, lost = read_request(input, fields, receiver)
     said = items_of(request)
     if limits.get("chain") and request.store is UNSET:
         request = replace(request, store=True)
     request = replace(request, input=UNSET, tools=UNSET)
-    return RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), limits))
+    state = RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), limits))
+    return state, lost
 
 
 def _limits(known: Limits, given: dict[str, Any]) -> Limits:
@@ -166,7 +170,11 @@ class _Asked:
         if how.get("approve") is not None and not callable(how["approve"]):
             raise ConfigError("approve= takes a function of a call, which says True, False or None")
         model = options.pop("model", None) if how.get("state") is not None else None
-        state = _state(input, options, how)
+        asked = {"model": options.get("model") or said.model or defaults.get("model")}
+        state, lost = _state(input, options, how, lambda: self._caller.receiver(asked))
+        if lost:
+            target, settings = self._caller.chosen({**self._settings, **asked})
+            settle(lost, settings.on_loss, self._site, who=target.provider)
         if model is not None:
             state = self._with_model(state, model)
         if state.limits.chain:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from .. import models
 from ..auth import Secret, credentials
-from ..options import to_request
+from ..options import read_request
 from ..outgoing import SENT_ALWAYS, url_of
 from ..target import Targets
 from ..vendors import NoAuth
@@ -39,9 +39,12 @@ def run(arguments: Namespace) -> int:
     model = model_of(arguments)
     targets = Targets(model, api_key=None, base_url=arguments.base_url, wire=arguments.wire, vendor=None, provider=None)
     target = targets.find(model)
-    request = to_request(input_of(arguments), options_of(arguments))
+    request, changed = read_request(
+        input_of(arguments), options_of(arguments), lambda: (target.endpoint.wire, target.dialect)
+    )
     request = replace(request, model=target.model, stream=UNSET)
     body, losses = target.wire.encode_request(request, dialect=target.dialect)
+    losses = changed + losses
     route = target.wire.route(request, dialect=target.dialect)
     base = target.endpoint.base_url
     if base.startswith("inproc:"):

@@ -52,6 +52,9 @@ def _item(item: Plain) -> list[Plain]:
             return _message(item)
         case "reasoning":
             return [_reasoning(item)]
+        case "function_call_output" | "custom_tool_call_output" if "output" in item:
+            output = json_text(item["output"])
+            return [{**item, "output": [_part(part) for part in output] if isinstance(output, list) else output}]
         case "compaction" if "encrypted_content" not in item and isinstance(item.get("summary"), str):
             # The format's own compaction is opaque; a readable one is text that stands for the turns before.
             return [{"type": "message", "role": "user", "content": item["summary"]}]
@@ -127,6 +130,17 @@ def _call(part: Plain) -> Plain:
         "name": part.get("name", ""),
         "arguments": arguments,
     }
+
+
+def json_text(value: Any) -> str | list[Any]:
+    """What a tool gave: text and parts as they are, anything else as its JSON text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        pieces: list[Any] = cast("Any", value)
+        if not pieces or any(isinstance(piece, dict) and "type" in piece for piece in pieces):
+            return pieces
+    return msgspec.json.encode(value).decode()
 
 
 def _output(part: Plain) -> Plain:

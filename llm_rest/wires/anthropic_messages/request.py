@@ -20,6 +20,7 @@ from ...responses.leftovers import SPELLING
 from ...responses.request import items_of
 from ...unknown import extras, given, with_extras
 from .._left import report_unknown
+from .._pairing import paired
 from . import types
 from .betas import betas
 from .content import Context, part_of
@@ -108,7 +109,7 @@ def _encode_input(
 ) -> None:
     lost, spelled = context.lost, kept.get(SPELLING, {})
     turns = Turns(context, frozenset(tool.name for tool in offer.tools if given(tool.name)))
-    turns.write(items_of(request))
+    turns.write(paired(items_of(request), lost))
     for i, message in sorted([*spelled.get("messages", ()), *kept.get("messages", ())], key=itemgetter(0)):
         turns.messages.insert(i, merged(types.InputMessage("user"), message, "input", lost))
     body.messages = turns.messages

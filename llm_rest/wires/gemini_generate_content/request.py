@@ -24,6 +24,7 @@ from ...responses.tools import ImageGenerationTool, McpTool
 from ...unknown import given
 from .. import Route
 from .._left import report_unknown
+from .._pairing import paired
 from . import types
 from .carried import document_fields, encode, inner, merged, own_fields, plain, rest, spelling, stated
 from .media import Context, decode_parts
@@ -101,7 +102,7 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     context = Context(lost, dialect, gemini_model(request.model or ""), replay=True)
     kept = own_fields(request.leftovers, "", lost)
     report_unknown(request, "", lost)
-    items = items_of(request)
+    items = paired(items_of(request), lost)
     turns = Turns(context)
     turns.write(items)
     if not turns.contents:

@@ -31,6 +31,7 @@ from ...responses.request import (
 from ...unknown import Unknown, extras, given, with_extras
 from .. import Route
 from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, rest, sent
+from .._pairing import paired
 from . import types
 from .messages import decode_messages, encode_messages
 from .tools import choose, decode_tools, encode_tools
@@ -94,7 +95,7 @@ def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tupl
     lost = Losses()
     left = own(request.leftovers, WIRE)
     spelling = notes(left)
-    items = items_of(request)
+    items = paired(items_of(request), lost)
     body = types.Request(model=request.model, stream=bool(request.stream))
     note = _encode_tools(request, items, body, left, lost)
     body.messages = encode_messages(request.instructions or "", items, note, dialect, lost)

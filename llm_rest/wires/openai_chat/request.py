@@ -23,6 +23,7 @@ from ...responses.request import CacheOptions, Request
 from ...unknown import extras, given, with_extras
 from .. import Route
 from .._left import Rest, beyond, notes, put_back, report_unknown
+from .._pairing import paired
 from . import options, types
 from .messages import decode_messages, encode_messages
 from .offer import decode_offer, encode_offer
@@ -94,7 +95,9 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     spelling = notes(left)
     body = types.Request(**{name: getattr(request, name) for name in SAME}, messages=[])
     said = request.input
-    items: Sequence[AnyItem] = (Message(role="user", content=said),) if isinstance(said, str) else said or ()
+    items: Sequence[AnyItem] = (
+        (Message(role="user", content=said),) if isinstance(said, str) else paired(said or [], lost)
+    )
     body.n = spelling.get("n", UNSET)
     options.encode_limits(request, body, spelling, dialect)
     encode_offer(request, items, body, left, dialect, lost)

@@ -19,6 +19,7 @@ from ...responses import CustomTool, FunctionTool, Request
 from ...responses.leftovers import report_foreign
 from ...responses.lenient import WIRE
 from ...unknown import Unknown, extras, given, with_extras
+from .._pairing import paired
 from .content import kind_of
 from .items import decode_items, encode_items
 
@@ -42,7 +43,9 @@ def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> t
     _options(request, dialect, changes, lost)
     if isinstance(request.input, list):
         store = changes.get("store", request.store)
-        items = encode_items(request.input, dialect, lost, kept=not dialect.stateless and store is not False)
+        items = encode_items(
+            paired(request.input, lost), dialect, lost, kept=not dialect.stateless and store is not False
+        )
         if items is not request.input:
             changes["input"] = items
     if given(request.tools):

@@ -1,0 +1,465 @@
+"""Messages of other formats as input: the same meaning on every wire as if that wire's own decoder had read a request."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from llm_rest import ConfigError, LossWarning, Message, from_messages, image, to_messages, user, wires
+from llm_rest.errors import DecodeError
+from llm_rest.options import read_request
+from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Reasoning, Request
+from llm_rest.wires._marks import part_formats
+from tests.support import WIRES
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PDF = "JVBERi0xLjQK"
+WAV = "UklGRiQAAABXQVZF"
+CHAT: dict[str, list[Any]] = {
+    "system": [{"role": "system", "content": "Be brief."}, {"role": "user", "name": "ada", "content": "Hi"}],
+    "calls": [
+        {"role": "user", "content": [{"type": "text", "text": "Weather?"}]},
+        {
+            "role": "assistant",
+            "content": "Let me see.",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}},
+                {"id": "c2", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Rome"}'}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "4"},
+        {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "19"}]},
+        {"role": "assistant", "content": "Oslo 4, Rome 19."},
+    ],
+    "media": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What are these?"},
+                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}},
+                {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"}},
+                {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
+            ],
+        }
+    ],
+    "thoughts": [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello.", "reasoning_content": "A greeting.", "refusal": None},
+        {"role": "user", "content": "Bye"},
+    ],
+}
+ANTHROPIC: dict[str, list[Any]] = {
+    "calls": [
+        {"role": "user", "content": "Weather?"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "I need a tool.", "signature": "c2ln"},
+                {"type": "text", "text": "Let me see."},
+                {"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Oslo"}},
+                {"type": "tool_use", "id": "t2", "name": "weather", "input": {"city": "Rome"}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": "4"},
+                {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "19"}]},
+                {"type": "text", "text": "And?"},
+            ],
+        },
+        {"role": "assistant", "content": "Oslo 4, Rome 19."},
+    ],
+    "media": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+                {
+                    "type": "document",
+                    "title": "a.pdf",
+                    "source": {"type": "base64", "media_type": "application/pdf", "data": PDF},
+                },
+                {"type": "text", "text": "What are these?", "cache_control": {"type": "ephemeral"}},
+            ],
+        }
+    ],
+    "failure": [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}],
+        },
+    ],
+}
+GEMINI: dict[str, list[Any]] = {
+    "calls": [
+        {"role": "user", "parts": [{"text": "Weather?"}]},
+        {
+            "role": "model",
+            "parts": [
+                {"text": "I need a tool.", "thought": True},
+                {"functionCall": {"name": "weather", "args": {"city": "Oslo"}}, "thoughtSignature": "c2ln"},
+                {"functionCall": {"name": "weather", "args": {"city": "Rome"}}},
+            ],
+        },
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "weather", "response": {"output": "4"}}},
+                {"functionResponse": {"name": "weather", "response": {"output": "19"}}},
+            ],
+        },
+        {"role": "model", "parts": [{"text": "Oslo 4, Rome 19."}]},
+    ],
+    "media": [
+        {
+            "parts": [
+                {"text": "What are these?"},
+                {"inlineData": {"mimeType": "image/png", "data": PNG}},
+                {"inline_data": {"mime_type": "application/pdf", "data": PDF}},
+            ]
+        }
+    ],
+}
+OLLAMA: dict[str, list[Any]] = {
+    "calls": [
+        {"role": "user", "content": "What is it?", "images": [PNG]},
+        {
+            "role": "assistant",
+            "content": "",
+            "thinking": "I need a tool.",
+            "tool_calls": [
+                {"function": {"name": "weather", "arguments": {"city": "Oslo"}}},
+                {"function": {"name": "weather", "arguments": {"city": "Rome"}}},
+            ],
+        },
+        {"role": "tool", "tool_name": "weather", "content": "4"},
+        {"role": "tool", "tool_name": "weather", "content": "19"},
+        {"role": "assistant", "content": "Oslo 4, Rome 19."},
+    ],
+}
+HISTORIES = {
+    "openai_chat": CHAT,
+    "anthropic_messages": ANTHROPIC,
+    "gemini_generate_content": GEMINI,
+    "ollama_chat": OLLAMA,
+}
+CASES = [(wire, case) for wire, cases in HISTORIES.items() for case in cases]
+FIELD = {"openai_responses": "input", "gemini_generate_content": "contents"}
+
+
+def default_dialect(wire: str) -> Any:
+    """The dialect of the vendor that a wire is named after."""
+    return inspect.signature(wires.load(wire).encode_request).parameters["dialect"].default
+
+
+def read(input: Any, target: str = "openai_responses") -> list[AnyItem]:
+    """The items that an input is for a host of this wire."""
+    request, lost = read_request(input, {}, lambda: (target, default_dialect(target)))
+    assert lost == []
+    assert isinstance(request.input, list)
+    return request.input
+
+
+def sent(items: list[Any], wire: str) -> tuple[Any, set[tuple[str, str]]]:
+    """What a wire sends for items, and what it loses."""
+    body, lost = wires.load(wire).encode_request(Request(model="m", input=items))
+    return msgspec.json.decode(msgspec.json.encode(body)), {(loss.path, loss.kind) for loss in lost}
+
+
+@pytest.mark.parametrize("target", WIRES)
+@pytest.mark.parametrize(("wire", "case"), CASES)
+def test_messages_reach_every_wire_as_their_own_decoder_reads_a_request(wire: str, case: str, target: str) -> None:
+    """B5."""
+    messages = HISTORIES[wire][case]
+    own = wires.load(wire)
+    body = {FIELD.get(wire, "messages"): messages, "model": "m", "max_tokens": 1}
+    whole, _ = own.decode_request(own.REQUEST.decode(msgspec.json.encode(body)))
+    expected = [*([Message(role="system", content=whole.instructions)] if whole.instructions else []), *whole.input]
+    assert sent(read(messages, target), target) == sent(expected, target)
+
+
+@pytest.mark.parametrize("target", WIRES)
+def test_flat_rows_reach_every_wire(target: str) -> None:
+    columns = dict.fromkeys(["reasoning", "toolId", "toolName", "toolInput", "toolResult"])
+    rows = [
+        {**columns, "role": "human", "content": "Weather?"},
+        {**columns, "role": "agent", "content": "Let me see.", "reasoning": "A tool."},
+        {
+            **columns,
+            "role": "agent",
+            "content": "",
+            "toolId": "c1",
+            "toolName": "weather",
+            "toolInput": {"city": "Oslo"},
+        },
+        {**columns, "role": "tool", "content": "", "toolId": "c1", "toolName": "weather", "toolResult": {"c": 4}},
+        {**columns, "role": "agent", "content": "4 degrees."},
+    ]
+    items = [
+        Message(role="user", content="Weather?"),
+        Reasoning(summary=[msgspec.convert({"type": "summary_text", "text": "A tool."}, Any)]),
+        Message(role="assistant", content="Let me see."),
+        FunctionCall(call_id="c1", name="weather", arguments='{"city":"Oslo"}'),
+        FunctionCallOutput(call_id="c1", output='{"c":4}'),
+        Message(role="assistant", content="4 degrees."),
+    ]
+    found = read(rows, target)
+    assert msgspec.to_builtins(found) == msgspec.to_builtins(items)
+
+
+# --- lists of several formats ---------------------------------------------------------------------------------------
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+USE = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+
+
+def plain(items: list[AnyItem]) -> list[Any]:
+    """Items as plain values, without what describes the document they came in."""
+    found = msgspec.to_builtins(items)
+    for item in found:
+        item.pop("leftovers", None)
+    return found
+
+
+def test_a_list_may_mix_formats_items_strings_and_parts() -> None:
+    found = read(
+        (
+            Message(role="developer", content="Be brief."),
+            "What is this?",
+            image(f"data:image/png;base64,{PNG}"),
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "c1", "content": "4"},
+            FunctionCall(call_id="r1", name="f", arguments="{}"),
+            {"type": "function_call_output", "call_id": "r1", "output": {"celsius": 4}},
+            {"role": "assistant", "content": [USE]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "5"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+            "And now?",
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "6"}}}]},
+            {"role": "agent", "toolId": "z1", "toolName": "f", "toolInput": {}},
+            {"role": "tool", "toolId": "z1", "toolResult": "7"},
+        )
+    )
+    calls = [(item.call_id, item.name) for item in found if isinstance(item, FunctionCall)]
+    outputs = [(item.call_id, item.output) for item in found if isinstance(item, FunctionCallOutput)]
+    assert [name for _, name in calls] == ["f"] * 5
+    assert [call for call, _ in calls] == [call for call, _ in outputs]
+    assert [output for _, output in outputs] == ["4", '{"celsius":4}', "5", "6", "7"]
+    assert plain(found[:2]) == [
+        {"type": "message", "role": "developer", "content": "Be brief."},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "What is this?"},
+                {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"},
+            ],
+        },
+    ]
+
+
+def test_calls_and_results_of_one_format_pair_across_other_messages() -> None:
+    """Gemini pairs by name and order, over everything that stands between."""
+    call = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
+    result = {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "1"}}}]}
+    found = read([call, "Wait.", result, call, result])
+    ids = [item.call_id for item in found if isinstance(item, FunctionCall | FunctionCallOutput)]
+    assert len(set(ids)) == 2
+    assert ids[0] == ids[1]
+    assert ids[2] == ids[3]
+
+
+def test_parts_of_several_formats_side_by_side_are_one_message() -> None:
+    found = read(
+        [
+            "Compare:",
+            {"type": "image_url", "image_url": {"url": "https://x/a.png"}},
+            {"type": "image", "source": {"type": "url", "url": "https://x/b.png"}},
+            {"type": "text", "text": "Which is older?"},
+        ]
+    )
+    content = [
+        InputText(text="Compare:"),
+        InputImage(image_url="https://x/a.png"),
+        InputImage(image_url="https://x/b.png"),
+        InputText(text="Which is older?"),
+    ]
+    assert found == [Message(role="user", content=content)]
+
+
+def test_paths_are_images_and_files(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
+    picture, paper = tmp_path / "a.png", tmp_path / "a.pdf"
+    kinds = [["input_text", "input_image", "input_file"]]
+    assert [[part["type"] for part in item["content"]] for item in plain(read(["See:", picture, paper]))] == kinds
+    inside = {"role": "user", "content": ("See:", picture, paper)}
+    assert [[part["type"] for part in item["content"]] for item in plain(read(inside))] == kinds
+    assert plain(read(picture))[0]["content"][0]["type"] == "input_image"
+    (found,) = plain(read({"role": "user", "content": "See:", "images": [picture]}))
+    assert [part["type"] for part in found["content"]] == ["input_text", "input_image"]
+    with pytest.raises(ConfigError, match=r"input\[0\]\.content\[1\].*no file"):
+        read([{"role": "user", "content": ["See:", tmp_path / "missing.png"]}])
+
+
+def test_a_part_of_type_text_is_said_by_its_role() -> None:
+    text = {"type": "text", "text": "Hi"}
+    found = read([{"role": "user", "content": [text]}, {"role": "assistant", "content": [text]}, "Bye"])
+    assert [item["content"][0]["type"] for item in plain(found[:2])] == ["input_text", "output_text"]
+    for wire in WIRES:
+        assert sent(found, wire)[1] == set()
+
+
+def test_objects_of_sdks_are_read() -> None:
+    anthropic = pytest.importorskip("anthropic")
+    openai = pytest.importorskip("openai")
+    block = anthropic.types.ToolUseBlock(type="tool_use", id="t1", name="f", input={})
+    said = openai.types.chat.ChatCompletionMessage.model_validate({"role": "assistant", "tool_calls": [CALL]})
+    found = read([{"role": "assistant", "content": [block]}, said])
+    assert [item.call_id for item in found if isinstance(item, FunctionCall)] == ["t1", "c1"]
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [({"a": 1}, '{"a":1}'), ([1, 2], "[1,2]"), ([{"a": 1}], '[{"a":1}]'), (4, "4"), (None, "null"), (True, "true")],
+)
+@pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
+def test_data_as_the_output_of_a_call_is_its_json_text(kind: str, output: Any, text: str) -> None:
+    """B5."""
+    assert plain(read([{"type": kind, "call_id": "c", "output": output}]))[0]["output"] == text
+    (found,) = read([{"role": "tool", "tool_call_id": "c", "content": {"a": 1}}])
+    assert plain([found])[0]["output"] == '{"a":1}'
+
+
+# --- what cannot be read --------------------------------------------------------------------------------------------
+
+IMAGE = {"type": "image_url", "image_url": {"url": "https://x/y.png"}}
+REFUSED: list[tuple[Any, str]] = [
+    ({"role": "user", "content": ["a", IMAGE, {"type": "image", "source": {}}]}, r"\[1\]: holds marks of two formats"),
+    ({"role": "user", "content": [IMAGE], "parts": [{"text": "a"}]}, r"\[1\]: holds marks of two formats"),
+    ({"role": "tool", "content": [USE]}, r"\[1\]: holds marks of two formats"),
+    ({"role": "user", "content": [{"type": "input_text", "text": "a"}, IMAGE]}, r"\[1\]: holds marks of two formats"),
+    ({"role": "user", "content": [{"type": "video", "video": "a"}]}, r"\[1\]\.content\[0\]: no format"),
+    ({"role": "user", "content": [{"text": "a"}]}, r"\[1\]\.content\[0\]: expected a part with a type"),
+    ({"role": "user", "content": [IMAGE, {"type": "image_url"}]}, r"\[1\]\.content\[1\]: not a message of Chat"),
+    ({"role": "user", "content": [IMAGE, {"type": "hologram"}]}, r"\[1\]\.content\[1\]: Chat Completions has no part"),
+    ({"role": "user", "content": [{"type": "image", "image": "a"}]}, r"\[1\]\.content\[0\]\.source: expected"),
+    ({"role": "user", "content": [{"type": "thinking", "thinking": "a"}]}, r"\[1\]\.content\[0\]: a thinking block"),
+    ({"role": "critic", "content": [IMAGE]}, r"\[1\]\.role: expected a role"),
+    ({"role": "assistant", "tool_calls": [{"name": "f", "args": {}, "id": "c"}]}, r"\[1\]\.tool_calls\[0\]: expected"),
+    ({"role": "model", "content": "Hi"}, r"\[1\]: a message of the role model has parts"),
+    ({"role": "model", "parts": [{"text": "a"}, {"hologram": 1}]}, r"\[1\]\.parts\[1\]: expected one of text"),
+    ({"role": "user", "parts": [{"type": "text", "text": "a"}]}, r"\[1\]\.parts\[0\]: expected one of text"),
+    ({"parts": [{"inlineData": {"data": "AA=="}}]}, r"\[1\]\.parts\[0\]\.inlineData: expected mimeType and data"),
+    ({"role": "user", "content": "a", "images": ["./photo.png"]}, r"\[1\]\.images\[0\]: expected the bytes"),
+    ({"role": "agent", "toolName": "f", "toolInput": {}}, r"\[1\]\.toolId: expected the id of the call"),
+    ({"type": "human", "content": "Hi"}, r"\[1\]: no format has an item of type 'human'"),
+    ({"type": "function_call_output", "call_id": "c", "output": [IMAGE]}, r"\[1\]\.output\[0\]: a part of Chat"),
+    ({"role": "user", "content": [{"type": "video_url", "video_url": {"url": "a"}}]}, r"\[1\]\.content\[0\]: a part"),
+    (b"Hi", r"\[1\]: expected a text, a part, an item or a message, got bytes"),
+]
+
+
+@pytest.mark.parametrize(("entry", "place"), REFUSED)
+def test_what_cannot_be_read_is_refused_with_its_place(entry: Any, place: str) -> None:
+    """B5."""
+    with pytest.raises(ConfigError, match=rf"^input{place}"):
+        read(["Hi", entry], "anthropic_messages")
+
+
+def test_a_new_part_of_responses_goes_to_its_own_hosts() -> None:
+    part = {"type": "input_hologram", "data": "a"}
+    assert plain(read([{"role": "user", "content": [part]}]))[0]["content"] == [part]
+
+
+def test_columns_that_no_message_has_are_a_loss() -> None:
+    row = {"role": "agent", "content": "Hi", "toolId": None, "createdAt": "2026-11-22"}
+    _, lost = read_request([row], {})
+    assert [(loss.path, loss.kind) for loss in lost] == [("input[0].createdAt", "dropped")]
+
+
+def test_repairs_name_the_place_in_the_input() -> None:
+    call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+    _, lost = read_request(["Hi", {"role": "assistant", "tool_calls": [call]}], {})
+    assert [(loss.path, loss.kind) for loss in lost] == [("input[1].tool_calls[0]", "changed")]
+
+
+def test_a_converter_is_loaded_only_for_a_message_of_its_format() -> None:
+    program = (
+        "import sys\n"
+        "from llm_rest.options import read_request\n"
+        "read_request(['Hi', {'role': 'user', 'content': [{'type': 'text', 'text': 'Hi'}]}], {})\n"
+        "assert not [name for name in sys.modules if name.startswith('llm_rest.wires.openai_chat')]\n"
+        "read_request([{'role': 'tool', 'tool_call_id': 'c', 'content': 'Hi'}], {})\n"
+        "assert 'llm_rest.wires.openai_chat' in sys.modules\n"
+        "assert 'llm_rest.wires.anthropic_messages' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_blocks_of_anthropic_are_known() -> None:
+    types = importlib.import_module("llm_rest.wires.anthropic_messages.types")
+    blocks = {
+        arm.__struct_config__.tag for arm in get_args(get_args(types.AnyBlock)[0]) if hasattr(arm, "__struct_config__")
+    }
+    assert {name for name in blocks if "anthropic_messages" not in (part_formats({"type": name}) or ())} == set()
+
+
+# --- by name --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("wire", "case"), CASES)
+def test_messages_become_items_and_messages_again(wire: str, case: str) -> None:
+    messages = HISTORIES[wire][case]
+    items = from_messages(messages, wire=wire)
+    again = to_messages(items, wire=wire)
+    assert sent(from_messages(again, wire=wire), wire) == sent(items, wire)
+    assert plain(from_messages(again, wire=wire)) == plain(items)
+
+
+def test_what_the_system_says_comes_first_in_messages() -> None:
+    items: list[AnyItem] = [Message(role="system", content="Be brief."), Message(role="user", content="Hi")]
+    for wire in WIRES:
+        messages = to_messages(items, wire=wire)
+        assert len(messages) == 2
+        assert "Be brief." in json.dumps(messages[0])
+        assert [message.role for message in from_messages(messages, wire=wire)][1] == "user"
+
+
+def test_what_messages_cannot_hold_is_told() -> None:
+    with pytest.raises(ConfigError, match="file"):
+        to_messages([user("See:", InputImage(file_id="file-1"))], wire="openai_chat")
+    with pytest.warns(LossWarning, match="detail"):
+        to_messages([user(InputImage(image_url=f"data:image/png;base64,{PNG}", detail="low"))], wire="ollama_chat")
+    with pytest.raises(DecodeError, match=r"^messages\[0\]\.content\[0\]: Chat Completions has no part"):
+        from_messages([{"role": "user", "content": [{"type": "hologram"}]}])
+    with pytest.raises(KeyError, match="no wire 'chat'"):
+        from_messages([], wire="chat")
+
+
+# --- outputs that name the item of their call (A9) ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_output_that_names_the_item_of_its_call_is_paired(wire: str) -> None:
+    """A9."""
+    call = FunctionCall(id="fc_1", call_id="call_1", name="f", arguments="{}")
+    told = Message(role="user", content="Hi")
+    wrong = [told, call, FunctionCallOutput(call_id="fc_1", output="4")]
+    right = [told, call, FunctionCallOutput(call_id="call_1", output="4")]
+    body, lost = sent(wrong, wire)
+    expected, fewer = sent(right, wire)
+    assert body == expected
+    assert lost - fewer == {("input[2].call_id", "changed")}
+    assert wrong[2].call_id == "fc_1", "the caller's own item stays as it is"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, cast
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -45,7 +45,14 @@ if TYPE_CHECKING:
 
 Plain = Mapping[str, Any]
 
-Piece = str | PathLike[str] | AnyItem | ContentPart | Plain
+
+class Dumpable(Protocol):
+    """An object of a vendor's SDK, which pydantic writes as plain values."""
+
+    def model_dump(self, *, mode: str = ..., by_alias: bool = ..., exclude_unset: bool = ...) -> dict[str, Any]: ...
+
+
+Piece = str | PathLike[str] | AnyItem | ContentPart | Plain | Dumpable
 Input = Piece | Sequence[Piece] | Request
 """What is asked: a text, the path of a file, a part, an item or a message of any format, several of these, or a whole
 `Request`; structs or plain values."""

@@ -12,12 +12,14 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
+from pytest_httpx import HTTPXMock, IteratorStream
 
-from llm_rest import ConfigError, LossWarning, Message, from_messages, image, to_messages, user, wires
+from llm_rest import ConfigError, LossError, LossWarning, Message, from_messages, image, to_messages, user, wires
 from llm_rest.errors import DecodeError
 from llm_rest.options import read_request
 from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Reasoning, Request
 from llm_rest.wires._marks import part_formats
+from tests.callers import NewClient, answer, frames
 from tests.support import WIRES
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -154,6 +156,8 @@ HISTORIES = {
     "gemini_generate_content": GEMINI,
     "ollama_chat": OLLAMA,
 }
+pytestmark = pytest.mark.anyio
+
 CASES = [(wire, case) for wire, cases in HISTORIES.items() for case in cases]
 FIELD = {"openai_responses": "input", "gemini_generate_content": "contents"}
 
@@ -185,6 +189,7 @@ def test_messages_reach_every_wire_as_their_own_decoder_reads_a_request(wire: st
     own = wires.load(wire)
     body = {FIELD.get(wire, "messages"): messages, "model": "m", "max_tokens": 1}
     whole, _ = own.decode_request(own.REQUEST.decode(msgspec.json.encode(body)))
+    assert isinstance(whole.input, list)
     expected = [*([Message(role="system", content=whole.instructions)] if whole.instructions else []), *whole.input]
     assert sent(read(messages, target), target) == sent(expected, target)
 
@@ -325,9 +330,15 @@ def test_objects_of_sdks_are_read() -> None:
     anthropic = pytest.importorskip("anthropic")
     openai = pytest.importorskip("openai")
     block = anthropic.types.ToolUseBlock(type="tool_use", id="t1", name="f", input={})
+    answer = {"id": "msg_1", "model": "m", "stop_reason": "end_turn", "stop_sequence": None}
+    usage = anthropic.types.Usage(input_tokens=1, output_tokens=1)
+    text = anthropic.types.TextBlock(type="text", text="Hi", citations=None)
+    whole = anthropic.types.Message(**answer, type="message", role="assistant", content=[text, block], usage=usage)
     said = openai.types.chat.ChatCompletionMessage.model_validate({"role": "assistant", "tool_calls": [CALL]})
-    found = read([{"role": "assistant", "content": [block]}, said])
-    assert [item.call_id for item in found if isinstance(item, FunctionCall)] == ["t1", "c1"]
+    found = read(["Hi", {"role": "assistant", "content": [block]}, said, whole])
+    assert [item.call_id for item in found if isinstance(item, FunctionCall)] == ["t1", "c1", "t1"]
+    body, _ = sent(found, "anthropic_messages")
+    assert {name for message in body["messages"] for name in message} == {"role", "content"}
 
 
 @pytest.mark.parametrize(
@@ -336,10 +347,65 @@ def test_objects_of_sdks_are_read() -> None:
 )
 @pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
 def test_data_as_the_output_of_a_call_is_its_json_text(kind: str, output: Any, text: str) -> None:
-    """B5."""
+    """B5. responses.request_back.20"""
     assert plain(read([{"type": kind, "call_id": "c", "output": output}]))[0]["output"] == text
     (found,) = read([{"role": "tool", "tool_call_id": "c", "content": {"a": 1}}])
     assert plain([found])[0]["output"] == '{"a":1}'
+
+
+# --- every way of calling -------------------------------------------------------------------------------------------
+
+HISTORY: list[Any] = [
+    {"role": "user", "content": [{"type": "text", "text": "Weather?"}]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "4"},
+]
+EXPECTED = [("message", None), ("function_call", "c1"), ("function_call_output", "c1")]
+
+
+@pytest.mark.parametrize("call", ["generate", "generate_text", "generate_json", "stream", "count_tokens", "run"])
+async def test_every_way_of_calling_takes_them(new_client: NewClient, httpx_mock: HTTPXMock, call: str) -> None:
+    if call == "stream":
+        httpx_mock.add_response(stream=IteratorStream(frames("Hi")), headers={"content-type": "text/event-stream"})
+    else:
+        text = '{"a": 1}' if call == "generate_json" else "Hi"
+        counted = {"object": "response.input_tokens", "input_tokens": 3}
+        httpx_mock.add_response(json=counted if call == "count_tokens" else answer(text))
+    async with new_client() as llm:
+        if call == "stream":
+            async with llm.stream(HISTORY) as events:
+                async for _ in events:
+                    pass
+        elif call == "generate_json":
+            assert await llm.generate_json(HISTORY, dict[str, int]) == {"a": 1}
+        elif call == "run":
+            await llm.generate_with_tools(HISTORY, [])
+        else:
+            await getattr(llm, call)(HISTORY)
+    (request,) = httpx_mock.get_requests()
+    sent = json.loads(request.content)["input"]
+    assert [(item["type"], item.get("call_id")) for item in sent] == EXPECTED
+
+
+async def test_a_run_reports_repairs_of_its_messages(new_client: NewClient) -> None:
+    call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+    async with new_client(on_loss="raise") as llm:
+        with pytest.raises(LossError, match=r"input\[0\]\.tool_calls\[0\]: it had no id"):
+            await llm.generate_with_tools([{"role": "assistant", "tool_calls": [call]}, "Hi"], [])
+
+
+async def test_opaque_state_in_messages_goes_to_the_host_of_that_format(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    said = {"role": "assistant", "content": "Hello.", "reasoning_content": "A greeting.", "tool_calls": [CALL]}
+    asked = [{"role": "user", "content": "Hi"}, said, {"role": "tool", "tool_call_id": "c1", "content": "4"}]
+    httpx_mock.add_response(
+        json={"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Bye"}}]}
+    )
+    async with new_client("deepseek/deepseek-reasoner", wire="openai_chat") as llm:
+        await llm.generate(asked)
+    (request,) = httpx_mock.get_requests()
+    assert json.loads(request.content)["messages"][1]["reasoning_content"] == "A greeting."
 
 
 # --- what cannot be read --------------------------------------------------------------------------------------------
@@ -434,7 +500,7 @@ def test_what_the_system_says_comes_first_in_messages() -> None:
         messages = to_messages(items, wire=wire)
         assert len(messages) == 2
         assert "Be brief." in json.dumps(messages[0])
-        assert [message.role for message in from_messages(messages, wire=wire)][1] == "user"
+        assert plain(from_messages(messages, wire=wire))[1]["role"] == "user"
 
 
 def test_what_messages_cannot_hold_is_told() -> None:
@@ -453,7 +519,7 @@ def test_what_messages_cannot_hold_is_told() -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_an_output_that_names_the_item_of_its_call_is_paired(wire: str) -> None:
-    """A9."""
+    """A9. responses.request.40"""
     call = FunctionCall(id="fc_1", call_id="call_1", name="f", arguments="{}")
     told = Message(role="user", content="Hi")
     wrong = [told, call, FunctionCallOutput(call_id="fc_1", output="4")]

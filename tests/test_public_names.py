@@ -29,7 +29,7 @@ PROMISED = set(
     AsyncClient AsyncStream Client Reply Stream Timeouts Tls Capabilities RequestCancelled RequestEnd RequestRetry RequestStart
     RetryPolicy
     AsyncGenerator AsyncJsonStream Context Generator JsonStream
-    afetch_image fetch_image file image user Mcp
+    afetch_image fetch_image file image user from_messages to_messages Mcp
     ApiKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
     AsyncRun Run RunState ToolCall CallCompleted CallExecuting CallFailed IterationStart LlmResponse NonblockingError
     NonblockingResponse NonblockingResult ResultArrived RunEnd

@@ -40,9 +40,12 @@ FIELDS: dict[str, Formats] = {
     "tool_call_id": (CHAT, OLLAMA),
     "name": (CHAT, OLLAMA),
     "reasoning": (CHAT, ROWS),
-    **dict.fromkeys(("reasoning_content", "reasoning_details", "function_call", "refusal", "audio"), (CHAT,)),
+    **dict.fromkeys(
+        ("reasoning_content", "reasoning_details", "function_call", "refusal", "audio", "annotations"), (CHAT,)
+    ),
     **dict.fromkeys(("images", "thinking", "tool_name"), (OLLAMA,)),
     "parts": (GEMINI,),
+    "stop_sequence": (ANTHROPIC,),
     **dict.fromkeys(COLUMNS, (ROWS,)),
     **dict.fromkeys(("status", "phase"), (RESPONSES,)),
 }
@@ -51,8 +54,9 @@ FIELDS: dict[str, Formats] = {
 ROLES: dict[str, Formats] = {"model": (GEMINI,), "tool": (CHAT, OLLAMA, GEMINI, ROWS), "function": (CHAT, GEMINI)}
 """Roles that only these formats have."""
 
-SPEAKERS = {"assistant", "agent", "model"}
-KNOWN_ROLES = {"user", "human", "system", "developer", "tool", "function", *SPEAKERS}
+# Tuples, because a role may have come as anything.
+SPEAKERS = ("assistant", "agent", "model")
+KNOWN_ROLES = (*("user", "human", "system", "developer", "tool", "function"), *SPEAKERS)
 
 SAID = frozenset(
     "thinking redacted_thinking tool_use server_tool_use mcp_tool_use mcp_tool_result mcp_tool_listing "
@@ -78,6 +82,9 @@ PARTS: dict[str, Formats] = {
 }
 """Types of parts, and whose they are."""
 
+ANSWERED = frozenset("id model stop_reason stop_sequence stop_details usage container diagnostics".split())
+"""What an answer of Anthropic says beside what a message of a request does."""
+
 UNTRANSLATED = {"video_url", "document_url", "browser_state", "tool_addition", "tool_removal"}
 """Parts that only their own wire can send."""
 
@@ -90,7 +97,7 @@ PAYLOADS = {
 }
 """What a part of Gemini may hold, by who says it."""
 
-SOURCES = {"base64", "url", "file", "text", "content"}
+SOURCES = ("base64", "content", "file", "text", "url")
 """Types of the sources of images and documents of Anthropic."""
 
 

@@ -29,6 +29,7 @@ from ..unknown import Unknown
 from . import load
 from ._left import as_list, as_object
 from ._marks import (
+    ANSWERED,
     ANTHROPIC,
     CHAT,
     COLUMNS,
@@ -112,6 +113,10 @@ class _Reader:
         kind = entry.get("type", "message")
         if kind == "message":
             return candidates(entry, self._at(k))
+        if not isinstance(kind, str):
+            refuse(
+                self._at(k), f"expected a type that is a word, got {_kind(kind)}", "a message has a role and content"
+            )
         if kind not in ITEM_TYPES and ("role" in entry or "content" in entry) and self._wire not in ("", RESPONSES):
             refuse(self._at(k), f"no format has an item of type {kind!r}", "a message has a role and content")
         return (RESPONSES,)
@@ -309,6 +314,8 @@ def _checked(message: Plain, format: str, path: str, wire: str) -> Plain:
     message = {name: value for name, value in message.items() if name != "type" or value != "message"}
     if format == GEMINI:
         return _gemini(message, role, path)
+    if "stop_sequence" in message:  # a whole answer of Anthropic
+        message = {name: value for name, value in message.items() if name not in ANSWERED}
     role = CONVERSATION_ROLES.get(role, role)
     if format != CHAT and role == "developer":
         role = "system"
@@ -364,9 +371,7 @@ def _check_part(piece: Any, format: str, role: str, path: str, wire: str) -> Non
         if kind in TOLD and speaks and kind != "container_upload":
             refuse(path, f"a {kind} block in a message of the assistant", "it belongs to the user")
         if kind in ("image", "document") and as_object(part.get("source")).get("type") not in SOURCES:
-            refuse(
-                f"{path}.source", f"expected one of the types {', '.join(sorted(SOURCES))}", f"a source for the {kind}"
-            )
+            refuse(f"{path}.source", f"expected one of the types {', '.join(SOURCES)}", f"a source for the {kind}")
         if kind == "tool_result" and isinstance(part.get("content"), list):
             part["content"] = [_text_part(inner) for inner in part["content"]]
             for i, inner in enumerate(part["content"]):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, assert_type
 
 import httpx
+from openai.types.chat import ChatCompletionMessage
 
 from llm_rest import (
     AsyncClient,
@@ -26,10 +28,12 @@ from llm_rest import (
     Vendor,
     fetch_image,
     file,
+    from_messages,
     image,
+    to_messages,
     user,
 )
-from llm_rest.responses import AnyEvent, OutputTextDelta, ResponseCompleted, StreamOptions
+from llm_rest.responses import AnyEvent, AnyItem, OutputTextDelta, ResponseCompleted, StreamOptions
 
 
 def a_sync_client_gives_values(llm: Client) -> None:
@@ -122,6 +126,23 @@ def input_is_a_text_items_or_plain_values(llm: Client, earlier: Reply) -> None:
     llm.generate(user("What is this?", image("photo.png"), file(b"%PDF-", filename="paper.pdf")))
     assert_type(user("Hi"), Message)
     llm.generate(user(fetch_image("https://host/photo.png")))
+
+
+def messages_of_other_formats_are_input(
+    llm: Client, later: AsyncClient, history: list[dict[str, object]], spoken: ChatCompletionMessage
+) -> None:
+    llm.generate(history)
+    llm.generate([*history, spoken, "And then?"])
+    llm.generate(("What is this?", image("photo.png"), Path("paper.pdf")))
+    llm.generate(Path("paper.pdf"))
+    llm.stream([{"role": "user", "parts": [{"text": "Hi"}]}])
+    llm.generate_with_tools([{"role": "user", "parts": [{"text": "Hi"}]}])
+    later.stream(history)
+    items = from_messages(history, wire="anthropic_messages")
+    assert_type(items, list[AnyItem])
+    assert_type(to_messages(items, wire="openai_chat"), list[dict[str, Any]])
+    llm.generate(items)
+    llm.generate([42])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
 
 
 def a_client_is_made_in_many_ways() -> None:

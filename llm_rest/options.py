@@ -233,6 +233,35 @@ def _is_item(entry: Any) -> bool:
     return isinstance(entry, Unknown) or (isinstance(entry, Struct) and not isinstance(entry, Part))
 
 
+def _is_plain(entry: Any) -> bool:
+    """Whether plain values are an item as they stand: a call, an output, or a message with a text or parts of Responses."""
+    if type(entry) is not dict:
+        return False
+    item = cast("Plain", entry)
+    kind = item.get("type", "message")
+    if kind != "message":
+        return kind in ("function_call", "reasoning") or (
+            kind == "function_call_output" and type(item.get("output")) is str
+        )
+    if not item.keys() <= _PLAIN or item.get("role") not in _PLAIN_ROLES:
+        return False
+    content: Any = item.get("content")
+    if type(content) is not list:
+        return type(content) is str
+    parts: list[Any] = cast("Any", content)
+    return all(type(part) is dict and cast("Plain", part).get("type") in _PLAIN_PARTS for part in parts)
+
+
+_PLAIN = {"type", "id", "role", "content", "status", "phase"}
+_PLAIN_ROLES = ("user", "assistant", "system", "developer", "agent", "human")
+_PLAIN_PARTS = ("input_text", "output_text", "input_image", "input_file")
+
+
+def _typed(message: Plain) -> Plain:
+    """A message with its type; it may have been written without."""
+    return message if "type" in message else {"type": "message", **message}
+
+
 def _items(input: Any, receiver: Receiver) -> tuple[Any, list[Loss]]:
     """The input as a text or a list of items, and what was changed in messages of other formats."""
     if isinstance(input, str):
@@ -241,7 +270,8 @@ def _items(input: Any, receiver: Receiver) -> tuple[Any, list[Loss]]:
     if not alone and (not isinstance(input, Iterable) or isinstance(input, bytes | bytearray)):
         raise ConfigError(f"input: expected a text or a list of items, got {type(cast('object', input)).__name__}")
     given: list[Any] = [input] if alone else list(cast("Iterable[Any]", input))
-    if all(map(_is_item, given)):
+    given = [_typed(entry) if _is_plain(entry) else entry for entry in given]
+    if all(_is_item(entry) or _is_plain(entry) for entry in given):
         return given, []
     from .wires.foreign import read_input  # needed for plain values only
 

@@ -199,7 +199,11 @@ class _Reader:
         except DecodeError as problem:
             what = problem.message.removeprefix(f"{problem.path}: ")
             path = self._place(problem.path.removeprefix("$").lstrip("."), places)
-            error = DecodeError(f"not a message of {TITLES[format]}: {what}", path=path, hint="see its documentation")
+            error = DecodeError(
+                f"not a message of {TITLES[format]}: {what}",
+                path=path,
+                hint="a message is written as its own format documents it",
+            )
         else:
             told = {"dialect": self._dialect} if format == self._wire and self._dialect is not None else {}
             request, lost = wire.decode_request(decoded, **told)

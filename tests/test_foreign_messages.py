@@ -353,6 +353,29 @@ def test_data_as_the_output_of_a_call_is_its_json_text(kind: str, output: Any, t
     assert plain([found])[0]["output"] == '{"a":1}'
 
 
+def test_reading_is_linear_in_the_number_of_messages() -> None:
+    mixed = [message for cases in HISTORIES.values() for message in cases["calls"]]
+    mixed += ["And?", {"role": "tool", "content": "4"}, {"type": "text", "text": "Hm."}]
+
+    def steps(times: int) -> int:
+        count = 0
+
+        def step(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        messages = mixed * times
+        sys.setprofile(step)
+        try:
+            read(messages)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    read(mixed)  # what is built on first use
+    assert steps(40) < 4.5 * steps(10)
+
+
 # --- every way of calling -------------------------------------------------------------------------------------------
 
 HISTORY: list[Any] = [

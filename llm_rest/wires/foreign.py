@@ -79,7 +79,7 @@ def read_input(
     for k, entry in enumerate(entries):
         if isinstance(entry, dict) and not isinstance(entry, Unknown):
             chosen[k] = reader.formats(k, cast("Plain", entry))
-    clear = [formats[0] for formats in chosen.values() if len(formats) == 1 and formats[0] != RESPONSES]
+    clear = dict.fromkeys(formats[0] for formats in chosen.values() if len(formats) == 1 and formats[0] != RESPONSES)
     last = ""
     for k, formats in chosen.items():
         # Where several formats have all marks, the messages around it say more.

@@ -7,7 +7,7 @@ what a server wrote is shown on errors: it is cut, made printable, and freed of 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -34,6 +34,7 @@ from .transport import HttpAnswer
 from .unknown import check_depth, extras, given
 
 if TYPE_CHECKING:
+    from .losses import Loss
     from .responses.response import Response
     from .target import Target
     from .unknown import Decoder
@@ -48,6 +49,8 @@ class Sent(NamedTuple):
     secrets: Mapping[str, str | Secret]
     """What was sent that an answer must not show: the headers, and the tokens in the body."""
     attempts: tuple[Attempt, ...]
+    losses: Sequence[Loss] = ()
+    """What was left out because the vendor refused it in an earlier attempt."""
 
 
 class _Verdict(Struct):

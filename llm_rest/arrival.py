@@ -74,7 +74,7 @@ class Arrival:
     @property
     def losses(self) -> list[Loss]:
         """What could not be carried so far."""
-        return self._lost or self._frames.losses
+        return [*self.trial.losses, *(self._lost or self._frames.losses)]
 
     async def begin(self) -> LLMError | None:
         """Wait for the first event that brings something of the answer; the error where none came. `more` tells both later."""

@@ -200,7 +200,7 @@ class Caller:
         request = replace(request, model=target.model, stream=stream or UNSET, stream_options=more)
         if settings.invalid_options == "send":
             return target, settings, request, lost
-        problems = models.check(request, target.known)
+        problems = models.check(request, target.known, target.endpoint.wire)
         if not problems:
             return target, settings, request, lost
         if settings.invalid_options == "raise":
@@ -240,7 +240,7 @@ class Caller:
         """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does."""
 
         async def accept(answer: HttpAnswer, trial: Trial) -> tuple[T, None]:
-            return read(Sent(answer, trial.secrets, trial.end(answer.status))), None
+            return read(Sent(answer, trial.secrets, trial.end(answer.status), trial.losses)), None
 
         total = WHOLE if settings.timeouts.total is UNSET else settings.timeouts.total
         return await self._asked(self.call(), target, settings, outgoing, self.transport.send, accept, total)
@@ -322,6 +322,7 @@ class Caller:
         response, more = target.wire.decode_response(
             document, request=request, dialect=target.dialect, now=int(time.time())
         )
+        more = [*sent.losses, *more]
         how = Told(lost + more, sent.attempts, sent.answer.body, target.provider, target.model)
         return reply(response, how), more
 

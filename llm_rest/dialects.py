@@ -13,6 +13,59 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 OPENAI = "openai"
+
+
+class Refusal(Struct, frozen=True):
+    """An error with which a vendor refuses a request: its words, with names in braces where they vary, and where it was seen."""
+
+    says: str
+    source: str
+
+
+REFUSALS: dict[str, Refusal] = {
+    "encrypted_reasoning": Refusal(
+        "Encrypted content is not supported with this model.",
+        "reported by users of several clients for gpt-4o, gpt-4.1-mini and gpt-5-chat-latest, at Azure too; read 2026-11-22",
+    ),
+    "reasoning_status": Refusal(
+        "Unknown parameter: '{path}.status'.",
+        "reported for OpenAI: jcode#1028, BerriAI/litellm#13420, Bifrost#7835; read 2026-11-22",
+    ),
+    "reasoning_content": Refusal(
+        "Invalid '{path}.content': array too long. Expected an array with maximum length 0, but got an array with length "
+        "{length} instead.",
+        "reported for OpenAI: Switchyard#645; read 2026-11-22",
+    ),
+    "chat_tools": Refusal(
+        "Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. To use function tools, use "
+        "/v1/responses or set reasoning_effort to 'none'.",
+        "github.com/pipecat-ai/pipecat/issues/4043 (gpt-5.4), github.com/laurent22/joplin/pull/16451 (gpt-5.6, where the effort "
+        "is the default), github.com/Wei-Shaw/sub2api/issues/6740 (gpt-6-astra); read 2026-11-22",
+    ),
+    "whole_output": Refusal(
+        "max_output_tokens above {limit} is supported only by streamGenerateContent or with a continuation token.",
+        "Google's page on long decode and the client code of google-genai 3.4.0 (our words); read 2026-11-22",
+    ),
+    "instructions": Refusal(
+        "Developer instruction is not enabled for models/{model}",
+        "github.com/0xPlaygrounds/rig/issues/788 (gemma-3-27b-it); read 2026-11-22",
+    ),
+    "tools": Refusal(
+        "Function calling is not enabled for models/{model}",
+        "github.com/BerriAI/litellm/issues/10313 (gemma-3-27b-it); read 2026-11-22",
+    ),
+    "empty_details": Refusal(
+        "{path}.reasoning_details: Too small: expected array to have >=1 items",
+        "a request with reasoning_details: [] was answered with 400 by OpenRouter (our words); read 2026-11-22",
+    ),
+}
+"""What vendors refuse, by the fact of a model (`models.Capabilities`) or of a dialect that says who refuses it. The simulator
+answers with these words; `models.check` finds the same before anything is sent."""
+
+REASONING_LACKS = dict.fromkeys((OPENAI, "azure_openai", "simulator"), ("status", "content"))
+"""The fields of a reasoning item that a host refuses in a request, by issuer; `REFUSALS` has the sources. The simulator speaks as
+OpenAI where no other vendor is named."""
+
 NOT_IN_RESPONSES = ("stop", "seed", "top_k")
 """Options of a request that other wires share and the Responses format has no word for; some of its hosts take them."""
 
@@ -48,7 +101,14 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     """Wants the calls of a turn directly after one another, followed by all their outputs."""
     asks_to_keep_nothing: bool = False
     """Not the host's habit but the client's: where a request does not say what to store, nothing is kept and the encrypted
-    reasoning is asked for instead."""
+    reasoning of a model that reasons is asked for instead."""
+    model_reasons: bool | None = None
+    """Whether the model reasons, which the client knows; where it does not, encrypted reasoning is asked for with `reasoning`."""
+
+    @property
+    def reasoning_lacks(self) -> tuple[str, ...]:
+        """Fields of a reasoning item that the host refuses in a request; those that know the type have them all the same."""
+        return REASONING_LACKS.get(self.issuer, ())
 
     @property
     def seals(self) -> bool:
@@ -124,6 +184,8 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     """Where the host puts what the model thought; `thinking` is a part of the content."""
     replay_reasoning: Literal["never", "with_tools", "always"] = "never"
     """When the host wants its own reasoning back: with messages that call tools, or with all."""
+    empty_details: bool = True
+    """Takes `reasoning_details: []`."""
     requires_reasoning: bool = False
     """Refuses a message with calls that lacks the reasoning field; where nothing is known, an empty text does."""
     think_tags: bool = False
@@ -293,7 +355,7 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         reasoning_field="reasoning",
         replay_reasoning="always",
     ),
-    "openrouter": replace(_OPENROUTER, issuer="openrouter"),
+    "openrouter": replace(_OPENROUTER, issuer="openrouter", empty_details=False),
     "mistral": replace(
         COMPATIBLE,
         issuer="mistral",
@@ -601,6 +663,9 @@ GEMINI_MODELS: dict[str, GeminiModel] = {
     "gemini-3.6": replace(_GEMINI_3, sampling=False, prefill=False),
     "gemini-3.7": replace(_GEMINI_3_NO_MINIMAL, sampling=False, prefill=False),
     "gemini-3.8": replace(_GEMINI_3_NO_MINIMAL, sampling=False, prefill=False),
+    "gemini-4": GeminiModel(levels=("low", "medium", "high")),
+    "gemini-4-hydrogen": GeminiModel(levels=("low", "medium", "high", "xhigh")),
+    "gemini-4-neon": GeminiModel(levels=("low", "medium", "high", "xhigh")),
     "gemini": GeminiModel(),
     "gemma": replace(_GEMINI_OLD, penalties=False),
 }

@@ -16,8 +16,8 @@ from .errors import CapabilityError
 from .losses import Losses
 from .responses.items import CustomToolCallOutput, FunctionCallOutput, Message
 from .responses.parts import InputAudio, InputFile, InputImage
-from .responses.request import JsonObjectFormat, JsonSchemaFormat
-from .responses.tools import ChooseAllowed
+from .responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions
+from .responses.tools import ChooseAllowed, CustomTool, FunctionTool
 from .unknown import given
 
 if TYPE_CHECKING:
@@ -34,10 +34,15 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """What a model takes. `None` is not known, and passes `check`."""
 
     tools: bool | None = None
+    """Whether functions and custom tools are taken; the vendor's own tools are another matter."""
     parallel_tools: bool | None = None
     """Whether `parallel_tool_calls=True` is taken."""
+    chat_tools: When = None
+    """Whether function tools are taken on the Chat wire, of a model that takes them on Responses."""
     forced_tools: When = None
     """Whether `tool_choice` may force a call: `required`, or a named tool."""
+    instructions: bool | None = None
+    """Whether `instructions`, and messages of the roles system and developer, are taken."""
     vision: bool | None = None
     pdf: bool | None = None
     audio: bool | None = None
@@ -47,6 +52,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     efforts: tuple[str, ...] | None = None
     """The values of `reasoning.effort` it takes as they are; empty where the option itself is refused."""
     default_effort: str | None = None
+    encrypted_reasoning: bool | None = None
+    """Whether `include` may ask for `reasoning.encrypted_content`."""
     nearest_effort: bool = False
     """Whether other efforts reach it as the nearest one it takes, instead of being refused."""
     sampling: When = None
@@ -56,6 +63,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     stop: When = None
     context_window: int | None = None
     max_output: int | None = None
+    whole_output: int | None = None
+    """The largest `max_output_tokens` of a request that is not streamed; the wire streams what asks for more."""
     source: str = ""
     """Where the facts come from, and when they were read."""
 
@@ -99,10 +108,16 @@ class Problem(Struct, frozen=True, kw_only=True):
     what: str
     option: str
     instead: Any = UNSET
+    fact: str = ""
+    """The field of `Capabilities` that says so, where `dialects.REFUSALS` has the vendor's words for it."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what}"
 
+
+ENCRYPTED = "reasoning.encrypted_content"
+"""The value of `include` that asks for reasoning which can be sent back."""
+CHAT = "openai_chat"
 
 _KIND: dict[str, str] = {
     "temperature": "sampling",
@@ -126,11 +141,12 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def check(request: Request, known: Capabilities) -> list[Problem]:
-    """Everything in `request` that a model with these capabilities is known not to take."""
+def check(request: Request, known: Capabilities, wire: str | None = None) -> list[Problem]:
+    """Everything in `request` that a model with these capabilities is known not to take, sent over `wire`."""
     if known is UNKNOWN:
         return []
-    return [*_options(request, known), *_tools(request, known), *_content(request, known)]
+    found = [*_options(request, known), *_tools(request, known, wire), *_content(request, known)]
+    return [*found, *_instructions(request)] if known.instructions is False else found
 
 
 def _reasons(request: Request, known: Capabilities) -> bool:
@@ -167,6 +183,10 @@ def _options(request: Request, known: Capabilities) -> Iterator[Problem]:
     if limit is not None and given(request.max_output_tokens) and request.max_output_tokens > limit:
         what = f"this model gives at most {limit} tokens; ask for no more"
         yield Problem(path="max_output_tokens", what=what, option="max_output_tokens", instead=limit)
+    if known.encrypted_reasoning is False and given(request.include) and ENCRYPTED in request.include:
+        what = f"this model does not reason and refuses {ENCRYPTED}; leave it out"
+        others = [name for name in request.include if name != ENCRYPTED]
+        yield Problem(path="include", what=what, option="include", instead=others or UNSET, fact="encrypted_reasoning")
     if given(request.text):
         match request.text.format:
             case JsonSchemaFormat() if known.json_schema is False:
@@ -188,10 +208,23 @@ def _effort(effort: str, known: Capabilities) -> Iterator[Problem]:
         yield Problem(path=path, what=f"{effort!r} is not taken by this model; it takes {takes}", option="reasoning")
 
 
-def _tools(request: Request, known: Capabilities) -> Iterator[Problem]:
-    if given(request.tools) and request.tools and known.tools is False:
-        yield Problem(path="tools", what="this model takes no tools; leave them out", option="tools")
+def _tools(request: Request, known: Capabilities, wire: str | None) -> Iterator[Problem]:
+    others = [tool for tool in request.tools or () if not isinstance(tool, FunctionTool | CustomTool)]
+    if known.tools is False and len(request.tools or ()) > len(others):
+        what = "this model takes no tools; leave them out"
+        yield Problem(path="tools", what=what, option="tools", instead=others or UNSET, fact="tools")
         return
+    if wire == CHAT and any(isinstance(tool, FunctionTool) for tool in request.tools or ()):
+        if known.chat_tools is False:
+            what = f'this model takes no function tools on the wire {CHAT}; use wire="openai_responses"'
+            yield Problem(path="tools", what=what, option="tools", fact="chat_tools")
+            return
+        if known.chat_tools == "without_reasoning" and _reasons(request, known):
+            what = (
+                f"this model takes function tools on the wire {CHAT} only with the effort none; set "
+                'reasoning={"effort": "none"}, or use wire="openai_responses"'
+            )
+            yield Problem(path="reasoning.effort", what=what, option="reasoning", instead="none", fact="chat_tools")
     if given(request.tool_choice) and _forces(request.tool_choice):
         refusal = _refusal(known.forced_tools, _reasons(request, known))
         if refusal is not None:
@@ -221,6 +254,15 @@ def _content(request: Request, known: Capabilities) -> Iterator[Problem]:
                 yield Problem(path=path, what="this model takes no audio; give a transcript", option="input")
             case _:
                 pass
+
+
+def _instructions(request: Request) -> Iterator[Problem]:
+    what = "this model takes no instructions; say them in the first message of the user"
+    if given(request.instructions) and request.instructions:
+        yield Problem(path="instructions", what=what, option="instructions", fact="instructions")
+    for i, item in enumerate(request.input if isinstance(request.input, list) else ()):
+        if isinstance(item, Message) and item.role in ("system", "developer"):
+            yield Problem(path=f"input[{i}]", what=what, option="input", fact="instructions")
 
 
 def _parts(request: Request) -> Iterator[tuple[str, object]]:
@@ -259,17 +301,18 @@ def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Lo
     paths: set[str] = set()
     for problem in problems:
         match problem.path:
-            case "reasoning.effort" if given(request.reasoning):
-                fields["reasoning"] = replace(request.reasoning, effort=UNSET)
+            case "reasoning.effort":
+                asked = request.reasoning if given(request.reasoning) else ReasoningOptions()
+                fields["reasoning"] = replace(asked, effort=problem.instead)
             case "text.format" if given(request.text):
                 fields["text"] = replace(request.text, format=UNSET)
             case "tools":
-                fields |= {"tools": UNSET, "tool_choice": UNSET, "parallel_tool_calls": UNSET}
+                fields |= {"tools": problem.instead, "tool_choice": UNSET, "parallel_tool_calls": UNSET}
             case path if path.startswith("input["):
                 paths.add(path)
             case option:
                 fields[option] = problem.instead
-        if problem.instead is UNSET:
+        if problem.instead is UNSET or problem.path == "tools":
             lost.dropped(problem.path, problem.what)
         else:
             lost.changed(problem.path, f"{problem.what}; sent as {problem.instead}")
@@ -284,6 +327,8 @@ def _input_without(request: Request, paths: set[str]) -> list[Any]:
     assert isinstance(request.input, list)
     for i, item in enumerate(request.input):
         match item:
+            case Message() if f"input[{i}]" in paths:
+                pass
             case Message(content=list(parts)):
                 left = [part for j, part in enumerate(parts) if f"input[{i}].content[{j}]" not in paths]
                 if left or not parts:
@@ -305,11 +350,20 @@ _OPENAI = (
     "https://developers.openai.com/api/docs/guides/reasoning, https://community.openai.com/t/1371738 (efforts by model); "
     "limits from models.dev 2026-07-02; read 2026-11-20"
 )
+_OPENAI_AUTUMN = (
+    "OpenAI's deployment checklist and deprecation page, LiteLLM's notes on new models (#51436, #50970, #52347), answers "
+    "reported in inspect_ai#5254, bolna#1019, experiential#764, onyx#15008; read 2026-11-22"
+)
 _CLAUDE = "https://platform.claude.com/docs/en/about-claude/models/overview, read 2026-11-20"
 _CLAUDE_OLD = (
     "https://platform.claude.com/docs, thinking and effort; limits from models.dev 2026-07-02; read 2026-11-20"
 )
 _GEMINI = "https://ai.google.dev/gemini-api/docs/thinking; limits from models.dev 2026-07-02; read 2026-11-20"
+_GEMINI_AUTUMN = "Google's changelog, its page on long decode and its guides to each model; read 2026-11-22"
+_GEMMA = (
+    "github.com/0xPlaygrounds/rig/issues/788 (instructions) and github.com/BerriAI/litellm/issues/10313 (tools); "
+    "read 2026-11-22"
+)
 _XAI = "https://docs.x.ai/docs/guides/reasoning, https://docs.x.ai/developers/grok-4-5, models.dev; read 2026-11-20"
 _GROQ = "https://console.groq.com/docs/reasoning and /docs/openai; limits from models.dev 2026-07-02; read 2026-11-20"
 _DEEPSEEK = "https://api-docs.deepseek.com/guides/thinking_mode; limits from models.dev 2026-07-02; read 2026-11-20"
@@ -347,6 +401,7 @@ _GPT_4 = Capabilities(
     json_schema=True,
     reasoning=False,
     efforts=(),
+    encrypted_reasoning=False,
     sampling=True,
     penalties=True,
     logprobs=True,
@@ -355,6 +410,7 @@ _GPT_4 = Capabilities(
     max_output=16_384,
     source=_OPENAI,
 )
+_GPT_SPECIAL = Capabilities(reasoning=False, encrypted_reasoning=False, source=_OPENAI)
 _O = Capabilities(
     tools=True,
     vision=True,
@@ -381,6 +437,24 @@ _GPT_5_1 = replace(
     logprobs="without_reasoning",
 )
 _GPT_5_2 = replace(_GPT_5_1, efforts=("none", "low", "medium", "high", "xhigh"))
+_GPT_5_4 = replace(_GPT_5_2, chat_tools="without_reasoning")
+_GPT_5_6 = replace(
+    _GPT_5_4,
+    efforts=("none", "low", "medium", "high", "xhigh", "max"),
+    default_effort="medium",
+    context_window=1_050_000,
+    source=_OPENAI_AUTUMN,
+)
+# These cannot be told not to reason, so tools on the Chat wire are never taken.
+_GPT_6_ALWAYS = replace(
+    _GPT_5_6,
+    reasoning="always",
+    efforts=("low", "medium", "high", "xhigh", "max"),
+    chat_tools=False,
+    sampling=False,
+    penalties=False,
+    logprobs=False,
+)
 _CHAT_LATEST = replace(_GPT_5, efforts=("medium",), context_window=128 * _K, max_output=16_384)
 
 _CLAUDE_3 = Capabilities(
@@ -441,6 +515,16 @@ _GEMINI_25 = replace(
     max_output=65_536,
 )
 _GEMINI_3 = replace(_GEMINI_25, reasoning="always", efforts=("minimal", "low", "medium", "high"))
+# Input, thoughts and output share one window. Sampling options are accepted and ignored: the wire leaves them out with a loss.
+_GEMINI_4 = replace(
+    _GEMINI_3,
+    efforts=("low", "medium", "high"),
+    default_effort="medium",
+    penalties=False,
+    max_output=None,
+    whole_output=32_768,
+    source=_GEMINI_AUTUMN,
+)
 
 _GROK = Capabilities(tools=True, vision=True, json_mode=True, json_schema=True, source=_XAI)
 _GROK_REASONS = replace(_GROK, reasoning="always", efforts=(), penalties=False, stop=False)
@@ -464,11 +548,11 @@ ROWS: list[Row] = [
     *_rows(_AT_OPENAI, "gpt-4-turbo-preview", _GPT_4, vision=False, json_schema=False, max_output=4096),
     *_rows(_AT_OPENAI, "gpt-4o", _GPT_4, pdf=True),
     *_rows(_AT_OPENAI, "gpt-4o-2024-05-13", _GPT_4, pdf=True, json_schema=False, max_output=4096),
-    *_rows(_AT_OPENAI, "gpt-4o-audio gpt-4o-mini-audio", Capabilities(audio=True, reasoning=False, source=_OPENAI)),
+    *_rows(_AT_OPENAI, "gpt-4o-audio gpt-4o-mini-audio", _GPT_SPECIAL, audio=True),
     *_rows(
         _AT_OPENAI,
         "gpt-4o-search gpt-4o-mini-search gpt-4o-realtime gpt-4o-mini-realtime gpt-4o-transcribe gpt-4o-mini-transcribe",
-        Capabilities(reasoning=False, source=_OPENAI),
+        _GPT_SPECIAL,
     ),
     *_rows(_AT_OPENAI, "gpt-4.1", _GPT_4, pdf=True, context_window=1_047_576, max_output=32_768),
     *_rows(_AT_OPENAI, "o1 o1-pro", _O),
@@ -483,7 +567,9 @@ ROWS: list[Row] = [
     *_rows(
         _AT_OPENAI,
         "gpt-5-chat gpt-5-search-api",
-        Capabilities(vision=True, reasoning=False, efforts=(), source=_OPENAI),
+        _GPT_SPECIAL,
+        vision=True,
+        efforts=(),
     ),
     *_rows(_AT_OPENAI, "gpt-5.1", _GPT_5_1),
     *_rows(_AT_OPENAI, "gpt-5.1-codex", _GPT_5, efforts=("low", "medium", "high")),
@@ -508,9 +594,9 @@ ROWS: list[Row] = [
         default_effort=None,
         json_schema=None,
     ),
-    *_rows(_AT_OPENAI, "gpt-5.4", _GPT_5_2, pdf=True, context_window=1_050_000),
-    *_rows(_AT_OPENAI, "gpt-5.4-mini gpt-5.4-nano", _GPT_5_2),
-    *_rows(_AT_OPENAI, "gpt-5.5", _GPT_5_2, pdf=True, default_effort="medium", context_window=1_050_000),
+    *_rows(_AT_OPENAI, "gpt-5.4", _GPT_5_4, pdf=True, context_window=1_050_000),
+    *_rows(_AT_OPENAI, "gpt-5.4-mini gpt-5.4-nano", _GPT_5_4),
+    *_rows(_AT_OPENAI, "gpt-5.5", _GPT_5_4, pdf=True, default_effort="medium", context_window=1_050_000),
     *_rows(
         _AT_OPENAI,
         "gpt-5.4-pro gpt-5.5-pro",
@@ -520,24 +606,12 @@ ROWS: list[Row] = [
         json_schema=None,
         context_window=1_050_000,
     ),
+    *_rows(_AT_OPENAI, "gpt-5.6 gpt-6-sol gpt-6-luna", _GPT_5_6),
+    *_rows(_AT_OPENAI, "gpt-6-astra gpt-6.1-sol", _GPT_6_ALWAYS),
     *_rows(
-        _AT_OPENAI,
-        "gpt-5.6",
-        _GPT_5_2,
-        efforts=("none", "low", "medium", "high", "xhigh", "max"),
-        default_effort="medium",
-        context_window=None,
-        max_output=None,
-    ),
-    *_rows(
-        _AT_OPENAI,
-        "gpt-6-astra",
-        _GPT_5,
-        efforts=None,
-        default_effort=None,
-        context_window=None,
-        max_output=None,
-    ),
+        _AT_OPENAI, "gpt-6.1-terra", _GPT_5_6, efforts=None, default_effort=None
+    ),  # it takes `none`; no source has more
+    *_rows(_AT_OPENAI, "gpt-6.2-astra gpt-6.2-sol gpt-6.2-astra-law", _GPT_6_ALWAYS, default_effort=None),
     # --- Anthropic ---
     *_rows(_AT_ANTHROPIC, "claude-3-haiku claude-3-opus claude-3-sonnet", _CLAUDE_3),
     *_rows(_AT_ANTHROPIC, "claude-3-5-sonnet claude-3-5-haiku", _CLAUDE_3, pdf=True, max_output=8192),
@@ -580,22 +654,34 @@ ROWS: list[Row] = [
     *_rows(_AT_GOOGLE, "gemini-3.5-flash", _GEMINI_3, default_effort="medium"),
     *_rows(_AT_GOOGLE, "gemini-3.5-flash-lite", _GEMINI_3, default_effort="minimal", sampling=False),
     *_rows(_AT_GOOGLE, "gemini-3.6-flash", _GEMINI_3, default_effort="medium", sampling=False, max_output=None),
+    # Since 2026-10-08 requests for 3.7 are routed to 3.8, so it is the same row by another name.
     *_rows(
         _AT_GOOGLE,
-        "gemini-3.7-flash gemini-3.8-flash",
+        "gemini-3.8-flash gemini-3.7-flash",
         _GEMINI_3,
         efforts=("low", "medium", "high"),
         default_effort="medium",
         sampling=False,
         max_output=None,
     ),
+    *_rows(_AT_GOOGLE, "gemini-4-argon gemini-4-carbon", _GEMINI_4),
+    *_rows(
+        _AT_GOOGLE,
+        "gemini-4-hydrogen gemini-4-neon",
+        _GEMINI_4,
+        efforts=("low", "medium", "high", "xhigh"),
+        default_effort="high",
+    ),
     # Models that make pictures or speech share the names of the text models.
     *_rows(
         _AT_GOOGLE,
-        "gemini-2.5-flash-image gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-preview-tts "
+        "gemini-2.5-flash-image gemini-3-pro-image gemini-3.1-flash-image gemini-3.1-flash-lite-image "
+        "gemini-2.5-flash-preview-tts "
         "gemini-2.5-pro-preview-tts",
         Capabilities(tools=False, source=_GEMINI),
     ),
+    *_rows(("google", ""), "gemma-3 gemma-3n", Capabilities(instructions=False, tools=False, source=_GEMMA)),
+    *_rows(("google", ""), "gemma-4-31b-it gemma-4-26b-a4b-it", Capabilities(source=_GEMINI_AUTUMN)),
     # --- xAI ---
     *_rows(_AT_XAI, "grok-3-mini", _GROK_REASONS, vision=None, efforts=("low", "high")),
     *_rows(_AT_XAI, "grok-4", _GROK_REASONS, context_window=256 * _K),

@@ -15,12 +15,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .auth import Secret
+from .dialects import REFUSALS
+from .losses import Loss
+from .models import ENCRYPTED
 from .options import surrogates_in
 from .responses.tools import McpTool
 from .wires import Route
 
 if TYPE_CHECKING:
-    from .losses import Loss
+    from .errors import LLMError
     from .responses.request import Request
     from .target import Target
 
@@ -79,6 +82,31 @@ def encoded(
     except UnicodeEncodeError:
         pass
     raise surrogates_in(request)
+
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_names = msgspec.json.Decoder(list[str] | None)
+
+
+def without_refused(outgoing: Outgoing, error: LLMError) -> tuple[Outgoing, Loss] | None:
+    """The request without the encrypted reasoning that the vendor refused to give for this model, and the loss that this is.
+
+    `None` where the error is about something else. The other fields stay byte for byte.
+    """
+    if (
+        error.status != 400
+        or not outgoing.body
+        or REFUSALS["encrypted_reasoning"].says.rstrip(".") not in error.message
+    ):
+        return None
+    fields = _fields.decode(outgoing.body)
+    included = _names.decode(fields.pop("include", b"[]")) or []
+    if ENCRYPTED not in included:
+        return None
+    if others := [name for name in included if name != ENCRYPTED]:
+        fields["include"] = msgspec.Raw(_encoder.encode(others))
+    what = f"{ENCRYPTED} is refused by this model; the request was sent again without it"
+    return replace(outgoing, body=_encoder.encode(fields)), Loss("include", what, "dropped")
 
 
 def _secrets_in(request: Request) -> dict[str, Secret]:

@@ -1,8 +1,8 @@
 """A request is sent until there is a good answer, or no sense in asking again: the one place where anything is sent twice.
 
 Whether and when is decided in `retry.py`; here it is done. Before changing this file, know that a call has one deadline for
-all its attempts and the waits between them, that its body is encoded once and sent again byte for byte, and that
-cancellation passes through at any point.
+all its attempts and the waits between them, that its body is encoded once and sent again byte for byte, except for one
+option that vendors refuse for some models (`without_refused`), and that cancellation passes through at any point.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from .answers import hushed, redirect, refusal, told
 from .errors import Attempt, LLMError, MalformedResponse
 from .observers import RequestRetry, tell
+from .outgoing import without_refused
 from .retry import Failed, cost_of, decide
 from .transport import HttpAnswer, HttpRequest, Timeouts
 from .transport.under_way import Stopped
@@ -24,6 +25,7 @@ from .trials import Trial
 if TYPE_CHECKING:
     from .auth import Secret
     from .call import Caller, Settings
+    from .losses import Loss
     from .outgoing import Outgoing
     from .target import Target
     from .transport.exchange import Incoming
@@ -60,6 +62,7 @@ async def asked(
     failed = Failed(0)
     paid = 0
     refused: Mapping[str, str | Secret] | None = None
+    lost: list[Loss] = []
     while True:
         until = None if total is None else started + total
         headers = await caller.headers(target, settings, outgoing.route, refused, until)
@@ -67,7 +70,9 @@ async def asked(
             timeouts = replace(timeouts, total=max(started + total - time.monotonic(), 0.001))
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
         method = outgoing.route.method
-        call.trial = trial = Trial(target, caller.heard_by, method=method, url=url, secrets=secrets, earlier=attempts)
+        call.trial = trial = Trial(
+            target, caller.heard_by, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost
+        )
         answer, found, error = None, None, None
         try:
             answer = await exchange(HttpRequest(method, url, headers, outgoing.body, outgoing.stream), timeouts)
@@ -86,6 +91,11 @@ async def asked(
         status = None if answer is None else answer.status
         if renewable and status == 401:
             renewable, refused = False, headers
+            attempts = trial.end(status, error)
+            continue
+        if not lost and (changed := without_refused(outgoing, error)) is not None:
+            outgoing, loss = changed
+            lost = [loss]
             attempts = trial.end(status, error)
             continue
         failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponse))

@@ -78,14 +78,16 @@ class Targets:
             base_url=self._base_url if mine else None,
         )
         dialect: Any = endpoint.dialect
+        known = models.capabilities(endpoint.model, endpoint.vendor.name)
         if isinstance(dialect, ResponsesDialect):
-            dialect = replace(dialect, asks_to_keep_nothing=True)
+            reasons = None if known.reasoning is None else bool(known.reasoning)
+            dialect = replace(dialect, asks_to_keep_nothing=True, model_reasons=reasons)
         return Target(
             endpoint=endpoint,
             wire=wires.load(endpoint.wire),
             dialect=dialect,
             credentials=credentials(endpoint, api_key=self._key if mine else None, provider=self._provider),
-            known=models.capabilities(endpoint.model, endpoint.vendor.name),
+            known=known,
         )
 
 

@@ -11,10 +11,11 @@ from .errors import Attempt
 from .observers import Listener, RequestCancelled, RequestEnd, RequestStart, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .auth import Secret
     from .errors import LLMError
+    from .losses import Loss
     from .target import Target
 
 
@@ -25,10 +26,11 @@ CANCELLED = "cancelled"
 class Trial:
     """One request from the moment it is sent. It tells listeners of its beginning and its end, and becomes an `Attempt`.
 
-    `secrets` is what was sent that an answer must not show; `attempts` are those before it, and itself as far as it has come.
+    `secrets` is what was sent that an answer must not show; `attempts` are those before it, and itself as far as it has come;
+    `losses` is what it leaves out because the vendor refused it in an earlier one.
     """
 
-    __slots__ = ("_clock", "_earlier", "_ended", "_first", "_heard_by", "_started", "_target", "secrets")
+    __slots__ = ("_clock", "_earlier", "_ended", "_first", "_heard_by", "_started", "_target", "losses", "secrets")
 
     def __init__(
         self,
@@ -39,8 +41,10 @@ class Trial:
         url: str,
         secrets: Mapping[str, str | Secret],
         earlier: tuple[Attempt, ...] = (),
+        losses: Sequence[Loss] = (),
     ) -> None:
         self.secrets = secrets
+        self.losses = losses
         self._target = target
         self._heard_by = heard_by
         self._earlier = earlier

@@ -112,10 +112,11 @@ def chosen(output: Output[Any], target: Target, request: Request, settings: Sett
     """The first way that the model and the wire can take. Raises `CapabilityError` where the caller wants another."""
     strict = getattr(target.dialect, "strict_schemas", False)
     *ways, last = output.ways(request, settings.strategy, strict=strict)
-    before = {problem.path for problem in models.check(request, target.known)}
+    wire = target.endpoint.wire
+    before = {problem.path for problem in models.check(request, target.known, wire)}
 
     def problems(way: Way) -> list[models.Problem]:
-        return [one for one in models.check(way.request, target.known) if one.path not in before]
+        return [one for one in models.check(way.request, target.known, wire) if one.path not in before]
 
     way = next((way for way in ways if not problems(way) and _is_whole(way, target)), last)
     if settings.invalid_options != "send" and (found := problems(way)):

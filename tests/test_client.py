@@ -29,7 +29,7 @@ from llm_rest.reply import Reply
 from llm_rest.responses import FunctionTool, InputText, Message, OutputText, Request, Response
 from llm_rest.transport import Timeouts
 from llm_rest.vendors import Bearer, Vendor
-from tests.callers import NewClient, answer
+from tests.callers import NewClient, answer, frames
 
 pytestmark = pytest.mark.anyio
 
@@ -64,9 +64,89 @@ async def test_nothing_is_kept_by_the_vendor_unless_asked_for(new_client: NewCli
         await llm.generate("Hi")
         await llm.generate("Hi", store=True)
     assert sent(httpx_mock, 0)["store"] is False
-    assert sent(httpx_mock, 0)["include"] == ["reasoning.encrypted_content"]
     assert sent(httpx_mock, 1)["store"] is True
     assert "include" not in sent(httpx_mock, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "asked"),
+    [
+        ("openai/gpt-5.2", {}, True),
+        ("openai/gpt-6.2-sol", {}, True),
+        ("openai/gpt-5.2", {"include": []}, False),
+        ("openai/gpt-5.2", {"include": ["file_search_call.results"]}, True),
+        ("openai/gpt-4.1", {}, False),
+        ("openai/gpt-4o-mini", {}, False),
+        ("openai/gpt-5-chat-latest", {}, False),
+        ("openai/gpt-4.1", {"reasoning": {"summary": "auto"}}, False),
+        ("openai/some-new-model", {}, False),
+        ("openai/some-new-model", {"reasoning": {"effort": "low"}}, True),
+        ("azure_openai/my-deployment", {}, False),
+        ("azure_openai/my-deployment", {"reasoning": {"effort": "low"}}, True),
+    ],
+)
+async def test_encrypted_reasoning_is_asked_for_where_the_model_is_known_or_told_to_reason(
+    new_client: NewClient, httpx_mock: HTTPXMock, model: str, options: dict[str, Any], asked: bool
+) -> None:
+    httpx_mock.add_response(json=answer())
+    async with new_client(model, base_url="https://h.example/v1") as llm:
+        await llm.generate("Hi", **options)
+    assert ("reasoning.encrypted_content" in sent(httpx_mock).get("include", [])) is asked
+
+
+NOT_ENCRYPTED = {
+    "error": {
+        "message": "Encrypted content is not supported with this model.",
+        "type": "invalid_request_error",
+        "param": "include",
+        "code": None,
+    }
+}
+
+
+async def test_encrypted_reasoning_that_the_model_refuses_is_left_out_and_the_call_sent_once_more(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(status_code=400, json=NOT_ENCRYPTED)
+    httpx_mock.add_response(json=answer("There."))
+    async with new_client("azure_openai/mine", base_url="https://h.example/v1", on_loss="ignore") as llm:
+        reply = await llm.generate("Hi", reasoning={"effort": "low"}, include=["a"])
+    assert reply.output_text == "There."
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["invalid_request", "200"]
+    assert [(loss.path, loss.kind) for loss in reply.generation.losses] == [("include", "dropped")]
+    first, second = sent(httpx_mock, 0), sent(httpx_mock, 1)
+    assert first.pop("include") == ["a", "reasoning.encrypted_content"]
+    assert second.pop("include") == ["a"]
+    assert first == second
+
+
+async def test_a_stream_is_sent_once_more_without_the_encrypted_reasoning_that_the_model_refuses(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(status_code=400, json=NOT_ENCRYPTED)
+    httpx_mock.add_response(content=b"".join(frames("There.")), headers={"content-type": "text/event-stream"})
+    async with (
+        new_client("azure_openai/mine", base_url="https://h.example/v1", on_loss="ignore") as llm,
+        llm.stream("Hi", reasoning={"effort": "low"}) as stream,
+    ):
+        assert "".join([text async for text in stream.text]) == "There."
+        reply = stream.response
+    assert "include" not in sent(httpx_mock, 1)
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["invalid_request", "200"]
+    assert [(loss.path, loss.kind) for loss in reply.generation.losses] == [("include", "dropped")]
+
+
+async def test_a_call_that_is_refused_without_encrypted_reasoning_too_is_not_sent_a_third_time(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(status_code=400, json=NOT_ENCRYPTED, is_reusable=True)
+    async with new_client("openai/gpt-5.2") as llm:
+        with pytest.raises(LLMError, match="not supported with this model") as caught:
+            await llm.generate("Hi")
+        assert len(caught.value.attempts) == len(httpx_mock.get_requests()) == 2
+        with pytest.raises(LLMError, match="not supported with this model") as caught:
+            await llm.generate("Hi", include=[])
+        assert len(caught.value.attempts) == 1
 
 
 async def test_every_field_of_a_request_is_a_keyword(new_client: NewClient, httpx_mock: HTTPXMock) -> None:

@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
         base = SERVED
         note("the simulator runs inside this process; the command reaches the one of `llm-rest serve --simulate`")
     headers = {**_plain(SENT_ALWAYS), **_plain(_who(target)), **route.headers}
-    problems = models.check(request, target.known)
+    problems = models.check(request, target.known, target.endpoint.wire)
     url, encoded = url_of(base, route), msgspec.json.encode(body)
     if arguments.json:
         _json(url, headers, encoded, losses, problems)

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .. import models
+from ..dialects import REFUSALS
 from ..driving import drive
+from ..errors import ErrorFacts
+from ..unknown import given
 from . import model, peers
 from .access import key
 from .exchange import Answer, Streamed, exchange
@@ -40,7 +44,7 @@ class Simulator:
 
     async def answer(self, request: Request, context: Context) -> Response:
         """The model's answer, signed as the wire's vendor signs. Raises `Refused` where that vendor would refuse."""
-        document = self._checked(request, context)
+        document = self._checked(request, context, whole=True)
         return _signed(model.answer(request), document, context)
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
@@ -66,7 +70,7 @@ class Simulator:
         """Whether it answers to `name`."""
         return name != MISSING
 
-    def _checked(self, request: Request, context: Context) -> dict[str, Any]:
+    def _checked(self, request: Request, context: Context, *, whole: bool = False) -> dict[str, Any]:
         """The request's plain JSON, once nothing is wrong with it; empty on a wire whose vendor is not simulated."""
         peer = peers.of(context.wire)
         if peer is None:
@@ -76,10 +80,31 @@ class Simulator:
         if request.model == MISSING:
             raise Refused(peer.unknown_model(MISSING))
         document: dict[str, Any] = msgspec.json.decode(context.body.removeprefix(b"\xef\xbb\xbf"))
-        facts = peer.refusal(document, context)
+        facts = peer.refusal(document, context) or _unfit(request, document, context, whole=whole)
         if facts is not None:
             raise Refused(facts)
         return document
+
+
+MAKERS = {"azure_openai": "openai"}
+"""Whose models a vendor serves that has no rows of its own in the model table."""
+
+
+def _unfit(request: Request, document: dict[str, Any], context: Context, *, whole: bool) -> ErrorFacts | None:
+    """Why the model, which the model table knows, does not take this request; `whole` where no stream was asked for."""
+    name, vendor = request.model or "", context.dialect.issuer
+    known = models.capabilities(name, MAKERS.get(vendor, vendor))
+    limit, asked = known.whole_output, request.max_output_tokens
+    if whole and limit and given(asked) and asked > limit and not document.get("continuationToken"):
+        return _invalid(REFUSALS["whole_output"].says.format(limit=limit), "max_output_tokens")
+    for problem in models.check(request, known, context.wire):
+        words = REFUSALS.get(problem.fact)
+        return _invalid(words.says.format(model=name) if words else str(problem), problem.path)
+    return None
+
+
+def _invalid(message: str, path: str) -> ErrorFacts:
+    return ErrorFacts(status=400, message=message, type="invalid_request_error", param=path)
 
 
 def _signed(response: Response, document: dict[str, Any], context: Context) -> Response:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...dialects import REFUSALS
 from ...responses import CustomToolCall, FunctionCall, Reasoning
 from ..seals import mac, mark, opened, seal, wire_item
 from .plain import Plain, rows
@@ -36,6 +37,8 @@ def altered(document: Plain, dialect: ChatDialect) -> Iterator[str]:
         calls = rows(message.get("tool_calls"))
         if dialect.requires_reasoning and calls and dialect.reasoning_field not in message:
             yield f"The `{dialect.reasoning_field}` in the thinking mode must be passed back to the API."
+        if not dialect.empty_details and message.get("reasoning_details") == []:
+            yield REFUSALS["empty_details"].says.format(path=f"messages.[{i}]")
         if dialect.reasoning_field == "reasoning_details":
             yield from _details(message, calls, said, f"messages.[{i}].reasoning_details", dialect.issuer)
         said = []

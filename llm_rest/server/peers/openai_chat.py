@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...dialects import OPENAI
 from ...errors import ErrorFacts
+from ...models import capabilities
 from . import schemas
 from .chat_reasoning import altered, finished
 from .plain import Plain, rows, table
@@ -45,7 +46,6 @@ PARTS = {
 }
 """The parts a message of a role may hold."""
 
-REASONING_MODELS = re.compile(r"^(o\d|gpt-5)")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -107,7 +107,7 @@ def _options(document: Plain, context: Context) -> Iterator[ErrorFacts]:
     if strange:
         many = "s" if len(strange) > 1 else ""
         yield _invalid(f"Unrecognized request argument{many} supplied: {', '.join(sorted(strange))}")
-    if "max_tokens" in document and dialect.issuer == OPENAI and REASONING_MODELS.match(document.get("model", "")):
+    if "max_tokens" in document and dialect.issuer == OPENAI and capabilities(str(document.get("model"))).reasoning:
         yield _invalid(
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
             "max_tokens",

@@ -8,9 +8,9 @@ every recorded request.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from ...dialects import OPENAI
+from ...dialects import OPENAI, REFUSALS
 from ...errors import ErrorFacts
 from ...responses import Request
 from ...responses.items import Item
@@ -198,8 +198,20 @@ def _item(item: Plain, path: str, dialect: ResponsesDialect) -> Iterator[ErrorFa
         yield invalid(message, f"{path}.id", "invalid_value")
     if kind == "message":
         yield from _message(item, path)
+    elif kind == "reasoning":
+        yield from _reasoning(item, path, dialect)
     elif kind.endswith("_output") and isinstance(item.get("output"), list):
         yield from _parts(rows(item["output"]), f"{path}.output", SAID_BY["user"])
+
+
+def _reasoning(item: Plain, path: str, dialect: ResponsesDialect) -> Iterator[ErrorFacts]:
+    """What is given out with reasoning and refused when it comes back."""
+    lacks, content = dialect.reasoning_lacks, item.get("content")
+    if "status" in lacks and "status" in item:
+        yield invalid(REFUSALS["reasoning_status"].says.format(path=path), f"{path}.status", "unknown_parameter")
+    if "content" in lacks and isinstance(content, list) and content:
+        says = REFUSALS["reasoning_content"].says.format(path=path, length=len(cast("Plain", content)))
+        yield invalid(says, f"{path}.content", "array_above_max_length")
 
 
 def _message(item: Plain, path: str) -> Iterator[ErrorFacts]:

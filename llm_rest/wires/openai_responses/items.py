@@ -120,6 +120,8 @@ def _encode_item(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses, k
         if found is None:
             return None
         item = cast("ItemT", found)
+        if isinstance(item, Reasoning) and dialect.reasoning_lacks:
+            item = _without_refused(item, i, dialect, lost)
     elif dialect.stateless and isinstance(item, ItemReference):
         lost.refused(f"input[{i}]", "an item that only a server which keeps items can find")
         return None
@@ -160,6 +162,14 @@ def _state(
         lost.withheld(f"input[{i}].encrypted_content", f"opaque state of {issuer} ({wire or 'unreadable'})")
         return None
     return replace(item, encrypted_content=held.encrypted_content)
+
+
+def _without_refused(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses) -> ItemT:
+    """A reasoning item without the fields that the host refuses. A status says nothing there, so nothing is lost with it."""
+    absent: dict[str, Any] = {name: UNSET for name in dialect.reasoning_lacks if getattr(item, name) is not UNSET}
+    if "content" in absent and isinstance(item, Reasoning) and item.content:
+        lost.dropped(f"input[{i}].content", "the host does not take the text of its reasoning back")
+    return replace(item, **absent) if absent else item
 
 
 def _call_id(item: Any, i: int, dialect: ResponsesDialect, lost: Losses) -> Any:

@@ -80,12 +80,18 @@ def decode_request(
 
 
 def _keep_nothing(request: Request, dialect: ResponsesDialect, changes: dict[str, Any]) -> None:
-    """Asks for the encrypted reasoning instead of a kept response, unless the request ties itself to a server."""
+    """Asks for encrypted reasoning instead of a stored response, unless the request ties itself to a server.
+
+    A model that does not reason refuses to be asked for it; an empty `include` of the caller switches it off.
+    """
     if request.store is not UNSET or request.background is True or any(given(getattr(request, tie)) for tie in TIES):
         return
     changes["store"] = False
+    reasons = given(request.reasoning) if dialect.model_reasons is None else dialect.model_reasons
+    if not reasons or request.include == [] or "include" in dialect.lacks:
+        return
     wanted = list(request.include or [])
-    if ENCRYPTED not in wanted and "include" not in dialect.lacks:
+    if ENCRYPTED not in wanted:
         changes["include"] = [*wanted, ENCRYPTED]
 
 

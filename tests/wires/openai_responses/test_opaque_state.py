@@ -63,6 +63,35 @@ def test_ciphertext_of_the_own_vendor_goes_to_no_other(item: Any) -> None:
     assert replayed(XAI, item) == ([], ["input[0].encrypted_content (withheld)"])
 
 
+@pytest.mark.parametrize("issuer", ["openai", "azure_openai", "simulator"])
+@pytest.mark.parametrize("fields", ['"status":"completed"', '"status":null,"content":null', '"content":[]'])
+def test_a_reasoning_item_returns_to_openai_and_azure_without_what_they_refuse(issuer: str, fields: str) -> None:
+    """responses.request.41"""
+    item = f'{{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA",{fields}}}'
+    request = wire.REQUEST.decode(f'{{"model":"m","input":[{item}]}}')
+    dialect = ResponsesDialect(issuer=issuer)
+    if dialect.seals:
+        assert isinstance(request.input, list)
+        request.input = wire.decode_response(answer(*request.input), dialect=dialect)[0].output
+    body, lost = wire.encode_request(request, dialect=dialect)
+    assert msgspec.json.decode(msgspec.json.encode(body))["input"] == [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    ]
+    assert lost == [], "a status of reasoning says nothing"
+
+
+def test_the_text_of_reasoning_that_openai_refuses_is_lost() -> None:
+    """responses.request.41"""
+    thought = Reasoning(id="rs_1", summary=[], content=[ReasoningText(text="Hm.")], encrypted_content="gAAA")
+    left = Reasoning(id="rs_1", summary=[], encrypted_content="gAAA")
+    assert replayed(ResponsesDialect(), thought) == ([left], ["input[0].content (dropped)"])
+
+
+def test_other_hosts_get_the_status_of_reasoning_back() -> None:
+    thought = Reasoning(id="rs_1", summary=[], status="completed")
+    assert replayed(ResponsesDialect(issuer="meta"), thought) == ([thought], [])
+
+
 # --- others ---------------------------------------------------------------------------------------------------------
 
 

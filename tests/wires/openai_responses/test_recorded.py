@@ -143,4 +143,8 @@ def test_answers_fed_back_as_input_lose_nothing(vendor: str) -> None:
         body, lost = wire.encode_request(Request(model="m", input=response.output), dialect=exchange.dialect)
         assert lost == [], exchange.id
         assert isinstance(body.input, list)
-        assert [plain(item) for item in body.input] == msgspec.json.decode(exchange.answer)["output"], exchange.id
+        given = msgspec.json.decode(exchange.answer)["output"]
+        for item in given if vendor != "deepseek" else ():
+            if item["type"] == "reasoning":
+                item.pop("content", None)  # given out as an empty list, and refused with anything in it
+        assert [plain(item) for item in body.input] == given, exchange.id

@@ -444,7 +444,7 @@ def test_rounds_that_are_closed_stay_as_they_are() -> None:
 
 # --- the client's wish ----------------------------------------------------------------------------------------------
 
-KEEPING_NOTHING = ResponsesDialect(asks_to_keep_nothing=True)
+KEEPING_NOTHING = ResponsesDialect(asks_to_keep_nothing=True, model_reasons=True)
 
 
 def test_nothing_is_kept_where_the_client_wants_it_and_the_request_says_nothing() -> None:
@@ -472,9 +472,40 @@ def test_a_request_that_says_where_it_is_kept_is_left_alone(options: dict[str, A
     assert sent(Request(**options), KEEPING_NOTHING) == (options, [])
 
 
+@pytest.mark.parametrize(
+    ("reasons", "asked", "included"),
+    [
+        (True, {}, True),
+        (True, {"include": None}, True),
+        (True, {"include": []}, False),
+        (None, {}, False),
+        (None, {"reasoning": ReasoningOptions(effort="low")}, True),
+        (None, {"reasoning": None}, False),
+        (None, {"reasoning": ReasoningOptions(effort="low"), "include": []}, False),
+        (False, {}, False),
+        (False, {"reasoning": ReasoningOptions(summary="auto")}, False),
+    ],
+)
+def test_encrypted_reasoning_is_asked_for_only_where_the_model_is_known_or_told_to_reason(
+    reasons: bool | None, asked: dict[str, Any], included: bool
+) -> None:
+    """responses.request.25"""
+    dialect = ResponsesDialect(asks_to_keep_nothing=True, model_reasons=reasons)
+    body, lost = sent(Request(model="gpt-4.1", **asked), dialect)
+    assert (body["store"], lost) == (False, [])
+    assert ("reasoning.encrypted_content" in (body.get("include") or ())) is included
+
+
+def test_what_the_caller_includes_is_sent_whatever_the_model_is() -> None:
+    """responses.request.25"""
+    dialect = ResponsesDialect(asks_to_keep_nothing=True, model_reasons=False)
+    asked = Request(include=["reasoning.encrypted_content"])
+    assert sent(asked, dialect) == ({"store": False, "include": ["reasoning.encrypted_content"]}, [])
+
+
 def test_a_host_that_cannot_include_is_not_asked_to() -> None:
     """responses.request.25"""
-    dialect = ResponsesDialect(asks_to_keep_nothing=True, lacks=("include",))
+    dialect = ResponsesDialect(asks_to_keep_nothing=True, model_reasons=True, lacks=("include",))
     assert sent(Request(), dialect) == ({"store": False}, [])
 
 

@@ -32,6 +32,10 @@ CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "sha
 EFFORTS = {"none", "minimal", "low", "medium", "high", "xhigh", "max", "default"}
 
 
+ALWAYS = ("low", "medium", "high", "xhigh", "max")
+"""The efforts of models that cannot be told not to reason."""
+
+
 def request(**fields: Any) -> Request:
     return REQUEST.decode(msgspec.json.encode({"input": "hi", **fields}))
 
@@ -71,7 +75,32 @@ def test_no_two_rows_say_something_about_the_same_models() -> None:
         ("gpt-5-pro", "openai", {"efforts": ("high",), "max_output": 272_000}),
         ("gpt-5.1", "openai", {"efforts": ("none", "low", "medium", "high"), "sampling": "without_reasoning"}),
         ("gpt-5.4-mini", "openai", {"default_effort": "none", "context_window": 400_000}),
-        ("gpt-5.6-sol", "openai", {"default_effort": "medium", "sampling": "without_reasoning"}),
+        (
+            "gpt-5.6-sol",
+            "openai",
+            {
+                "default_effort": "medium",
+                "sampling": "without_reasoning",
+                "context_window": 1_050_000,
+                "max_output": 128_000,
+            },
+        ),
+        (
+            "gpt-6-astra",
+            "openai",
+            {"efforts": ALWAYS, "default_effort": "medium", "reasoning": "always", "sampling": False},
+        ),
+        (
+            "gpt-6-sol",
+            "openai",
+            {"efforts": ("none", *ALWAYS), "default_effort": "medium", "context_window": 1_050_000},
+        ),
+        ("gpt-6-luna", "openai", {"efforts": ("none", *ALWAYS), "chat_tools": "without_reasoning"}),
+        ("gpt-6.1-sol", "openai", {"efforts": ALWAYS, "chat_tools": False}),
+        ("gpt-6.1-terra", "openai", {"efforts": None, "default_effort": None, "reasoning": True}),
+        ("gpt-6.2-astra", "openai", {"efforts": ALWAYS, "default_effort": None, "chat_tools": False}),
+        ("gpt-6.2-sol", "openai", {"efforts": ALWAYS, "max_output": 128_000, "reasoning": "always"}),
+        ("gpt-6.2-astra-law", "openai", {"efforts": ALWAYS, "chat_tools": False}),
         ("gpt-4o-mini", "openai", {"reasoning": False, "efforts": (), "sampling": True, "json_schema": True}),
         ("gpt-4o-2024-05-13", "openai", {"json_schema": False}),
         ("o3-mini", "openai", {"vision": False, "reasoning": "always"}),
@@ -80,6 +109,17 @@ def test_no_two_rows_say_something_about_the_same_models() -> None:
         ("claude-fable-5-1", "anthropic", {"forced_tools": False, "reasoning": "always"}),
         ("gemini-2.5-flash", "google", {"audio": True, "reasoning": True}),
         ("gemini-3.6-flash", "google", {"sampling": False}),
+        ("gemini-3.8-flash", "google", {"sampling": False, "efforts": ("low", "medium", "high")}),
+        (
+            "gemini-4-argon",
+            "google",
+            {"efforts": ("low", "medium", "high"), "default_effort": "medium", "sampling": True},
+        ),
+        ("gemini-4-carbon", "vertex", {"whole_output": 32_768, "penalties": False, "context_window": 1_048_576}),
+        ("gemini-4-hydrogen", "google", {"efforts": ("low", "medium", "high", "xhigh"), "default_effort": "high"}),
+        ("gemini-4-neon", "google", {"efforts": ("low", "medium", "high", "xhigh"), "default_effort": "high"}),
+        ("gemma-3-27b-it", "google", {"instructions": False, "tools": False}),
+        ("gemma-4-31b-it", "google", {"instructions": None, "tools": None}),
         ("grok-4.5", "xai", {"efforts": ("low", "medium", "high"), "stop": False}),
         ("deepseek-v4-flash", "deepseek", {"vision": False, "forced_tools": "without_reasoning"}),
         ("openai/gpt-oss-120b", "groq", {"efforts": ("low", "medium", "high"), "logprobs": False}),
@@ -118,6 +158,10 @@ def test_what_is_not_in_the_table_passes(model: str, vendor: str | None) -> None
     everything = request(temperature=0.2, stop=["x"], reasoning={"effort": "odd"}, max_output_tokens=10**9)
     assert check(everything, known) == []
     assert known.vision is None
+
+
+def test_gemini_3_7_is_another_name_of_the_model_it_is_routed_to() -> None:
+    assert capabilities("gemini-3.7-flash", "google") == capabilities("gemini-3.8-flash", "google") != UNKNOWN
 
 
 def test_without_a_vendor_the_makers_facts_are_given() -> None:
@@ -288,6 +332,66 @@ TOOL = {"type": "function", "name": "f", "parameters": {}}
 )
 def test_tools(fields: dict[str, Any], known: Capabilities, found: list[str]) -> None:
     assert paths(fields, known) == found
+
+
+@pytest.mark.parametrize(
+    ("chat_tools", "options", "found"),
+    [
+        (False, {}, ["tools"]),
+        (False, {"reasoning": {"effort": "none"}}, ["tools"]),
+        ("without_reasoning", {}, ["reasoning.effort"]),
+        ("without_reasoning", {"reasoning": {"effort": "low"}}, ["reasoning.effort"]),
+        ("without_reasoning", {"reasoning": {"effort": "none"}}, []),
+        (None, {"reasoning": {"effort": "low"}}, []),
+    ],
+)
+def test_tools_on_the_chat_wire_may_need_another_wire_or_no_reasoning(
+    chat_tools: Any, options: dict[str, Any], found: list[str]
+) -> None:
+    known = Capabilities(reasoning=True, default_effort="medium", chat_tools=chat_tools)
+    asked = request(tools=[TOOL], **options)
+    problems = check(asked, known, "openai_chat")
+    assert [problem.path for problem in problems] == found
+    assert all("openai_responses" in problem.what for problem in problems), "the way out"
+    assert check(asked, known, "openai_responses") == check(asked, known) == []
+    assert check(request(tools=[{"type": "web_search"}], **options), known, "openai_chat") == []
+    left, lost = without(asked, problems)
+    assert check(left, known, "openai_chat") == []
+    assert [loss.path for loss in lost] == found
+
+
+def test_tools_on_the_chat_wire_are_taken_where_the_model_does_not_reason_by_default() -> None:
+    assert check(request(tools=[TOOL]), capabilities("gpt-5.4", "openai"), "openai_chat") == []
+
+
+def test_encrypted_reasoning_is_not_asked_of_a_model_that_does_not_reason() -> None:
+    asked = request(include=["a", "reasoning.encrypted_content"])
+    problems = check(asked, capabilities("gpt-4.1", "openai"))
+    assert [problem.path for problem in problems] == ["include"]
+    assert without(asked, problems)[0].include == ["a"]
+    assert check(request(include=["a"]), capabilities("gpt-4.1", "openai")) == []
+    assert check(asked, capabilities("gpt-5", "openai")) == []
+
+
+def test_instructions_that_a_model_refuses_are_found_where_they_stand() -> None:
+    known = Capabilities(instructions=False)
+    said = {"type": "message", "role": "system", "content": "Be brief."}
+    asked = request(instructions="Be kind.", input=[said, user(TEXT), {**said, "role": "developer"}])
+    problems = check(asked, known)
+    assert [problem.path for problem in problems] == ["instructions", "input[0]", "input[2]"]
+    assert msgspec.to_builtins(without(asked, problems)[0]) == {"input": [user(TEXT)]}
+    assert check(request(instructions="", input=[user(TEXT)]), known) == []
+
+
+def test_the_tools_of_the_vendor_are_not_meant_where_functions_are_refused() -> None:
+    hosted = {"type": "web_search"}
+    asked = request(tools=[TOOL, hosted])
+    problems = check(asked, Capabilities(tools=False))
+    assert [problem.path for problem in problems] == ["tools"]
+    left, lost = without(asked, problems)
+    assert msgspec.to_builtins(left.tools) == [hosted]
+    assert [(loss.path, loss.kind) for loss in lost] == [("tools", "dropped")]
+    assert check(request(tools=[hosted]), Capabilities(tools=False)) == []
 
 
 def test_a_forced_call_may_exclude_reasoning() -> None:

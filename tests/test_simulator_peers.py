@@ -11,11 +11,13 @@ import pytest
 from llm_rest import wires
 from llm_rest.dialects import CHAT_HOSTS, ResponsesDialect
 from llm_rest.errors import ErrorFacts
+from llm_rest.models import capabilities, check
 from llm_rest.server import peers
 from llm_rest.server.handler import Context
 from llm_rest.server.peers import anthropic_messages, gemini_generate_content, openai_chat, openai_responses
+from llm_rest.server.simulator import MAKERS
 from llm_rest.vendors import DIALECTS
-from tests.corpus import exchanges
+from tests.corpus import RENAMED, exchanges
 
 VERSION = {"anthropic-version": "2026-10-21"}
 TOOL = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
@@ -73,6 +75,19 @@ def test_every_recorded_messages_request_is_accepted() -> None:
 
 def test_every_recorded_gemini_request_is_accepted() -> None:
     assert complaints("gemini_generate_content") == {}
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_no_recorded_request_is_refused_for_its_model(wire: str) -> None:
+    module = wires.load(wire)
+    for exchange in exchanges(wire):
+        if exchange.question is None or exchange.response.status != 200:
+            continue
+        asked = module.REQUEST.decode(exchange.question)
+        request, _ = module.decode_request(asked, dialect=exchange.dialect, model=exchange.model)
+        vendor = RENAMED.get(exchange.vendor, exchange.vendor)
+        known = capabilities(str(request.model), MAKERS.get(vendor, vendor))
+        assert check(request, known, wire) == [], exchange.id
 
 
 # --- Messages -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,233 @@
+"""The simulator as each vendor: what it refuses of a model is what the model table says, and `check` finds it before."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from llm_rest import Client
+from llm_rest.dialects import REFUSALS
+from llm_rest.errors import CapabilityError, InvalidRequest
+from llm_rest.models import ROWS, Capabilities, capabilities, check
+from llm_rest.responses import FunctionCallOutput, FunctionTool, Message, Request
+from llm_rest.server.simulator import handle
+from llm_rest.vendors import VENDORS, Vendor
+
+SIMULATOR = "inproc:llm_rest.server.simulator"
+
+
+def simulated(name: str) -> Vendor:
+    """The vendor, with the simulator of this process behind its name."""
+    row = VENDORS[name]
+    also = tuple(replace(surface, base_url=None) for surface in row.also)
+    return replace(row, base_url=f"{SIMULATOR}/{name}", also=also)
+
+
+class Model(NamedTuple):
+    """A model of the table, at a vendor, on one of its wires."""
+
+    name: str
+    vendor: str
+    wire: str
+
+    def client(self, **options: Any) -> Client:
+        """A client of the simulator as that vendor; every loss is an error."""
+        options = {"on_loss": "raise", **options}
+        return Client(self.name, vendor=simulated(self.vendor), wire=self.wire, api_key="any", **options)
+
+    def refuses(self, request: Request) -> list[str]:
+        """What the table says is wrong with a request."""
+        known = capabilities(self.name, self.vendor)
+        return [problem.path for problem in check(request, known, self.wire)]
+
+
+def models() -> Iterator[Model]:
+    """Every row of the table at every vendor it names: on the preferred wire, and once for equal facts on each other one."""
+    seen: list[tuple[Capabilities, str, str]] = []
+    for row in ROWS:
+        vendors = ("openrouter",) if row.at is None else tuple(filter(None, row.at))
+        for vendor in vendors:
+            for wire in VENDORS[vendor].wires:
+                if wire == VENDORS[vendor].wire or (row.facts, vendor, wire) not in seen:
+                    seen.append((row.facts, vendor, wire))
+                    yield Model(row.prefix or "some-model", vendor, wire)
+
+
+class City(Struct):
+    """A typed answer."""
+
+    name: str
+
+
+OFFERED = FunctionTool(name="weather", parameters={"type": "object", "properties": {}}, strict=False)
+
+
+def test_every_model_of_the_table_takes_what_it_is_said_to_take_and_no_more() -> None:
+    """Default calls, calls with tools, typed calls and two turns with a tool, for every model of the table at its vendors."""
+    done: Counter[str] = Counter()
+    for model in models():
+        with model.client() as llm:
+            assert llm.generate("hi").output_text == "hi", model
+            assert llm.generate_json('json {"name": "Oslo"}', City) == City("Oslo"), model
+            if model.refuses(Request(input="hi", tools=[OFFERED])):
+                with pytest.raises(CapabilityError):
+                    llm.generate("hi", tools=[OFFERED])
+                done["refused"] += 1
+            else:
+                said: list[Any] = [Message(role="user", content="hi")]
+                first = llm.generate(said, tools=[OFFERED])
+                outputs = [FunctionCallOutput(call_id=call.call_id, output="4") for call in first.function_calls]
+                last = llm.generate([*said, *first.output, *outputs], tools=[OFFERED])
+                assert last.output_text == "weather said: 4", model
+                done["with tools"] += 1
+    assert done["with tools"] > 150
+    assert done["refused"] > 10
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+INCLUDED: dict[str, Any] = {"include": ["reasoning.encrypted_content"]}
+TOOLS: dict[str, Any] = {"tools": [OFFERED]}
+LOW: dict[str, Any] = {"reasoning": {"effort": "low"}}
+RESPONSES, CHAT, GEMINI = "openai_responses", "openai_chat", "gemini_generate_content"
+
+REFUSED = [
+    ("encrypted_reasoning", Model("gpt-4o", "openai", RESPONSES), INCLUDED, "include"),
+    ("encrypted_reasoning", Model("gpt-4.1-mini", "openai", RESPONSES), INCLUDED, "include"),
+    ("encrypted_reasoning", Model("gpt-5-chat-latest", "openai", RESPONSES), INCLUDED, "include"),
+    ("chat_tools", Model("gpt-5.4", "openai", CHAT), {**TOOLS, **LOW}, "reasoning.effort"),
+    ("chat_tools", Model("gpt-5.6-terra", "openai", CHAT), TOOLS, "reasoning.effort"),
+    ("chat_tools", Model("gpt-6-sol", "openai", CHAT), TOOLS, "reasoning.effort"),
+    ("chat_tools", Model("gpt-6-astra", "openai", CHAT), TOOLS, "tools"),
+    ("chat_tools", Model("gpt-6.1-sol", "openai", CHAT), TOOLS, "tools"),
+    ("chat_tools", Model("gpt-6.2-sol", "openai", CHAT), TOOLS, "tools"),
+    ("instructions", Model("gemma-3-27b-it", "google", GEMINI), {"instructions": "Be brief."}, "instructions"),
+    ("tools", Model("gemma-3-27b-it", "google", GEMINI), TOOLS, "tools"),
+]
+"""What `check` and the simulator refuse alike: the fact, the model, the options, and the path of the problem."""
+
+
+def words(fact: str, **names: Any) -> str:
+    return REFUSALS[fact].says.format(**names)
+
+
+@pytest.mark.parametrize(("fact", "model", "options", "path"), REFUSED)
+def test_what_a_vendor_refuses_is_a_problem_before_it_is_sent_and_its_error_after(
+    fact: str, model: Model, options: dict[str, Any], path: str
+) -> None:
+    with model.client(on_loss="ignore") as llm:
+        with pytest.raises(CapabilityError) as before:
+            llm.generate("hi", **options)
+        assert f"{path}: " in before.value.message
+        if fact != "encrypted_reasoning":
+            with pytest.raises(InvalidRequest) as after:
+                llm.generate("hi", **options, invalid_options="send")
+            assert after.value.message == words(fact, model=model.name)
+        reply = llm.generate("hi", **options, invalid_options="drop")
+        assert reply.output_text or reply.function_calls
+        assert path in [loss.path for loss in reply.generation.losses]
+
+
+@pytest.mark.parametrize("vendor", ["openai", "azure_openai"])
+def test_encrypted_reasoning_that_the_vendor_refuses_is_left_out_of_a_second_attempt(vendor: str) -> None:
+    with Model("gpt-4.1", vendor, RESPONSES).client(on_loss="ignore", invalid_options="send") as llm:
+        reply = llm.generate("hi", **INCLUDED)
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["invalid_request", "200"]
+    assert [loss.path for loss in reply.generation.losses] == ["include"]
+
+
+def post(path: str, body: dict[str, Any], status: int = 200) -> Any:
+    """The simulator's answer; of an error its message."""
+    answer = handle("POST", path, {}, json.dumps(body).encode())
+    document = json.loads(answer.body)
+    assert answer.status == status, document
+    return document if status == 200 else document["error"]["message"]
+
+
+THOUGHT = {"role": "user", "content": "reason Hm.\nsay Yes."}
+NEXT = {"role": "user", "content": "hi"}
+
+
+@pytest.mark.parametrize("vendor", ["openai", "azure_openai"])
+@pytest.mark.parametrize(
+    ("fields", "fact"),
+    [
+        ({"status": "completed"}, "reasoning_status"),
+        ({"status": None}, "reasoning_status"),
+        ({"content": [{"type": "reasoning_text", "text": "Hm."}]}, "reasoning_content"),
+        ({"content": []}, ""),
+        ({"content": None}, ""),
+        ({}, ""),
+    ],
+)
+def test_reasoning_goes_back_to_openai_and_azure_without_status_and_content(
+    vendor: str, fields: dict[str, Any], fact: str
+) -> None:
+    path = f"/{vendor}/responses"
+    said = post(path, {"model": "gpt-5", "input": [THOUGHT]})["output"]
+    said[0] |= fields
+    body = {"model": "gpt-5", "input": [THOUGHT, *said, NEXT]}
+    if fact:
+        assert post(path, body, 400) == words(fact, path="input[1]", length=1)
+    else:
+        post(path, body)
+    # The client leaves out what would be refused.
+    with Model("gpt-5", vendor, RESPONSES).client(on_loss="ignore") as llm:
+        thought, *rest = llm.generate([THOUGHT]).output
+        spoiled = {**to_builtins(thought), **fields}
+        assert llm.generate([THOUGHT, spoiled, *rest, NEXT]).output_text == "hi"
+
+
+def test_other_hosts_take_the_status_of_reasoning_back() -> None:
+    said = post("/meta/responses", {"model": "m", "input": [THOUGHT]})["output"]
+    said[0]["status"] = "completed"
+    post("/meta/responses", {"model": "m", "input": [THOUGHT, *said, NEXT]})
+
+
+def test_empty_reasoning_details_are_refused_by_openrouter() -> None:
+    said = {"role": "assistant", "content": "Yes."}
+    for details, status in ((None, 200), ([], 400)):
+        body = {"model": "m", "messages": [NEXT, {**said, "reasoning_details": details}, NEXT]}
+        answer = post("/openrouter/chat/completions", body, status)
+    assert answer == words("empty_details", path="messages.[1]")
+    post("/minimax/chat/completions", body)
+
+
+@pytest.mark.parametrize("model", ["gemini-4-argon", "gemini-4-carbon", "gemini-4-hydrogen", "gemini-4-neon"])
+def test_more_tokens_than_gemini_4_gives_at_once_have_to_be_streamed(model: str) -> None:
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "generationConfig": {"maxOutputTokens": 32_769}}
+    path = f"/google/v1beta/models/{model}"
+    assert post(f"{path}:generateContent", body, 400) == words("whole_output", limit=32_768)
+    post(f"{path}:generateContent", {**body, "continuationToken": "t"})
+    post(f"{path}:generateContent", {**body, "generationConfig": {"maxOutputTokens": 32_768}})
+    post("/google/v1beta/models/gemini-3.8-flash:generateContent", body)
+    streamed = handle("POST", f"{path}:streamGenerateContent?alt=sse", {}, json.dumps(body).encode())
+    assert streamed.status == 200, streamed.body
+
+
+@pytest.mark.parametrize("fact", REFUSALS)
+def test_a_refusal_has_the_words_of_the_vendor_and_its_source(fact: str) -> None:
+    assert REFUSALS[fact].says
+    assert "2026" in REFUSALS[fact].source, "where it was seen, and when that was read"
+
+
+def test_the_simulator_refuses_what_check_finds_in_the_words_of_check_where_the_vendors_are_not_known() -> None:
+    body = {"model": "gpt-6-astra", "input": "hi", "reasoning": {"effort": "minimal"}}
+    assert "'minimal' is not taken by this model; it takes low, medium" in post("/openai/responses", body, 400)
+    assert "temperature is not taken" in post(
+        "/v1/responses", {"model": "gpt-5", "input": "hi", "temperature": 0.2}, 400
+    )
+    post("/groq/responses", {"model": "gpt-5", "input": "hi", "temperature": 0.2})
+
+
+def test_sampling_options_that_gemini_4_ignores_are_a_loss_and_no_error() -> None:
+    with Model("gemini-4-argon", "google", GEMINI).client(on_loss="ignore") as llm:
+        reply = llm.generate("hi", temperature=0.5, top_p=0.5, top_k=3)
+    assert reply.output_text == "hi"
+    assert {loss.path for loss in reply.generation.losses} == {"temperature", "top_p", "top_k"}

@@ -438,7 +438,7 @@ _ROWS = (
         name="simulator",
         wire=RESPONSES,
         base_url="inproc:llm_rest.server.simulator",
-        auth=NoAuth(),
+        auth=Bearer(optional=True),
         also=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA), Surface(GEMINI)),
     ),
     # --- more hosts in the manner of OpenAI ---

@@ -11,7 +11,7 @@ import anyio
 import msgspec
 import pytest
 
-from llm_rest import AsyncClient, Client, InvalidReasoningState, InvalidRequest, OverloadedError, wires
+from llm_rest import AsyncClient, AuthError, Client, InvalidReasoningState, InvalidRequest, OverloadedError, wires
 from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
 from llm_rest.server.app import running
@@ -447,6 +447,14 @@ def test_reserved_words_stand_for_a_wrong_key_and_an_unknown_model(wire: str) ->
     status, body = post(PATHS[wire].replace("/m:", "/missing:"), plainly(wire, "hi", **named))
     assert status in (400, 404)
     assert "missing" in message_of(body)
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_the_key_invalid_is_refused_in_process_too(wire: str) -> None:
+    with Client("simulator/x", wire=wire, api_key="invalid") as llm, pytest.raises(AuthError):
+        llm.generate("hi")
+    with Client("simulator/x", wire=wire, api_key="any") as llm:
+        assert llm.generate("hi").output_text == "hi"
 
 
 @pytest.mark.parametrize("wire", PATHS)

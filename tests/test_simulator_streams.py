@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from llm_rest import AsyncClient, Client, LLMError, RateLimitError, ServerError, StreamInterrupted, wires
+from llm_rest.errors import TimeoutError_
 from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Request
 from llm_rest.responses import events as ev
@@ -237,6 +238,50 @@ def test_a_pause_in_this_process_is_slept_through_once_all_before_it_was_read(
     with Client("simulator/x", wire=wire) as llm, llm.stream("delay 7\npieces 2\nsay abcd") as stream:
         seen.extend(stream.text)
     assert slept == [(7, []), (7, ["ab"])]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_pauses_in_this_process_do_not_block_the_event_loop(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def blocks(seconds: float) -> None:
+        raise AssertionError("the event loop stands still")
+
+    monkeypatch.setattr(time, "sleep", blocks)
+
+    async def talk() -> None:
+        answers: list[str] = []
+
+        async def one(llm: AsyncClient) -> None:
+            async with llm.stream("delay 0.5\nsay Yes") as stream:
+                answers.append("".join([piece async for piece in stream.text]))
+
+        async with AsyncClient("simulator/x") as llm, anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(one, llm)
+        assert answers == ["Yes"] * 10
+
+    began = time.monotonic()
+    anyio.run(talk, backend=backend)
+    assert time.monotonic() - began < 4, "ten pauses of half a second, one after the other, are five"
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_pause_in_this_process_can_be_cancelled_and_has_an_end(backend: str) -> None:
+    async def talk() -> None:
+        async with AsyncClient("simulator/x", retry=1) as llm:
+            with anyio.move_on_after(0.05) as left:
+                await _read(llm, 60)
+            assert left.cancelled_caught
+            with pytest.raises(TimeoutError_):
+                await _read(llm, 0.05)
+
+    async def _read(llm: AsyncClient, limit: float) -> None:
+        async with llm.stream("delay 30\nsay Yes", timeout=limit) as stream:
+            async for _ in stream:
+                pass
+
+    began = time.monotonic()
+    anyio.run(talk, backend=backend)
+    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)

@@ -7,7 +7,6 @@ be had: the model `missing` does not exist and the key `invalid` is not accepted
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -116,29 +115,30 @@ Headers = Iterable[tuple[str, str]] | Mapping[str, str]
 
 
 def handle(method: str, path: str, headers: Headers, body: bytes) -> Answer:
-    """The simulator's answer to an HTTP request: status, headers, body; a stream in one piece."""
+    """The simulator's answer to an HTTP request: status, headers, body; a stream in one piece, without its pauses."""
     answer = drive(exchange(method, path, dict(headers), body, Simulator()))
-    return Answer(*answer[:2], b"".join(_waited(answer.body))) if isinstance(answer, Streamed) else answer
+    if not isinstance(answer, Streamed):
+        return answer
+    return Answer(*answer[:2], b"".join(piece for piece in _pieces(answer.body) if isinstance(piece, bytes)))
 
 
-def handle_stream(method: str, path: str, headers: Headers, body: bytes) -> tuple[int, dict[str, str], Iterator[bytes]]:
-    """The same with a body in pieces, as they come. A pause in a stream is slept through."""
+def handle_stream(
+    method: str, path: str, headers: Headers, body: bytes
+) -> tuple[int, dict[str, str], Iterator[bytes | float]]:
+    """The same with a body in pieces, as they come. A number among them is a pause of so many seconds."""
     answer = drive(exchange(method, path, dict(headers), body, Simulator()))
     if not isinstance(answer, Streamed):
         return answer.status, answer.headers, iter([answer.body])
-    pieces = _waited(answer.body)
+    pieces = _pieces(answer.body)
     next(pieces)  # what was not begun closes nothing when it is closed
     return answer.status, answer.headers, pieces
 
 
-def _waited(body: AsyncGenerator[bytes | Pause]) -> Generator[bytes]:
+def _pieces(body: AsyncGenerator[bytes | Pause]) -> Generator[bytes | float]:
     try:
         yield b""
         while (piece := drive(_next(body))) is not None:
-            if isinstance(piece, Pause):
-                time.sleep(piece.seconds)
-            else:
-                yield piece
+            yield piece.seconds if isinstance(piece, Pause) else piece
     finally:
         drive(body.aclose())
 

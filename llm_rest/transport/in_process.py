@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 class InProcess:
     """A connection to a module with `handle(method, path, headers, body) -> (status, headers, body)`, and perhaps
-    `handle_stream`, the same with an iterator of bytes as its body.
+    `handle_stream`, the same with an iterator as its body, of bytes and of numbers: seconds to wait before the next piece.
     """
 
     prompt = False
@@ -28,7 +29,8 @@ class InProcess:
     def __init__(self, origin: str, waiter: Waiter) -> None:
         self.origin = origin
         self._waiter = waiter
-        self._body: Iterator[bytes] = iter(())
+        self._body: Iterator[bytes | float] = iter(())
+        self._deadline: Deadline | None = None
 
     def usable(self) -> bool:
         """Every exchange is a call of its own."""
@@ -36,10 +38,11 @@ class InProcess:
 
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Let the module answer."""
+        self._deadline = deadline
         module: Any = import_module(self.origin.removeprefix(IN_PROCESS))
         headers = {n: plain(value) for n, value in request.headers.items()}
         asked = request.method, request.url[len(self.origin) :] or "/", headers, request.body
-        body: bytes | Iterable[bytes]
+        body: bytes | Iterable[bytes | float]
         if request.stream and hasattr(module, "handle_stream"):
             status, given, body = module.handle_stream(*asked)
         else:
@@ -51,7 +54,24 @@ class InProcess:
     async def read(self) -> bytes | None:
         """The next piece of the body, other tasks having had their turn."""
         await self._waiter.others()
-        return next(self._body, None)
+        piece = next(self._body, None)
+        while isinstance(piece, int | float):
+            await self._pause(piece)
+            piece = next(self._body, None)
+        return piece
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, no longer than the deadline allows; a task lets others run."""
+        left = None if self._deadline is None else self._deadline.allowed()
+        seconds = seconds if left is None else min(seconds, left)
+        if self._waiter.interrupts:
+            from anyio import sleep
+
+            await sleep(seconds)
+        else:
+            _block(seconds)
+        if self._deadline is not None:
+            self._deadline.allowed()
 
     async def finish(self) -> bool:
         """It can answer again."""
@@ -66,3 +86,7 @@ class InProcess:
 
     def drop(self) -> None:
         """Nothing outside this process knows of it."""
+
+
+def _block(seconds: float) -> None:
+    time.sleep(seconds)

@@ -22,6 +22,7 @@ from .responses.items import AnyItem
 from .responses.parts import ContentPart, Part
 from .responses.request import (
     REQUEST,
+    BackgroundOptions,
     CacheOptions,
     ContextManagement,
     ConversationRef,
@@ -90,6 +91,7 @@ class Fields(TypedDict, total=False):
     previous_response_id: str | None
     conversation: str | ConversationRef | Plain | None
     background: bool | None
+    background_options: BackgroundOptions | Plain | None
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str | None
     prompt_cache_key: str | None
     prompt_cache_options: CacheOptions | Plain | None

@@ -162,6 +162,7 @@ async def test_every_field_of_a_request_is_a_keyword(new_client: NewClient, http
         "metadata": {"a": "b"},
         "prompt_cache_key": "key",
         "service_tier": "flex",
+        "background_options": {"completion_window": "2h", "continuation_id": "job-1"},
     }
     async with new_client() as llm:
         await llm.generate("Hi", **options)

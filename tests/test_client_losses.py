@@ -9,6 +9,7 @@ import anyio
 import pytest
 from pytest_httpx import HTTPXMock
 
+from llm_rest import wires
 from llm_rest.client import AsyncClient, Client
 from llm_rest.errors import LossError
 from llm_rest.losses import Loss, LossWarning
@@ -40,6 +41,13 @@ async def test_losses_raise_before_anything_is_sent(new_client: NewClient, httpx
             await llm.generate("Hi", seed=1)
     assert caught.value.losses == (DROPPED,)
     assert httpx_mock.get_requests() == []
+
+
+@pytest.mark.parametrize("wire", [name for name in wires.NAMES if name != "openai_responses"])
+def test_a_window_for_background_responses_is_a_loss_on_wires_that_answer_at_once(wire: str) -> None:
+    with Client("simulator/x", wire=wire, on_loss="ignore") as llm:
+        reply = llm.generate("Hi", background_options={"completion_window": "2h"})
+    assert [(loss.path, loss.kind) for loss in reply.generation.losses] == [("background_options", "dropped")]
 
 
 @pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])

@@ -87,6 +87,7 @@ from .parts import (
 )
 from .request import (
     REQUEST,
+    BackgroundOptions,
     CacheOptions,
     ContextManagement,
     ConversationRef,
@@ -252,6 +253,7 @@ __all__ = [
     "AudioDone",
     "AudioTranscriptDelta",
     "AudioTranscriptDone",
+    "BackgroundOptions",
     "ByProgram",
     "CacheBreakpoint",
     "CacheOptions",

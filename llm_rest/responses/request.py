@@ -73,6 +73,16 @@ class Prompt(Model):
     variables: Opt[dict[str, Any]] = UNSET
 
 
+class BackgroundOptions(Model):
+    """How soon a response in the background is needed; a longer window costs less.
+
+    Requests with the same `continuation_id` belong to one piece of work and get a common priority; no history comes with it.
+    """
+
+    completion_window: Opt[Literal["soonest", "2h", "8h"] | str] = UNSET
+    continuation_id: Opt[str] = UNSET
+
+
 class ContextManagement(Model):
     type: Literal["compaction"] | str = "compaction"
     compact_threshold: Opt[int] = UNSET
@@ -109,6 +119,7 @@ class Request(Model):
     previous_response_id: Opt[str] = UNSET
     conversation: Opt[str | ConversationRef] = UNSET
     background: Opt[bool] = UNSET
+    background_options: Opt[BackgroundOptions] = UNSET
     service_tier: Opt[Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str] = UNSET
     prompt_cache_key: Opt[str] = UNSET
     prompt_cache_options: Opt[CacheOptions] = UNSET

@@ -271,12 +271,15 @@ class Gateway:
             if given(wanted):
                 context.losses.changed("max_output_tokens", f"the server allows {most}")
             wanted = most
+        if given(asked.background_options):
+            context.losses.dropped("background_options", "this server answers at once")
         return way, replace(
             asked,
             model=way.model,
             max_output_tokens=wanted,
             store=UNSET,
             background=UNSET,
+            background_options=UNSET,
             previous_response_id=UNSET,
             conversation=UNSET,
             extra=_betas(context),

@@ -41,7 +41,7 @@ REFUSED = {
 }
 DROPPED = (
     "presence_penalty frequency_penalty top_logprobs metadata prompt_cache_key prompt_cache_retention store image "
-    "access_programs"
+    "access_programs background_options"
 ).split()
 """Options without a counterpart; one that is false, zero or empty asks for nothing."""
 INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sources", "code_interpreter_call.outputs"})

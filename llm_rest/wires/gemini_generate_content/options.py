@@ -40,7 +40,7 @@ REFUSED = {
 }
 DROPPED = (
     "max_tool_calls context_management prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user "
-    "store image access_programs"
+    "store image access_programs background_options"
 ).split()
 """Options without a counterpart; a false or empty one asks for nothing."""
 

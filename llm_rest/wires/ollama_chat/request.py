@@ -74,7 +74,7 @@ REFUSED = {
 
 DROPPED = (
     "max_tool_calls metadata store service_tier prompt_cache_key prompt_cache_options prompt_cache_retention "
-    "safety_identifier user moderation image access_programs"
+    "safety_identifier user moderation image access_programs background_options"
 ).split()
 """Options without which the answer is the same in kind; one that is false or empty asks for nothing."""
 

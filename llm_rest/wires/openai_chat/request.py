@@ -69,6 +69,7 @@ DROPPED = {
     "store": "that the answer is stored, which here means to be kept for training",
     "image": "options of image generation",
     "access_programs": "access programs",
+    "background_options": "how soon an answer in the background is needed",
 }
 """Options without which the answer is the same in kind."""
 

@@ -12,6 +12,7 @@ from llm_rest.dialects import NOT_IN_RESPONSES, ResponsesDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import (
     AudioData,
+    BackgroundOptions,
     CacheBreakpoint,
     CodeInterpreterCall,
     CodeInterpreterTool,
@@ -563,3 +564,11 @@ def test_instructions_in_the_middle_of_a_conversation_stay_where_they_are() -> N
         Message(role="system", content="Be kind."),
     ]
     assert wire.encode_request(Request(input=given))[0].input is given
+
+
+def test_how_soon_a_background_response_is_needed_is_said_in_the_format_itself() -> None:
+    """responses.request.1"""
+    document = {"background": True, "background_options": {"completion_window": "8h", "continuation_id": "job-1"}}
+    request = wire.REQUEST.decode(msgspec.json.encode(document))
+    assert request.background_options == BackgroundOptions(completion_window="8h", continuation_id="job-1")
+    assert sent(request) == (document, [])

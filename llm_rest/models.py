@@ -675,8 +675,7 @@ ROWS: list[Row] = [
     # Models that make pictures or speech share the names of the text models.
     *_rows(
         _AT_GOOGLE,
-        "gemini-2.5-flash-image gemini-3-pro-image gemini-3.1-flash-image gemini-3.1-flash-lite-image "
-        "gemini-2.5-flash-preview-tts "
+        "gemini-2.5-flash-image gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-preview-tts "
         "gemini-2.5-pro-preview-tts",
         Capabilities(tools=False, source=_GEMINI),
     ),

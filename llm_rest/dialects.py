@@ -62,7 +62,9 @@ REFUSALS: dict[str, Refusal] = {
 """What vendors refuse, by the fact of a model (`models.Capabilities`) or of a dialect that says who refuses it. The simulator
 answers with these words; `models.check` finds the same before anything is sent."""
 
-REASONING_LACKS = dict.fromkeys((OPENAI, "azure_openai", "simulator"), ("status", "content"))
+REASONING_LACKS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (OPENAI, "azure_openai", "simulator"), ("status", "content")
+)
 """The fields of a reasoning item that a host refuses in a request, by issuer; `REFUSALS` has the sources. The simulator speaks as
 OpenAI where no other vendor is named."""
 

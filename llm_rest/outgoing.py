@@ -7,7 +7,7 @@ apart, because an answer may repeat it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 import msgspec
@@ -85,7 +85,6 @@ def encoded(
 
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_names = msgspec.json.Decoder(list[str] | None)
 
 
 def without_refused(outgoing: Outgoing, error: LLMError) -> tuple[Outgoing, Loss] | None:
@@ -100,10 +99,10 @@ def without_refused(outgoing: Outgoing, error: LLMError) -> tuple[Outgoing, Loss
     ):
         return None
     fields = _fields.decode(outgoing.body)
-    included = _names.decode(fields.pop("include", b"[]")) or []
-    if ENCRYPTED not in included:
+    included: Any = msgspec.json.decode(fields.pop("include", b"[]"))
+    if not isinstance(included, list) or ENCRYPTED not in included:
         return None
-    if others := [name for name in included if name != ENCRYPTED]:
+    if others := [name for name in cast("Any", included) if name != ENCRYPTED]:
         fields["include"] = msgspec.Raw(_encoder.encode(others))
     what = f"{ENCRYPTED} is refused by this model; the request was sent again without it"
     return replace(outgoing, body=_encoder.encode(fields)), Loss("include", what, "dropped")

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from functools import lru_cache, partial
 from inspect import isawaitable
+from os.path import dirname
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..driving import drive
+from ..errors import ConfigError, TransportError
 from . import HttpRequest
 from .line import Line, plain, raw_headers
+from .problems import as_ours
 from .urls import address_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from .connections import RawHeaders
+    from .connections import Connection, RawHeaders
     from .deadlines import Deadline
     from .sockets import Waiter
 
@@ -74,11 +78,11 @@ class _Through:
         """Connections are kept by the client."""
         return False
 
-    async def finish(self) -> bool:
+    async def finish(self) -> Connection | None:
         """End the exchange. Whether its connection is used again is the client's business."""
         with suppress(Exception):
             await self._end()
-        return False
+        return None
 
     def drop(self) -> None:
         """What is the client's cannot be closed from anywhere."""
@@ -112,41 +116,78 @@ class OfClient(_Through):
 
 # --- tools that intercept -----------------------------------------------------------------------------------------------
 
+_Seam = tuple[str, str, str]
+"""Where tools replace what `httpx` sends with: the library, the class and its method, from the outermost to the innermost."""
+
+_SEAMS: tuple[_Seam, ...] = (
+    ("httpx", "Client", "_transport_for_url"),  # respx, pook
+    ("httpx", "HTTPTransport", "handle_request"),  # pytest-httpx, vcrpy, OpenTelemetry
+    ("httpcore", "ConnectionPool", "handle_request"),  # respx by default
+    ("httpcore", "HTTPConnection", "handle_request"),  # respx by default, Elastic APM
+)
+_ASYNC_SEAMS: tuple[_Seam, ...] = (
+    ("httpx", "AsyncClient", "_transport_for_url"),
+    ("httpx", "AsyncHTTPTransport", "handle_async_request"),
+    ("httpcore", "AsyncConnectionPool", "handle_async_request"),
+    ("httpcore", "AsyncHTTPConnection", "handle_async_request"),
+)
+
 
 def intercepting(waiter: Waiter) -> bool:
-    """Whether somebody replaced the method by which transports of `httpx` send, as tools that record or mock do."""
-    module: Any = sys.modules.get("httpx")
-    if module is None:
+    """Whether a method by which `httpx` sends was replaced, as tools that mock, record or trace do.
+
+    Raises `ConfigError` for a mock that no request of ours would pass.
+    """
+    if "httpx" not in sys.modules:
         return False
-    kind, name = _method(module, waiter)
-    method: Any = getattr(kind, name, None)
-    source = getattr(getattr(kind.__init__, "__code__", None), "co_filename", None)
-    return type(method) is not FunctionType or method.__code__.co_filename != source
+    seams = _seams(waiter)
+    kind = seams[0][1]
+    if "unittest.mock" in sys.modules and _is_mock(getattr(getattr(sys.modules["httpx"], kind), "send", None)):
+        raise ConfigError(
+            f"httpx.{kind}.send is a mock, which the requests of this library do not pass",
+            hint=f"use respx or pytest-httpx, or pass http=httpx.{kind}(transport=httpx.MockTransport(...))",
+        )
+    return any(map(_replaced, seams))
 
 
-def _method(module: Any, waiter: Waiter) -> tuple[Any, str]:
-    if waiter.interrupts:
-        return module.AsyncHTTPTransport, "handle_async_request"
-    return module.HTTPTransport, "handle_request"
+def _seams(waiter: Waiter) -> tuple[_Seam, ...]:
+    return _ASYNC_SEAMS if waiter.interrupts else _SEAMS
+
+
+def _replaced(seam: _Seam) -> bool:
+    """Whether the method there is another than the library's own."""
+    library, kind, name = seam
+    module: Any = sys.modules.get(library)
+    method: Any = getattr(getattr(module, kind, None), name, None)
+    if method is None:
+        return False
+    return type(method) is not FunctionType or not method.__code__.co_filename.startswith(_folder(module))
+
+
+@lru_cache(maxsize=8)
+def _folder(module: Any) -> str:
+    """Where the code of a library says that it comes from."""
+    return dirname(module.URL.__init__.__code__.co_filename)
+
+
+def _is_mock(method: Any) -> bool:
+    mocks: Any = sys.modules["unittest.mock"].NonCallableMock
+    return isinstance(method, mocks) or isinstance(getattr(method, "mock", None), mocks)
 
 
 class Intercepted(_Through):
-    """An exchange over a connection of ours that goes through a transport of `httpx`, because somebody listens there."""
+    """An exchange over a connection of ours that goes through what is replaced of `httpx`."""
 
     def __init__(self, line: Line, waiter: Waiter) -> None:
         super().__init__(line.origin, waiter)
+        self.prompt = line.prompt
         self._line = line
 
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        """Let the transport send the request, and wait for the head of the answer."""
-        import ssl
-
+        """Let the transport of `httpx` send the request, and wait for the head of the answer."""
         import httpx
 
         self._deadline = deadline
-        kind, name = _method(httpx, self._waiter)
-        transport = kind(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), trust_env=False)
-        transport._pool = (_AsyncPool if self._waiter.interrupts else _Pool)(self._line, deadline)
         url = request.url
         extensions = {"timeout": deadline.for_client()}
         built = httpx.Request(
@@ -156,26 +197,74 @@ class Intercepted(_Through):
             content=request.body,
             extensions=extensions,
         )
-        with self._waiter.within(deadline.left()):
-            return self._begun(await _result(getattr(transport, name)(built)))
+        transport = self._transport(built.url, deadline)
+        name = "handle_async_request" if self._waiter.interrupts else "handle_request"
+        try:
+            with self._waiter.within(deadline.left()):
+                return self._begun(await _result(getattr(transport, name)(built)))
+        except Exception as problem:
+            error = as_ours(problem, deadline)
+        if type(error) is TransportError:
+            # No error of a network or of an HTTP client: the tool refuses the request, as mocks do that have no answer.
+            error = ConfigError(f"the tool that replaces methods of httpx refused the request: {error.message}")
+        raise error.with_traceback(None)
+
+    def _transport(self, url: Any, deadline: Deadline) -> Any:
+        """What `httpx` would send to this URL with, every replaced method in its place, over the connection of ours."""
+        (library, client, choose), (_, transport, _), pool, connection = _seams(self._waiter)
+        try:
+            httpx: Any = sys.modules[library]
+            found = getattr(httpx, transport)(verify=_no_tls(), trust_env=False)
+            inner = _OverLine(self._line, deadline)
+            if _replaced(pool) or _replaced(connection):
+                made = partial(_core_connection, connection[1], inner)
+                found._pool.create_connection = made
+            else:
+                found._pool = inner
+            if _replaced((library, client, choose)):
+                found = getattr(getattr(httpx, client)(transport=found, trust_env=False), choose)(url)
+            return found
+        except Exception as problem:
+            text = f"{type(problem).__name__}: {problem}"
+        raise ConfigError(
+            f"httpx is mocked or traced in a way that this library cannot follow: {text}",
+            hint="pass an HTTP client of your own as http=, or end what replaces methods of httpx or httpcore",
+        )
 
     async def close(self) -> None:
         """End the exchange, and the connection with it."""
         await super().close()
         self.drop()
 
-    async def finish(self) -> bool:
-        """End the exchange; the next one has a connection of its own."""
-        self.drop()
-        return await super().finish()
+    async def finish(self) -> Line | None:
+        """End the exchange. The connection can be used again where the answer came over it and was read to its end."""
+        await super().finish()
+        return await self._line.finish()
 
     def drop(self) -> None:
         """Close the connection, from anywhere."""
         self._line.drop()
 
 
-class _Pool:
-    """What a transport has instead of a pool: the one connection."""
+@lru_cache(maxsize=1)
+def _no_tls() -> Any:
+    """What a transport is given that never encrypts anything itself: to make a usual one takes long."""
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _core_connection(kind: str, inner: _OverLine, origin: Any) -> Any:
+    """A connection of `httpcore` that is connected already: to ours."""
+    import httpcore
+
+    made = getattr(httpcore, kind)(origin)
+    made._connection = inner
+    return made
+
+
+class _OverLine:
+    """The innermost thing that a transport of `httpx` sends with, a pool or a connection as may be: the one connection."""
 
     def __init__(self, line: Line, deadline: Deadline) -> None:
         self._line = line
@@ -189,7 +278,7 @@ class _Pool:
         return await self._line.open(HttpRequest(request.method.decode("ascii"), url, kept, body), self._deadline)
 
     def handle_request(self, request: Any) -> Any:
-        """What a transport asks of its pool."""
+        """Send a request in a thread."""
         from httpcore import Response
 
         status, headers = drive(self._answer(request, b"".join(request.stream)))
@@ -199,12 +288,8 @@ class _Pool:
         while piece := drive(self._line.read()):
             yield piece
 
-
-class _AsyncPool(_Pool):
-    """The same in a loop."""
-
     async def handle_async_request(self, request: Any) -> Any:
-        """What a transport asks of its pool."""
+        """The same in a loop."""
         from httpcore import Response
 
         body = b"".join([piece async for piece in request.stream])
@@ -214,6 +299,12 @@ class _AsyncPool(_Pool):
     async def _body_async(self) -> AsyncIterator[bytes]:
         while piece := await self._line.read():
             yield piece
+
+    def _no(self) -> bool:
+        """Not so: a pool is to leave it as it is, for this one request."""
+        return False
+
+    is_available = has_expired = is_idle = is_closed = _no
 
 
 async def _result(given: Any) -> Any:

@@ -38,8 +38,8 @@ class Connection(Protocol):
         """The next bytes of the body; `None` at its end."""
         ...
 
-    async def finish(self) -> bool:
-        """End the exchange; whether the connection can be used again."""
+    async def finish(self) -> Connection | None:
+        """End the exchange; what can be used for another one, if anything."""
         ...
 
     async def close(self) -> None:

@@ -116,13 +116,17 @@ class Exchanges(ABC):
         return status, _named(raw)
 
     async def _take(self, home: Home, url: str) -> Connection:
-        origin = origin_of(url)
+        found = self._idle(home, origin_of(url)) or await self._connection(url)
+        return Intercepted(found, self._waiter) if isinstance(found, Line) and intercepting(self._waiter) else found
+
+    def _idle(self, home: Home, origin: str) -> Connection | None:
+        """A connection that waits and is still good for another exchange."""
         while (connection := home.take(origin)) is not None:
-            if connection.usable() and not intercepting(self._waiter):
+            if connection.usable():
                 return connection
-            await connection.close()
+            connection.drop()
         home.tidy()
-        return await self._connection(url)
+        return None
 
     async def _connection(self, url: str) -> Connection:
         """A new connection; it connects when its first exchange begins."""
@@ -138,17 +142,16 @@ class Exchanges(ABC):
 
             tls = usual_context() if self._has_usual else await self._waiter.aside(usual_context)
             self._has_usual = True
-        line = Line(
+        return Line(
             address, self._waiter, tls=tls if address.secure else None, proxy=proxy, public_only=self._public_only
         )
-        return Intercepted(line, self._waiter) if intercepting(self._waiter) else line
 
     async def leave(self, home: Home, connection: Connection | None, *, again: bool) -> None:
         """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""
         try:
-            if connection is not None and again and await connection.finish():
-                home.idle.setdefault(connection.origin, []).append(connection)
-                home.shed(connection.origin)
+            if connection is not None and again and (idle := await connection.finish()) is not None:
+                home.idle.setdefault(idle.origin, []).append(idle)
+                home.shed(idle.origin)
                 connection = None
                 if self.closed:  # meanwhile
                     home.drop()

@@ -73,9 +73,9 @@ class InProcess:
         if self._deadline is not None:
             self._deadline.allowed()
 
-    async def finish(self) -> bool:
+    async def finish(self) -> InProcess:
         """It can answer again."""
-        return True
+        return self
 
     async def close(self) -> None:
         """Tell the module that nobody listens any more, where it made a generator."""

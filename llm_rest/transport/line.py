@@ -114,10 +114,10 @@ class Line:
             http.feed(await stream.read(self._deadline))
         return head
 
-    async def finish(self) -> bool:
-        """Whether it can be used again: the answer was read to its end, and nothing follows it."""
+    async def finish(self) -> Line | None:
+        """Itself where it can be used again: the answer was read to its end, and nothing follows it."""
         self._idle_since = time.monotonic()
-        return self._stream is not None and self._http.again()
+        return self if self._stream is not None and self._http.again() else None
 
     async def close(self) -> None:
         """Close it, whatever its state."""

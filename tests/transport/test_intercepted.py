@@ -1,0 +1,300 @@
+"""Tools that mock, record or trace `httpx` see the requests of this library, and nothing reaches the network past a mock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import httpcore
+import httpx
+import pytest
+import respx
+import vcr
+from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pytest_httpx import HTTPXMock
+
+from llm_rest.errors import ConfigError, ConnectError
+from llm_rest.transport.line import Line
+from tests.callers import NewClient, answer, frames
+from tests.loopback import END, STREAM, chunks, http, loopback, reset, send
+from tests.transport.support import SOON, NewTransport, nobody, post, rest
+
+pytestmark = pytest.mark.anyio
+
+OURS = "a client of the caller's is seen by these tools as it is"
+
+URL = "https://vendor.invalid/v1"
+GOOD = answer("mocked")
+EVENTS = b"".join(frames("mock", "ed"))
+SSE = {"content-type": "text/event-stream"}
+
+
+@pytest.fixture
+def no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails a test that would connect to anything."""
+
+    async def connected(*given: object) -> Any:
+        raise AssertionError("a connection was made")
+
+    monkeypatch.setattr(Line, "_connected", connected)
+
+
+async def whole_and_streamed(new_client: NewClient, **options: Any) -> tuple[str, str]:
+    """The texts of a whole answer and of a streamed one."""
+    async with new_client(base_url=URL, **options) as llm:
+        whole = (await llm.generate("Hi")).output_text
+        async with llm.stream("Hi") as stream:
+            async for _ in stream:
+                pass
+        return whole, stream.response.output_text
+
+
+# --- respx ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("using", ["httpcore", "httpx"])
+@pytest.mark.usefixtures("no_connection")
+async def test_respx_answers_whole_and_streamed_calls(new_client: NewClient, using: str) -> None:
+    with respx.mock(using=using) as router:
+        route = router.post(f"{URL}/responses")
+        route.side_effect = [httpx.Response(200, json=GOOD), httpx.Response(200, content=EVENTS, headers=SSE)]
+        assert await whole_and_streamed(new_client) == ("mocked", "mocked")
+    assert route.call_count == 2
+    sent = route.calls[0].request
+    assert json.loads(sent.content)["input"] == "Hi"
+    assert sent.headers["authorization"] == "Bearer sk-test-0123456789"
+
+
+@pytest.mark.parametrize("using", ["httpcore", "httpx"])
+@pytest.mark.usefixtures("no_connection")
+async def test_respx_raises_for_a_call(new_client: NewClient, using: str) -> None:
+    with respx.mock(using=using) as router:
+        route = router.post(f"{URL}/responses").mock(side_effect=httpx.ConnectError("no way"))
+        async with new_client(base_url=URL) as llm:
+            with pytest.raises(ConnectError, match="no way"):
+                await llm.generate("Hi")
+    assert route.call_count == 1
+
+
+@pytest.mark.parametrize("using", ["httpcore", "httpx"])
+@pytest.mark.usefixtures("no_connection")
+async def test_a_call_that_respx_has_no_route_for_is_not_sent_and_not_retried(
+    new_client: NewClient, using: str
+) -> None:
+    with respx.mock(using=using) as router:
+        async with new_client(base_url=URL, retry=3) as llm:
+            with pytest.raises(ConfigError, match="not mocked") as caught:
+                await llm.generate("Hi")
+    assert len(caught.value.attempts) == 1
+    assert router.calls.call_count <= 1
+
+
+@pytest.mark.parametrize("using", ["httpcore", "httpx"])
+async def test_what_respx_lets_pass_goes_over_one_connection_of_our_own(
+    new_transport: NewTransport, using: str
+) -> None:
+    whole, streamed = send(http(b"real")), send(STREAM + chunks(b"re", b"al") + END)
+    with loopback(whole, streamed, whole) as server, respx.mock(using=using) as router:
+        route = router.post(server.url).pass_through()
+        transport = new_transport()
+        assert (await transport.send(post(server.url), SOON)).body == b"real"
+        assert await rest(await transport.open(post(server.url), SOON)) == b"real"
+        assert (await transport.send(post(server.url), SOON)).body == b"real"
+        await transport.close()
+    assert route.called
+    assert (len(server.heads), server.connections) == (3, 1)
+
+
+async def test_once_respx_ended_requests_are_sent_again(new_transport: NewTransport) -> None:
+    with loopback(send(http(b"real"))) as server:
+        transport = new_transport()
+        for using in ("httpcore", "httpx"):
+            with respx.mock(using=using) as router:
+                router.post(server.url).respond(200, content=b"mocked")
+                assert (await transport.send(post(server.url), SOON)).body == b"mocked"
+            assert (await transport.send(post(server.url), SOON)).body == b"real"
+        await transport.close()
+    assert len(server.heads) == 2
+
+
+# --- others that mock and record --------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_connection")
+async def test_pytest_httpx_answers_whole_and_streamed_calls(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(url=f"{URL}/responses", json=GOOD)
+    httpx_mock.add_response(url=f"{URL}/responses", content=EVENTS, headers=SSE)
+    assert await whole_and_streamed(new_client) == ("mocked", "mocked")
+    assert len(httpx_mock.get_requests()) == 2
+
+
+@pytest.mark.usefixtures("no_connection")
+async def test_a_mock_transport_answers_whole_and_streamed_calls(new_client: NewClient, way: str) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        streams = json.loads(request.content).get("stream")
+        return httpx.Response(200, content=EVENTS, headers=SSE) if streams else httpx.Response(200, json=GOOD)
+
+    kind: Any = httpx.Client if way == "sync" else httpx.AsyncClient
+    theirs = kind(transport=httpx.MockTransport(handler))
+    assert await whole_and_streamed(new_client, http=theirs) == ("mocked", "mocked")
+
+
+async def test_vcrpy_records_whole_and_streamed_calls_and_plays_them_again(
+    new_client: NewClient, tmp_path: Path
+) -> None:
+    whole, streamed = http(json.dumps(GOOD).encode()), STREAM + chunks(EVENTS) + END
+    cassette = str(tmp_path / "cassette.yaml")
+    options: dict[str, Any] = {"match_on": ["method", "path", "body"], "filter_headers": ["authorization"]}
+    with loopback(send(whole), send(streamed)) as server, vcr.use_cassette(cassette, **options) as recorded:
+        async with new_client(base_url=f"{server.url}/v1") as llm:
+            assert (await llm.generate("Hi")).output_text == "mocked"
+            async with llm.stream("Hi") as stream:
+                assert "".join([text async for text in stream.text]) == "mocked"
+    assert (len(server.heads), len(recorded)) == (2, 2)
+    with vcr.use_cassette(cassette, record_mode="none", **options) as played:
+        assert await whole_and_streamed(new_client) == ("mocked", "mocked")
+    assert played.play_count == 2
+
+
+@pytest.mark.parametrize("autospec", [False, True])
+@pytest.mark.usefixtures("no_connection")
+async def test_a_mock_that_requests_would_not_pass_is_an_error_before_a_connection_is_made(
+    new_client: NewClient, way: str, autospec: bool
+) -> None:
+    kind: Any = httpx.Client if way == "sync" else httpx.AsyncClient
+    with mock.patch.object(kind, "send", autospec=autospec or None) as sends:
+        async with new_client(base_url=URL, retry=3) as llm:
+            with pytest.raises(ConfigError, match=f"{kind.__name__}.send is a mock") as caught:
+                await llm.generate("Hi")
+    assert len(caught.value.attempts) == 1
+    assert not sends.called
+
+
+@pytest.mark.usefixtures("no_connection")
+async def test_a_replaced_class_that_cannot_be_followed_is_an_error_before_a_connection_is_made(
+    new_client: NewClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fake:
+        def handle_request(self, request: Any) -> None:
+            raise AssertionError
+
+        handle_async_request = handle_request
+
+    monkeypatch.setattr(httpx, "HTTPTransport", Fake)
+    monkeypatch.setattr(httpx, "AsyncHTTPTransport", Fake)
+    async with new_client(base_url=URL) as llm:
+        with pytest.raises(ConfigError, match="httpx is mocked or traced in a way"):
+            await llm.generate("Hi")
+
+
+# --- tracing ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    """What OpenTelemetry's instrumentation of httpx records."""
+    found, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(found))
+    instrumentor = HTTPXClientInstrumentor()
+    instrumentor.instrument(tracer_provider=provider)
+    try:
+        yield found
+    finally:
+        instrumentor.uninstrument()
+
+
+async def test_opentelemetry_records_each_request_and_connections_are_kept(
+    new_client: NewClient, spans: InMemorySpanExporter
+) -> None:
+    whole, streamed = send(http(json.dumps(GOOD).encode())), send(STREAM + chunks(*frames("mock", "ed")) + END)
+    with loopback(whole, streamed, whole, streamed, send(http(b"{}", "HTTP/1.1 400 No")), whole) as server:
+        async with new_client(base_url=f"{server.url}/v1") as llm:
+            for _ in range(2):
+                assert (await llm.generate("Hi")).output_text == "mocked"
+                async with llm.stream("Hi") as stream:
+                    async for _ in stream:
+                        pass
+            assert await llm.try_generate("Hi")
+            await llm.generate("Hi")
+    assert (len(server.heads), server.connections) == (6, 1)
+    assert all(b"\r\ntraceparent:" in head.lower() for head in server.heads)
+    assert [span.name for span in spans.get_finished_spans()] == ["POST"] * 6
+
+
+def _traced(library: Any, kind: str, name: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replaces a method by one that notes the call and goes on with the method itself."""
+    real, seen = getattr(getattr(library, kind), name), list[str]()
+
+    def noted(self: Any, request: Any) -> Any:
+        seen.append(kind)
+        return real(self, request)
+
+    monkeypatch.setattr(getattr(library, kind), name, noted)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("library", "kind"),
+    [(httpx, "HTTPTransport"), (httpcore, "ConnectionPool"), (httpcore, "HTTPConnection"), (httpx, "Client")],
+    ids=lambda given: getattr(given, "__name__", given),
+)
+async def test_what_only_listens_sees_each_request_of_a_connection_that_is_kept(
+    new_transport: NewTransport, way: str, library: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix, name = ("", "handle_request") if way == "sync" else ("Async", "handle_async_request")
+    name = "_transport_for_url" if kind == "Client" else name
+    seen = _traced(library, prefix + kind, name, monkeypatch)
+    with loopback(send(http(b"one")), send(STREAM + chunks(b"t", b"wo") + END), send(http(b"three"))) as server:
+        transport = new_transport()
+        assert (await transport.send(post(server.url), SOON)).body == b"one"
+        assert await rest(await transport.open(post(server.url), SOON)) == b"two"
+        assert (await transport.send(post(server.url), SOON)).body == b"three"
+        await transport.close()
+    assert seen == [prefix + kind] * 3
+    assert (len(server.heads), server.connections) == (3, 1)
+
+
+async def test_a_connection_is_not_kept_where_the_answer_was_not_read_to_its_end(
+    new_transport: NewTransport, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an interceptor answers itself, and what is left early, says nothing of the bytes that may still come."""
+    kind, name = (httpx.HTTPTransport, "handle_request")
+    if way != "sync":
+        kind, name = (httpx.AsyncHTTPTransport, "handle_async_request")
+    real = getattr(kind, name)
+
+    def replaced(self: Any, request: httpx.Request) -> httpx.Response:
+        real(self, request)  # whose answer nobody reads
+        return httpx.Response(200, content=b"instead")
+
+    async def replaced_async(self: Any, request: httpx.Request) -> httpx.Response:
+        await real(self, request)
+        return httpx.Response(200, content=b"instead")
+
+    monkeypatch.setattr(kind, name, replaced if way == "sync" else replaced_async)
+    with loopback(send(http(b"secret of another"))) as server:
+        transport = new_transport()
+        for _ in range(2):
+            assert (await transport.send(post(server.url), SOON)).body == b"instead"
+        await transport.close()
+    assert (len(server.heads), server.connections) == (2, 2)
+
+
+async def test_an_error_of_the_network_stays_one_under_a_tool_that_listens(
+    new_transport: NewTransport, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix, name = ("", "handle_request") if way == "sync" else ("Async", "handle_async_request")
+    _traced(httpcore, f"{prefix}ConnectionPool", name, monkeypatch)
+    transport = new_transport()
+    with pytest.raises(ConnectError, match="cannot connect"):
+        await transport.send(post(nobody()), SOON)
+    with loopback(reset) as server:
+        with pytest.raises(ConnectError, match="broke"):
+            await transport.send(post(server.url), SOON)
+    await transport.close()

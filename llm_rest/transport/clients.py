@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from functools import lru_cache, partial
 from inspect import isawaitable
-from os.path import dirname
+from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -167,7 +167,7 @@ def _replaced(seam: _Seam) -> bool:
 @lru_cache(maxsize=8)
 def _folder(module: Any) -> str:
     """Where the code of a library says that it comes from."""
-    return dirname(module.URL.__init__.__code__.co_filename)
+    return str(Path(module.URL.__init__.__code__.co_filename).parent)
 
 
 def _is_mock(method: Any) -> bool:

@@ -37,8 +37,7 @@ class Deadline:
     def connect(self) -> None:
         """A connection is made, names looked up and encryption agreed on included."""
         self._step = "connect"
-        if self._connect is not None:
-            self._step_end = time.monotonic() + self._connect
+        self._step_end = _FOREVER if self._connect is None else time.monotonic() + self._connect
 
     def connected(self) -> None:
         """The connection is there."""

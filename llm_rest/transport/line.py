@@ -1,20 +1,23 @@
 """One connection of ours to one origin, straight or through a proxy: made when it is first used, one exchange at a time.
 
-Written once for threads and tasks. Before changing this file, know that this is where secrets leave their wrappers: inside
-expressions and never into a variable, because tracebacks are recorded with the variables of every frame.
+Written once for threads and tasks. A used connection that ends before all of a request was written to it is replaced by a
+new one at once, which is no retry: the server cannot have the request. Before changing this file, know that this is where
+secrets leave their wrappers: inside expressions and never into a variable, because tracebacks are recorded with the
+variables of every frame.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from h11 import RemoteProtocolError
 
 from ..errors import ConnectError, LLMError, ProtocolError, ProxyError
 from .http11 import Http11
 from .problems import as_ours
-from .sockets import Stream, Waiter, connect
+from .sockets import Stream, Waiter, connect, write_all
 from .urls import address_of
 
 if TYPE_CHECKING:
@@ -30,6 +33,12 @@ KEEP_ALIVE = 60.0
 """How long an idle connection is kept; most servers close theirs after that."""
 
 _REFUSED_BY_PROXY = 407
+_AT_ONCE = 262_144
+"""How much of a request is written to a used connection before the next look at whether it ended."""
+
+
+class _EndedBefore(Exception):
+    """A used connection ended before all of a request was written to it: the server cannot have the request."""
 
 
 def raw_headers(
@@ -81,25 +90,57 @@ class Line:
     async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Send the request and wait for the head of the answer: its status and headers."""
         self._deadline = deadline
-        if self._stream is None:
-            deadline.connect()
-            self._stream = await self._connected(deadline)
-            deadline.connected()
+        if self._stream is not None:
+            try:
+                return await self._asked(self._stream, request, deadline, used=True)
+            except _EndedBefore:
+                self.drop()
+                self._http = Http11()
+        deadline.connect()
+        self._stream = await self._connected(deadline)
+        deadline.connected()
+        return await self._asked(self._stream, request, deadline)
+
+    async def _asked(
+        self, stream: Stream, request: HttpRequest, deadline: Deadline, *, used: bool = False
+    ) -> tuple[int, RawHeaders]:
         target, authority = address_of(request.url).target, self._address.authority
         proxy = None if self._tls else self._proxy
         if proxy:
             target = f"{self.origin}{target}"
-        # A server that refuses early may have answered before it stopped reading.
-        with suppress(OSError):
-            for piece in self._http.ask(
-                request.method, target, raw_headers(request, authority, _for_proxy(proxy)), request.body
-            ):
-                await self._stream.write(piece, deadline)
+        pieces = self._http.ask(
+            request.method, target, raw_headers(request, authority, _for_proxy(proxy)), request.body
+        )
+        cut = False  # whether the server cannot have all of the request
+        try:
+            await self._write(stream, pieces, deadline, used=used)
+        except OSError as problem:
+            # A server that refuses early may have answered before it stopped reading.
+            cut = used and not isinstance(problem, TimeoutError)
         deadline.sent()
-        status, answered = await self._head(self._stream, self._http)
+        try:
+            status, answered = await self._head(stream, self._http)
+        except (OSError, RemoteProtocolError) as problem:
+            if not cut or isinstance(problem, TimeoutError):
+                raise
+            raise _EndedBefore from None
         if proxy and status == _REFUSED_BY_PROXY:
             raise _refused(proxy, status)
         return status, answered
+
+    async def _write(self, stream: Stream, pieces: Iterable[memoryview], deadline: Deadline, *, used: bool) -> None:
+        """Send all pieces. Raises `OSError` where the other side ended the connection before the last byte was sent."""
+        begun = False
+        for piece in pieces:
+            while piece:
+                if used and (came := stream.take()) is not None:
+                    if not begun:
+                        raise _EndedBefore  # nobody asked for these bytes, if it is not the end
+                    if not came:
+                        raise ConnectionResetError
+                    self._http.feed(came)
+                piece = piece[await stream.write(piece[:_AT_ONCE] if used else piece, deadline) :]
+                begun = True
 
     async def read(self) -> bytes | None:
         """The next bytes of the body; `None` at its end."""
@@ -174,7 +215,7 @@ class Line:
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
         target = f"{host}:{self._address.port}"
         for piece in http.ask("CONNECT", target, [(b"Host", target.encode("ascii")), *_for_proxy(proxy)], b""):
-            await stream.write(piece, deadline)
+            await write_all(stream, piece, deadline)
         status, _ = await self._head(stream, http)
         if not 200 <= status < 300:
             raise _refused(proxy, status)

@@ -87,7 +87,13 @@ class Stream(Protocol):
         """The next bytes; none at the end."""
         ...
 
-    async def write(self, data: memoryview, deadline: Deadline) -> None: ...
+    async def write(self, data: memoryview, deadline: Deadline) -> int:
+        """Send some of it: how many bytes."""
+        ...
+
+    def take(self) -> bytes | None:
+        """What came and was not read, without a wait: none at the end, `None` where nothing came."""
+        ...
 
     def quiet(self) -> bool:
         """Whether nothing came that was not read: no more bytes, and not the end."""
@@ -117,12 +123,18 @@ class Socket:
             with suppress(BlockingIOError):
                 return self._socket.recv(READ_AT_ONCE)
 
-    async def write(self, data: memoryview, deadline: Deadline) -> None:
-        """Send all of it."""
-        while data:
+    async def write(self, data: memoryview, deadline: Deadline) -> int:
+        """Send some of it: how many bytes."""
+        while True:
             await self._waiter.writable(self._socket, deadline.allowed())
             with suppress(BlockingIOError):
-                data = data[self._socket.send(data) :]
+                return self._socket.send(data)
+
+    def take(self) -> bytes | None:
+        """What came and was not read, without a wait: none at the end, `None` where nothing came."""
+        with suppress(BlockingIOError):
+            return None if self.quiet() else self._socket.recv(READ_AT_ONCE)
+        return None
 
     def quiet(self) -> bool:
         """Whether nothing came that was not read: no more bytes, and not the end."""
@@ -138,6 +150,12 @@ class Socket:
                     # it would end the parent's connection.
                     self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
+
+
+async def write_all(stream: Stream, data: memoryview, deadline: Deadline) -> None:
+    """Send all of it."""
+    while data:
+        data = data[await stream.write(data, deadline) :]
 
 
 def is_ready(opened: socket.socket, *, to_write: bool = False, seconds: float | None = 0.0) -> bool:

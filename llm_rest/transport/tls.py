@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from ..errors import ConfigError
-from .sockets import READ_AT_ONCE
+from .sockets import READ_AT_ONCE, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,10 +155,23 @@ class Sealed:
         except ssl.SSLZeroReturnError:
             return b""
 
-    async def write(self, data: memoryview, deadline: Deadline) -> None:
-        """Send all of it."""
-        while data:
-            data = data[await self._until_done(deadline, self._tls.write, data[:READ_AT_ONCE]) :]
+    async def write(self, data: memoryview, deadline: Deadline) -> int:
+        """Send some of it: how many bytes."""
+        count: int = await self._until_done(deadline, self._tls.write, data[:READ_AT_ONCE])
+        return count
+
+    def take(self) -> bytes | None:
+        """What came and was not read, without a wait: none at the end, `None` where nothing came."""
+        while True:
+            try:
+                return self._tls.read(READ_AT_ONCE)
+            except ssl.SSLZeroReturnError:
+                return b""
+            except ssl.SSLWantReadError:
+                came = self._under.take()
+            if came is None:
+                return None
+            self._feed(came)
 
     async def _until_done(self, deadline: Deadline, step: Callable[..., Any], *given: Any) -> Any:
         while True:
@@ -168,14 +181,17 @@ class Sealed:
             await self._flush(deadline)
             if done is not self:
                 return done
-            if came := await self._under.read(deadline):
-                self._in.write(came)
-            else:
-                self._in.write_eof()
+            self._feed(await self._under.read(deadline))
+
+    def _feed(self, came: bytes) -> None:
+        if came:
+            self._in.write(came)
+        else:
+            self._in.write_eof()
 
     async def _flush(self, deadline: Deadline) -> None:
         if self._out.pending:
-            await self._under.write(memoryview(self._out.read()), deadline)
+            await write_all(self._under, memoryview(self._out.read()), deadline)
 
     def quiet(self) -> bool:
         """Whether nothing came that was not read: no more bytes, and not the end."""

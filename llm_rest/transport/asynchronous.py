@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio import to_thread
 from anyio.lowlevel import checkpoint, current_token
 
-from .connections import Connection, Home
+from .connections import Home, Place
 from .exchange import Exchanges
 from .names import NAMES
 from .problems import timed_out
@@ -140,6 +140,15 @@ _PROACTOR: tuple[type, ...] = tuple(filter(None, [getattr(asyncio, "ProactorEven
 """The loop of Windows that waits for none."""
 
 
+class _TaskPlace(Place):
+    """A place among tasks."""
+
+    __slots__ = ()
+
+    def release(self) -> None:
+        self.home.slots.release()
+
+
 class AsyncTransport(Exchanges):
     """Sends requests for tasks."""
 
@@ -159,7 +168,7 @@ class AsyncTransport(Exchanges):
     def _homes(self) -> Iterable[Home]:
         return [*self._loops.values()]
 
-    async def _enter(self, deadline: Deadline) -> Home:
+    async def _enter(self, deadline: Deadline) -> Place:
         token = current_token()
         loop: Any = getattr(token, "native_token", token)  # what it is since anyio 4.11
         home = self._loops.get(loop)
@@ -168,21 +177,22 @@ class AsyncTransport(Exchanges):
                 if _is_over(other):
                     self._loops.pop(other).drop()
             home = self._loops[loop] = Home(anyio.Semaphore(self._max, fast_acquire=True), loop)
-        slots = cast("anyio.Semaphore", home.slots)
+        slots: anyio.Semaphore = home.slots
         try:
             slots.acquire_nowait()
         except anyio.WouldBlock:
             with anyio.move_on_after(deadline.left()):
                 await slots.acquire()
-                return home
+                return _TaskPlace(home)
             raise timed_out("pool") from None
-        return home
+        return _TaskPlace(home)
 
-    def forgotten(self, home: Home, connection: Connection) -> None:
+    def forgotten(self, place: Place) -> None:
         """End an exchange that nobody reads any more, as soon as its loop comes to it."""
-        connection.drop()
+        if place.connection is not None:
+            place.connection.drop()
         with suppress(Exception):  # a loop that is gone never does
-            _soon(home.loop, partial(self.leave, home, connection, again=False))
+            _soon(place.home.loop, partial(self.leave, place, again=False))
 
 
 def load_ahead() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import threading
+import weakref
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..driving import drive
-from .connections import Connection, Home
+from .connections import Home, Place
 from .exchange import Exchanges
 from .names import NAMES
 from .problems import timed_out
@@ -97,44 +98,82 @@ class SyncTransport(Exchanges):
     def _homes(self) -> Iterable[Home]:
         return [self._home]
 
-    async def _enter(self, deadline: Deadline) -> Home:
+    async def _enter(self, deadline: Deadline) -> Place:
         if self._process != os.getpid():
             # After a fork the parent goes on using its connections, and a lock may be held by a thread that is gone.
             parents, self._home = self._home, Home(_Slots(self._max))
             self._process = os.getpid()
             parents.drop()
-        home = self._home
-        cast("_Slots", home.slots).acquire(deadline)
-        return home
+        place = _ThreadPlace(self._home)
+        place.home.slots.acquire(place, deadline)
+        return place
 
-    def forgotten(self, home: Home, connection: Connection) -> None:
+    def forgotten(self, place: Place) -> None:
         """End an exchange that nobody reads any more."""
         with suppress(Exception):
-            drive(self.leave(home, connection, again=False))
+            drive(self.leave(place, again=False))
 
 
 _LOOK_UP = 0.05
 """Seconds after which a thread that waits for a connection asks whether its call was stopped."""
 
 
-class _Slots:
-    """A semaphore with a deadline. A queue of permits is many times faster than `threading.Semaphore`."""
+class _ThreadPlace(Place):
+    """A place among threads. It ends with `release` and with the last reference to it, because a `KeyboardInterrupt` may come
+    before any statement.
+    """
 
-    def __init__(self, count: int) -> None:
-        self._free: SimpleQueue[None] = SimpleQueue()
-        for _ in range(count):
-            self._free.put(None)
+    __slots__ = ("number",)
 
-    def acquire(self, deadline: Deadline) -> None:
-        while True:
-            with suppress(Empty):
-                return self._free.get_nowait()
-            about_to_wait(int)  # a queue cannot be woken for one of those who wait, so each looks up now and then
-            left = deadline.left()
-            if left is not None and left <= 0:
-                raise timed_out("pool")
-            with suppress(Empty):
-                return self._free.get(timeout=_LOOK_UP if left is None else min(left, _LOOK_UP))
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self.number = -1
 
     def release(self) -> None:
-        self._free.put(None)
+        self.home.slots.release(self)
+
+
+class _Slots:
+    """A semaphore with a deadline, first come, first served. It loses nothing to a `KeyboardInterrupt`.
+
+    Those who came first hold it, as many as there may be; a place that is released or forgotten leaves the row. Every change
+    of the row is one operation of the interpreter, which nothing interrupts.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._numbers = itertools.count()
+        self._row: dict[int, weakref.ref[_ThreadPlace]] = {}
+        self._waiting: dict[int, threading.Lock] = {}  # each is locked until it is worth another look
+
+    def acquire(self, place: _ThreadPlace, deadline: Deadline) -> None:
+        number = place.number = next(self._numbers)
+        self._row[number] = weakref.ref(place, partial(self._row.pop, number))
+        if len(self._row) > self._count:
+            try:
+                self._wait(number, deadline)
+            except BaseException:
+                self.release(place)
+                raise
+
+    def _wait(self, number: int, deadline: Deadline) -> None:
+        gate = self._waiting[number] = threading.Lock()
+        try:
+            gate.acquire()
+            while [*self._row].index(number) >= self._count:
+                about_to_wait(int)  # nobody wakes it when its call is stopped, so it looks up now and then
+                left = deadline.left()
+                if left is not None and left <= 0:
+                    raise timed_out("pool")
+                gate.acquire(timeout=_LOOK_UP if left is None else min(left, _LOOK_UP))
+        finally:
+            self._waiting.pop(number, None)
+
+    def release(self, place: _ThreadPlace) -> None:
+        """Let the next one in; once, however often it is called."""
+        self._row.pop(place.number, None)
+        if self._waiting:
+            for number in [*self._row][: self._count]:
+                if (gate := self._waiting.get(number)) is not None:
+                    with suppress(RuntimeError):  # another thread was faster
+                        gate.release()

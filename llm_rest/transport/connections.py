@@ -6,9 +6,10 @@ has it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from . import HttpRequest
@@ -51,19 +52,14 @@ class Connection(Protocol):
         ...
 
 
-class Slots(Protocol):
-    """A semaphore of threads or of tasks."""
-
-    def release(self) -> None: ...
-
-
 class Home:
     """Where the connections of one process and event loop live: the idle ones by origin, and how many may be in use."""
 
     __slots__ = ("idle", "loop", "slots")
 
-    def __init__(self, slots: Slots, loop: object = None) -> None:
+    def __init__(self, slots: Any, loop: object = None) -> None:
         self.slots = slots
+        """A semaphore of threads or of tasks."""
         self.loop = loop
         self.idle: dict[str, list[Connection]] = {}
 
@@ -94,3 +90,17 @@ class Home:
         for origin in [*self.idle]:
             while (connection := self.take(origin)) is not None:
                 connection.drop()
+
+
+class Place(ABC):
+    """The right to one exchange in a home, with the connection that the exchange has."""
+
+    __slots__ = ("__weakref__", "connection", "home")
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.connection: Connection | None = None
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let another exchange have it."""

@@ -17,7 +17,7 @@ from ..errors import ClientClosedError, ConfigError, LLMError, TimeoutError_
 from . import HttpAnswer
 from .bodies import MAX_BODY, MAX_ERROR_BODY, MAX_STREAM, Body
 from .clients import Intercepted, OfClient, intercepting
-from .connections import Connection, Home
+from .connections import Connection, Home, Place
 from .deadlines import Deadline, StreamDeadline
 from .in_process import InProcess
 from .line import Line
@@ -84,24 +84,23 @@ class Exchanges(ABC):
         """The head of an answer whose body is still to be read, or an error with as much of its body as came."""
         if self.closed:
             raise ClientClosedError("the client is closed")
-        home = await self._enter(deadline)
-        connection: Connection | None = None
+        place = await self._enter(deadline)
         answer: HttpAnswer | None = None
         error: LLMError | None = None
         try:
-            connection = await self._take(home, request.url)
+            connection = place.connection = await self._take(place.home, request.url)
             status, headers = await self._head(connection, request, deadline)
             if status < 300:
-                return Incoming(status, headers, Body(headers, limit), self, home, connection, deadline)
+                return Incoming(status, headers, Body(headers, limit), self, place, deadline)
             answer = HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
         except Exception as problem:
             error = as_ours(problem, deadline)
             if isinstance(error, TimeoutError_):
                 error.retryable = True  # whatever limit it was: no answer began, and another call may get one
         except BaseException:
-            await self.leave(home, connection, again=False)
+            await self.leave(place, again=False)
             raise
-        await self.leave(home, connection, again=answer is not None)
+        await self.leave(place, again=answer is not None)
         if answer is not None:
             return answer
         assert error is not None
@@ -146,13 +145,14 @@ class Exchanges(ABC):
             address, self._waiter, tls=tls if address.secure else None, proxy=proxy, public_only=self._public_only
         )
 
-    async def leave(self, home: Home, connection: Connection | None, *, again: bool) -> None:
+    async def leave(self, place: Place, *, again: bool) -> None:
         """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""
+        home, connection = place.home, place.connection
         try:
             if connection is not None and again and (idle := await connection.finish()) is not None:
+                connection = None  # from here on it may be another thread's
                 home.idle.setdefault(idle.origin, []).append(idle)
                 home.shed(idle.origin)
-                connection = None
                 if self.closed:  # meanwhile
                     home.drop()
         finally:
@@ -160,7 +160,7 @@ class Exchanges(ABC):
                 if connection is not None:
                     await connection.close()
             finally:
-                home.slots.release()
+                place.release()
 
     def within(self, seconds: float | None) -> AbstractContextManager[object]:
         """Ends what happens inside with `TimeoutError` after so many seconds; a thread is not interrupted."""
@@ -179,11 +179,11 @@ class Exchanges(ABC):
         """Where connections are kept."""
 
     @abstractmethod
-    async def _enter(self, deadline: Deadline) -> Home:
-        """Wait until one more exchange may run here; whoever ends it releases the slot."""
+    async def _enter(self, deadline: Deadline) -> Place:
+        """Wait until one more exchange may run here; whoever ends it releases the place."""
 
     @abstractmethod
-    def forgotten(self, home: Home, connection: Connection) -> None:
+    def forgotten(self, place: Place) -> None:
         """End an exchange from outside any coroutine: whoever had its answer forgot it."""
 
 
@@ -193,7 +193,7 @@ class Incoming:
     One that is forgotten is closed when it is collected.
     """
 
-    __slots__ = ("_body", "_connection", "_deadline", "_exchanges", "_home", "headers", "status")
+    __slots__ = ("_body", "_deadline", "_exchanges", "_place", "headers", "status")
 
     def __init__(
         self,
@@ -201,16 +201,14 @@ class Incoming:
         headers: dict[str, str],
         body: Body,
         exchanges: Exchanges,
-        home: Home,
-        connection: Connection,
+        place: Place,
         deadline: Deadline,
     ) -> None:
         self.status = status
         self.headers = headers
         self._body = body
         self._exchanges = exchanges
-        self._home = home
-        self._connection: Connection | None = connection
+        self._place: Place | None = place
         self._deadline = deadline
 
     async def read(self) -> bytes | None:
@@ -263,14 +261,19 @@ class Incoming:
         """End the exchange, and its connection with it unless the body was read to its end."""
         await self._leave(again=False)
 
+    @property
+    def _connection(self) -> Connection | None:
+        return None if self._place is None else self._place.connection
+
     async def _leave(self, *, again: bool) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await self._exchanges.leave(self._home, connection, again=again)
+        place, self._place = self._place, None
+        if place is not None:
+            await self._exchanges.leave(place, again=again)
 
     def __del__(self) -> None:
-        if self._connection is not None:
-            self._exchanges.forgotten(self._home, self._connection)
+        place = getattr(self, "_place", None)  # it may have been interrupted before it had one
+        if place is not None:
+            self._exchanges.forgotten(place)
 
 
 async def _body_of_error(connection: Connection, headers: dict[str, str], deadline: Deadline) -> bytes:

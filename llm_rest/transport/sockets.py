@@ -151,6 +151,10 @@ class Socket:
                     self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
 
+    def __del__(self) -> None:
+        # An interrupt may have come before whoever would have closed it.
+        self._socket.close()
+
 
 async def write_all(stream: Stream, data: memoryview, deadline: Deadline) -> None:
     """Send all of it."""

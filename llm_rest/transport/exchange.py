@@ -136,14 +136,12 @@ class Exchanges(ABC):
         address = address_of(url)
         proxy = None if self._public_only else proxy_for(address)
         tls = self._tls
-        if address.secure and tls is None:
+        if tls is None and (address.secure or (proxy is not None and proxy.secure)):
             from .tls import usual_context
 
             tls = usual_context() if self._has_usual else await self._waiter.aside(usual_context)
             self._has_usual = True
-        return Line(
-            address, self._waiter, tls=tls if address.secure else None, proxy=proxy, public_only=self._public_only
-        )
+        return Line(address, self._waiter, tls=tls, proxy=proxy, public_only=self._public_only)
 
     async def leave(self, place: Place, *, again: bool) -> None:
         """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""

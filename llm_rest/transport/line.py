@@ -59,7 +59,7 @@ def plain(value: str | Hidden) -> str:
 
 
 class Line:
-    """A connection to `address`, in TLS where that is asked for."""
+    """A connection to `address`; `tls` is for those of its two ways that are encrypted, to the proxy and to the address."""
 
     prompt = True
 
@@ -105,7 +105,7 @@ class Line:
         self, stream: Stream, request: HttpRequest, deadline: Deadline, *, used: bool = False
     ) -> tuple[int, RawHeaders]:
         target, authority = address_of(request.url).target, self._address.authority
-        proxy = None if self._tls else self._proxy
+        proxy = None if self._address.secure else self._proxy
         if proxy:
             target = f"{self.origin}{target}"
         pieces = self._http.ask(
@@ -180,9 +180,9 @@ class Line:
             )
         else:
             stream = await self._to_proxy(proxy, deadline)
-        if self._tls is None:
+        if not address.secure:
             return stream
-        return await _sealed(stream, self._tls, address.host, deadline)
+        return await self._sealed(stream, address.host, deadline)
 
     async def _to_proxy(self, proxy: Proxy, deadline: Deadline) -> Stream:
         """A connection to the proxy, or through it where the other end speaks TLS."""
@@ -191,10 +191,8 @@ class Line:
         try:
             stream = await connect(proxy.host, proxy.port, deadline, self._waiter)
             if proxy.secure:
-                from .tls import usual_context
-
-                stream = await _sealed(stream, usual_context(), proxy.host, deadline)
-            if self._tls:
+                stream = await self._sealed(stream, proxy.host, deadline)
+            if self._address.secure:
                 await self._through(stream, proxy, deadline)
             return stream
         except Exception as problem:
@@ -208,6 +206,18 @@ class Line:
         if type(error) in (ConnectError, ProtocolError):
             error = ProxyError(f"the proxy of {proxy.variable}: {error.message}")
         raise error.with_traceback(None)
+
+    async def _sealed(self, stream: Stream, host: str, deadline: Deadline) -> Stream:
+        from .tls import Sealed  # not needed by those who speak to their own machine
+
+        assert self._tls is not None
+        sealed = Sealed(stream, self._tls, host)
+        try:
+            await sealed.shake_hands(deadline)
+            return sealed
+        except BaseException:
+            stream.close()
+            raise
 
     async def _through(self, stream: Stream, proxy: Proxy, deadline: Deadline) -> None:
         """Ask the proxy to pass on what follows."""
@@ -235,15 +245,3 @@ def _refused(proxy: Proxy, status: int) -> ProxyError:
         retryable=status >= 500,
         hint=f"look at the user and password in {proxy.variable}" if known else None,
     )
-
-
-async def _sealed(stream: Stream, tls: ssl.SSLContext, host: str, deadline: Deadline) -> Stream:
-    from .tls import Sealed  # not needed by those who speak to their own machine
-
-    sealed = Sealed(stream, tls, host)
-    try:
-        await sealed.shake_hands(deadline)
-        return sealed
-    except BaseException:
-        stream.close()
-        raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
+from contextlib import suppress
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -86,22 +87,26 @@ def _parsed(value: str, variable: str) -> Proxy | None:
 
 
 def _excepted(address: Address) -> bool:
-    """Whether `NO_PROXY` names the address: by host, domain, IP address, network, any of them with a port, or `*`."""
+    """Whether `NO_PROXY` names the address: by host, domain, IP address, network, any of them with a port or as a URL, or `*`.
+
+    Entries of another kind are skipped, as other programs do: the variable is seldom meant for this one alone.
+    """
     variable = _variable("NO_PROXY")
     for entry in os.environ[variable].replace(",", " ").split() if variable else ():
-        try:
+        with suppress(ValueError):
             if entry == "*" or _covers(entry.lower(), address):
                 return True
-            continue
-        except ValueError:
-            pass
-        raise ConfigError(f"{variable} has an entry that is no host, domain, address or network")
     return False
 
 
 def _covers(entry: str, address: Address) -> bool:
     """Whether an entry names the address. Raises `ValueError` for one that names nothing."""
     host = address.host
+    scheme, separator, named = entry.partition("://")
+    if separator:
+        if scheme != ("https" if address.secure else "http"):
+            return False
+        entry = named.partition("/")[0]
     if "/" in entry:
         network = ip_network(entry, strict=False)
         return _is_ip(host) and ip_address(host) in network

@@ -74,7 +74,7 @@ def _stamp(what: str, path: str | os.PathLike[str] | None) -> _Stamped:
         return what, os.fspath(path), Path(path).stat().st_mtime_ns
     except OSError as problem:
         text = problem.strerror
-    raise ConfigError(f"{what}: {os.fspath(path)!r}: {text}")
+    raise _unusable(what, os.fspath(path), text)
 
 
 @lru_cache(maxsize=8)
@@ -103,7 +103,7 @@ def _context(ca: _Stamped, cert: _Stamped, key: _Stamped) -> ssl.SSLContext:
             return context
         except (ssl.SSLError, OSError, ValueError) as problem:
             text = _reason(problem)
-        raise ConfigError(f"tls cert: {cert[1]!r}: {text}", hint="a key that needs a password takes an ssl.SSLContext")
+        raise _unusable("tls cert", cert[1], text, hint="a key that needs a password takes an ssl.SSLContext")
     return context
 
 
@@ -117,7 +117,12 @@ def _trusting(file: _Stamped, folder: _Stamped, known: str | None = None) -> ssl
     except (ssl.SSLError, OSError) as problem:
         text = _reason(problem)
     what, path, _ = file or folder or ("certifi", known, 0)
-    raise ConfigError(f"{what}: {path!r}: {text}")
+    raise _unusable(what, path, text)
+
+
+def _unusable(what: str, path: str | None, why: str | None, *, hint: str | None = None) -> ConfigError:
+    # No colon between the path and what follows: behind a path that ends with "key" it would look like a secret.
+    return ConfigError(f"{what} names {path!r}, which cannot be used ({why})", hint=hint)
 
 
 def _reason(problem: Exception) -> str:

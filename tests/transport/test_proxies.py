@@ -96,6 +96,22 @@ async def test_a_proxy_may_speak_tls_itself(
     assert [head.split(" ")[0] for head in proxy.heads] == ["CONNECT", "POST"]
 
 
+async def test_a_proxy_that_speaks_tls_is_trusted_as_tls_says(
+    new_transport: NewTransport, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        loopback(send(http(b"sealed")), tls=serving(authority)) as server,
+        loopback(send(http(b"plain"))) as plain,
+        proxying(Proxy(tls=serving(authority))) as proxy,
+    ):
+        monkeypatch.setenv("ALL_PROXY", proxy.url())
+        assert (await exchange(new_transport, server.url, tls=trusting(authority))).body == b"sealed"
+        assert (await exchange(new_transport, plain.url, tls=trusting(authority))).body == b"plain"
+        with pytest.raises(TLSError):
+            await exchange(new_transport, plain.url)
+    assert [head.split(" ")[0] for head in proxy.heads] == ["CONNECT", "POST"]
+
+
 async def test_the_certificate_is_that_of_the_server_and_not_of_the_proxy(
     new_transport: NewTransport, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +284,11 @@ b.example a.example        https://a.example
 0:0:0:0:0:0:0:1            http://[::1]
 fd00::/8                   http://[fd00::5]
 localhost                  http://localhost:11434
+https://localhost          https://localhost
+http://localhost:11434/    http://localhost:11434
+https://a.example/v1       https://x.a.example
+https://[::1]              https://[::1]
+10.0.0.0/99,a.example      https://a.example
 """
 INCLUDED = """
 a.example                  https://ba.example
@@ -280,6 +301,18 @@ a.example:8443             https://a.example
 fd00::/8                   http://10.0.0.1
 0.0.1                      http://127.0.0.1
 b.example,,                https://a.example
+https://a.example          http://a.example
+https://a.example:8443     https://a.example
+ftp://a.example            https://a.example
+://                        https://a.example
+https://                   https://a.example
+10.0.0.0/99                http://10.0.0.1
+a.example:port             https://a.example
+[::1                       http://[::1]
+a/b                        https://a
+:80                        http://a.example
+1::2::3                    https://a.example
+*.                         https://a.example
 """
 
 
@@ -303,13 +336,3 @@ async def test_a_proxy_that_makes_no_sense_is_named_by_its_variable_alone(
     with pytest.raises(ConfigError, match="HTTPS_PROXY is not the URL") as caught:
         await exchange(new_transport, "https://vendor.example")
     assert "secret-12345" not in everything_of(caught.value)
-
-
-@pytest.mark.parametrize("entry", ["10.0.0.0/99", "a.example:port", "[::1", "a/b", ":80", "1::2::3", "*."])
-async def test_an_exception_that_makes_no_sense_is_named_by_its_variable(
-    new_transport: NewTransport, entry: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ALL_PROXY", "http://p:1")
-    monkeypatch.setenv("no_proxy", f"b.example,{entry}")
-    with pytest.raises(ConfigError, match="no_proxy has an entry"):
-        await exchange(new_transport, "https://vendor.example")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import ssl
@@ -290,9 +291,9 @@ def test_what_is_wrong_with_tls_is_said_when_the_client_is_made(
     locked = tmp_path / "locked.pem"
     locked.write_bytes(with_password(key.read_bytes()))
     for wrong, said in [
-        ("/nowhere/ca.pem", "tls ca: '/nowhere/ca.pem': No such file"),
-        (empty, "tls ca: .*empty.pem"),
-        (Tls(cert="/nowhere/cert.pem"), "tls cert: '/nowhere/cert.pem': No such file"),
+        ("/nowhere/ca.pem", "tls ca names '/nowhere/ca.pem', .*No such file"),
+        (empty, "tls ca names .*empty.pem"),
+        (Tls(cert="/nowhere/cert.pem"), "tls cert names '/nowhere/cert.pem', .*No such file"),
         (Tls(ca=authority.file, cert=cert), "tls cert"),
         (Tls(ca=authority.file, cert=cert, key=locked), "password takes an ssl.SSLContext"),
         (Tls(key=key), "a key goes with a certificate"),
@@ -317,8 +318,30 @@ def test_a_client_of_the_callers_has_its_own_tls() -> None:
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
 def test_a_variable_that_leads_nowhere_is_named(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "/nowhere")
-    with pytest.raises(ConfigError, match=f"{variable}: '/nowhere': No such file"):
+    with pytest.raises(ConfigError, match=f"{variable} names '/nowhere', which cannot be used .No such file"):
         usual_context()
+
+
+@pytest.mark.parametrize("name", ["ca.pem", "ca.key", "api-key", "my-key.pem"])
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "tls ca", "tls cert"])
+def test_a_file_that_holds_no_certificate_is_named_with_the_reason(
+    variable: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / name
+    file.write_text("junk")
+    if variable == "SSL_CERT_FILE":
+        monkeypatch.setenv(variable, str(file))
+    tls = {"tls ca": Tls(ca=file), "tls cert": Tls(cert=file)}.get(variable)
+    with pytest.raises(ConfigError) as caught:
+        usual_context() if tls is None else context_of(tls)
+    said = rf"{variable} names '{file}', which cannot be used \((NO_CERTIFICATE_OR_CRL_FOUND|.*PEM lib.*)\)"
+    assert re.fullmatch(said, caught.value.message)
+
+
+def test_a_key_that_is_not_there_is_named(tmp_path: Path, mine: tuple[Path, Path]) -> None:
+    missing = tmp_path / "client.key"
+    with pytest.raises(ConfigError, match=f"tls key names '{missing}', which cannot be used .No such file"):
+        context_of(Tls(cert=mine[0], key=missing))
 
 
 def test_a_configuration_is_made_once_and_again_when_its_files_change(

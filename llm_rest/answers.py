@@ -100,11 +100,13 @@ def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
         # An empty one beside a good answer is how some hosts say that there was none.
         if not ("error" in getattr(type(document), "__extras__", ()) and extras(cast("Struct", document))["error"]):
             return document
-        problem = "it holds an error"
+        problem, limited = "it holds an error", False
     except DecodeError as fault:
-        problem = fault.message
+        problem, limited = fault.message, fault.limited
     failed = _is_error(sent.answer.body, target.endpoint.vendor.errors.verdict)
     error = refusal(target, sent.answer, sent.secrets) if failed else malformed(target, sent, problem)
+    if limited:
+        error.retryable = False  # a limit of ours, which the next one passes as well
     raise told(error, target, sent.attempts)
 
 

@@ -156,11 +156,12 @@ def _revive(kind: type[LLMError], message: str, state: dict[str, Any]) -> LLMErr
 
 
 class DecodeError(LLMError, ValueError):
-    """Bytes that are not the document they should be; `path` names the place."""
+    """Bytes that are not the document they should be; `path` names the place, `limited` says that they nest too deeply."""
 
-    def __init__(self, message: str, *, path: str = "$", **facts: Any) -> None:
+    def __init__(self, message: str, *, path: str = "$", limited: bool = False, **facts: Any) -> None:
         super().__init__(f"{path}: {message}", **facts)
         self.path = path
+        self.limited = limited
 
 
 class ConfigError(LLMError, ValueError):

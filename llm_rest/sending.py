@@ -63,6 +63,7 @@ async def asked(
     paid = 0
     refused: Mapping[str, str | Secret] | None = None
     lost: list[Loss] = []
+    wrong: int | None = None  # the hash of the last attempt's malformed answer, which may repeat what is secret
     while True:
         until = None if total is None else started + total
         headers = await caller.headers(target, settings, outgoing.route, refused, until)
@@ -99,6 +100,11 @@ async def asked(
             attempts = trial.end(status, error)
             continue
         failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponse))
+        if isinstance(error, MalformedResponse):
+            came = hash(answer.body if isinstance(answer, HttpAnswer) else error.message)
+            if came == wrong:
+                error.retryable = False  # the next one would be the same again
+            wrong = came
         left = None if total is None else started + total - time.monotonic()
         wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
         if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):

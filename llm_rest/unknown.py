@@ -232,7 +232,7 @@ class Decoder(Generic[T]):
         except UnicodeError as problem:
             raise DecodeError(f"not valid UTF-8: {problem}", path="$") from None
         except RecursionError:
-            raise DecodeError("nested too deeply", path="$") from None
+            raise DecodeError("nested too deeply", path="$", limited=True) from None
 
 
 _STRING = re.compile(rb'"[^"]*+(?:"|\Z)')
@@ -256,7 +256,7 @@ def check_depth(raw: bytes, limit: int = _MAX_DEPTH) -> None:
         window = quote + bones[start : start + _WINDOW]
         steps = _STRING.sub(b"", window).translate(_STEPS, _NO_BRACKETS)
         if depth + max(map(sub, accumulate(steps), count(1)), default=0) > limit:
-            raise DecodeError(f"nested deeper than {limit} levels", path="$")
+            raise DecodeError(f"nested deeper than {limit} levels", path="$", limited=True)
         depth += 2 * steps.count(2) - len(steps)
         quote = b'"' * (window.count(b'"') % 2)
 

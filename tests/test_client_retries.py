@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import time
+from email.utils import formatdate
 from typing import Any
 
 import anyio
@@ -56,6 +58,14 @@ def refused(status: int, *headers: str, body: bytes = b'{"error": {"message": "n
 async def failing(llm: Any, **options: Any) -> LLMError:
     with pytest.raises(LLMError) as caught:
         await llm.generate("Hi", **options)
+    return caught.value
+
+
+async def broken(llm: Any) -> LLMError:
+    """The error of a stream."""
+    with pytest.raises(LLMError) as caught:
+        async with llm.stream("Hi") as stream:
+            await anext(stream)
     return caught.value
 
 
@@ -185,6 +195,19 @@ async def test_the_server_says_how_long(new_client: NewClient, waits: list[float
             await llm.generate("Hi")
     assert len(waits) == 1
     assert least <= waits[0] <= least * 1.1
+
+
+async def test_a_date_to_wait_for_counts_from_the_receipt_of_an_answer_without_a_date(
+    new_client: NewClient, waits: list[float]
+) -> None:
+    def act(connection: socket.socket, server: Loopback) -> bool:
+        return refused(429, f"retry-after: {formatdate(time.time() + 9.5, usegmt=True)}")(connection, server)
+
+    with loopback(act, send(GOOD)) as server:
+        async with new_client(base_url=server.url, retry=RetryPolicy(jitter="none")) as llm:
+            await llm.generate("Hi")
+    assert len(waits) == 1
+    assert 7 <= waits[0] <= 10
 
 
 async def test_a_server_that_asks_for_too_long_is_not_asked_again(new_client: NewClient, waits: list[float]) -> None:
@@ -323,6 +346,37 @@ async def test_a_malformed_answer_is_paid_for_twice_at_most(new_client: NewClien
             assert len(server.heads) == 2
             await failing(llm, retry=RetryPolicy(wait=0, malformed=0))
     assert len(server.heads) == 3
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("others", [[b"<html>1", b"<html>2", b"<html>3"], []], ids=["after others", "at once"])
+async def test_the_same_malformed_answer_twice_is_not_retried(
+    new_client: NewClient, streams: bool, others: list[bytes]
+) -> None:
+    policy = RetryPolicy(attempts=9, wait=0, malformed=8)
+    with loopback(*[send(http(body)) for body in others], send(http(b"<html>4"))) as server:
+        async with new_client(base_url=server.url, retry=policy) as llm:
+            error = await (broken if streams else failing)(llm)
+    assert isinstance(error, MalformedResponse)
+    assert len(server.heads) == len(others) + 2
+    assert error.retryable is False
+
+
+DEEP = b'{"id": "resp_1", "object": "response", "output": [], "x": ' + b"[" * 500 + b"]" * 500 + b"}"
+LIMITS = {
+    "depth": http(DEEP),
+    "head": b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 20_000 + b"\r\n",
+    "coding": http(b"{}", "HTTP/1.1 200 OK", "content-encoding: br"),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+async def test_what_a_limit_of_ours_refuses_is_not_retried(new_client: NewClient, limit: str) -> None:
+    with loopback(send(LIMITS[limit])) as server:
+        async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
+            assert not (await failing(llm)).retryable
+            assert not (await broken(llm)).retryable
+    assert len(server.heads) == 2
 
 
 # --- the budget -----------------------------------------------------------------------------------------------------

@@ -50,7 +50,9 @@ class Body:
         if self._coding in _ZLIB:
             self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
         elif self._coding not in ("identity", ""):
-            raise ProtocolError(f"the answer has a content coding nobody asked for: {self._coding[:100]}")
+            raise ProtocolError(
+                f"the answer has a content coding nobody asked for: {self._coding[:100]}", retryable=False
+            )
 
     def feed(self, piece: bytes) -> bytes:
         """The next bytes, given them as they came."""

@@ -291,4 +291,9 @@ def _named(raw: RawHeaders) -> dict[str, str]:
     for name, value in raw:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    if "retry-after" in headers and "date" not in headers:
+        from email.utils import formatdate  # not needed before something fails
+
+        # What comes without a date is dated when it is received (RFC 9110, 6.6.1). A wait until a date counts from it.
+        headers["date"] = formatdate(usegmt=True)
     return headers

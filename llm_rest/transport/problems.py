@@ -65,7 +65,11 @@ def as_ours(problem: Exception, deadline: Deadline) -> LLMError:
     if isinstance(problem, OSError) or not {"NetworkError", "ClosedResourceError"}.isdisjoint(names):
         return ConnectError(f"the connection broke: {text}")
     if "RemoteProtocolError" in names:
-        return ProtocolError(text.partition(": bytearray(")[0])  # what came may repeat what was sent
+        too_large = (
+            getattr(problem, "error_status_hint", None) == 431
+        )  # a limit of ours, which the next one passes as well
+        text = text.partition(": bytearray(")[0]  # what came may repeat what was sent
+        return ProtocolError(text, retryable=False if too_large else None)
     if names[0] in ("LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeEncodeError"):
         return ConfigError(f"the request cannot be sent: {text}")
     if isinstance(problem, RuntimeError) and "closed" in text:

@@ -370,6 +370,7 @@ def redirect(code: str, where: str) -> Any:
 
 REDIRECTED = bad("protocol_error", retryable=False, then=lambda s: s.requests == 1)
 PROTOCOL = bad("protocol_error", attempts=3, retryable=True)
+LIMITED = bad("protocol_error", attempts=1, retryable=False)
 NO_JSON = bad("malformed_response", attempts=2)
 ODD = either(good((1, 3)), bad(*ANY, attempts=(1, 3)))
 
@@ -442,8 +443,8 @@ P = [
     Case("P02", "a status line without a status", line(b"HTTP/1.1 OK\r\n\r\n"), PROTOCOL),
     Case("P03", "HTTP/0.9: a body without a head", lambda d: [fin(d.good())], PROTOCOL),
     Case("P04", "HTTP/2.0 in the status line", lambda d: [fin(b"HTTP/2.0 200 OK\r\n\r\n" + d.good())], either(good(), PROTOCOL)),
-    Case("P05", "100 000 headers", lambda d: [fin(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 100_000 + b"\r\n")], PROTOCOL),
-    Case("P06", "one header of 2 MB", lambda d: [fin(b"HTTP/1.1 200 OK\r\nx: " + b"a" * 2_000_000 + b"\r\n\r\n")], PROTOCOL),
+    Case("P05", "100 000 headers", lambda d: [fin(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 100_000 + b"\r\n")], LIMITED),
+    Case("P06", "one header of 2 MB", lambda d: [fin(b"HTTP/1.1 200 OK\r\nx: " + b"a" * 2_000_000 + b"\r\n\r\n")], LIMITED),
     Case("P07", "two different Content-Length values", lambda d: [fin(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n" + d.good())], PROTOCOL),
     Case("P08", "the same Content-Length twice", lambda d: [say(http(d.good(), "200 OK", f"content-length: {len(d.good())}"))], ODD),
     Case("P09", "Content-Length: -1", lambda d: [fin(b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n" + d.good())], PROTOCOL),
@@ -465,9 +466,9 @@ P = [
     Case("P25", "gzip cut short", lambda d: [say(packed(d, "gzip", gzip.compress(d.good())[:-9]))], NO_JSON),
     Case("P26", "gzip with a wrong checksum", lambda d: [say(packed(d, "gzip", gzip.compress(d.good())[:-8] + b"\0" * 8))], NO_JSON),
     Case("P27", "says gzip, is not", lambda d: [say(packed(d, "gzip", d.good()))], NO_JSON),
-    Case("P28", "says br, zstd, or something nobody knows", lambda d: [say(packed(d, "br")), say(packed(d, "zstd")), say(packed(d, "wat"))], bad("protocol_error", "malformed_response", attempts=(1, 3))),
-    Case("P29", "Content-Encoding: gzip x 100", lambda d: [say(packed(d, ", ".join(["gzip"] * 100)))], bad("protocol_error", "malformed_response", attempts=(1, 3))),
-    Case("P30", "gzip within gzip, named twice", lambda d: [say(packed(d, "gzip, gzip", gzip.compress(gzip.compress(d.good()))))], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+    Case("P28", "says br, zstd, or something nobody knows", lambda d: [say(packed(d, "br")), say(packed(d, "zstd")), say(packed(d, "wat"))], LIMITED),
+    Case("P29", "Content-Encoding: gzip x 100", lambda d: [say(packed(d, ", ".join(["gzip"] * 100)))], LIMITED),
+    Case("P30", "gzip within gzip, named twice", lambda d: [say(packed(d, "gzip, gzip", gzip.compress(gzip.compress(d.good()))))], LIMITED),
     Case("P31", "302 to another origin", redirect("302 Found", "http://127.0.0.1:9/steal"), REDIRECTED),
     Case("P32", "301 and 303 to the same origin", redirect("303 See Other", "/v1/other"), REDIRECTED),
     Case("P33", "307 to itself, for ever", redirect("307 Temporary Redirect", "/v1/self"), REDIRECTED),

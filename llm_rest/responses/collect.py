@@ -6,7 +6,6 @@ replaces what was collected. What was never ended is `incomplete`, so a call tha
 
 from __future__ import annotations
 
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -35,21 +34,51 @@ UNANNOUNCED: dict[type, AnyItem] = {
 """What an item is that only its deltas tell of, by the first of them."""
 
 
+_MANY = 4096
+_SHORT = 64
+
+
+class Growing:
+    """A text that grows by pieces. It holds the pieces themselves, which others who collect the same events hold too, so that
+    the text is in memory once; only short ones, which take more than their text does, are joined.
+    """
+
+    __slots__ = ("_look", "_pieces")
+
+    def __init__(self, text: str = "") -> None:
+        self._pieces = [text]
+        self._look = _MANY
+
+    def write(self, piece: str) -> None:
+        """Add a piece."""
+        pieces = self._pieces
+        pieces.append(piece)
+        if len(pieces) >= self._look:
+            if sum(map(len, pieces[-_MANY:])) < _MANY * _SHORT:
+                pieces[-_MANY:] = ["".join(pieces[-_MANY:])]
+            self._look = len(pieces) + _MANY
+
+    def getvalue(self) -> str:
+        """All of it."""
+        text = "".join(self._pieces)
+        self._pieces[:], self._look = [text], _MANY
+        return text
+
+
 class Text:
     """A text that grows, and what hangs on it."""
 
     __slots__ = ("annotations", "known", "logprobs", "text")
 
     def __init__(self) -> None:
-        self.text = StringIO()
+        self.text = Growing()
         self.known: ContentPart | None = None  # the part as its end told it
         self.annotations: list[AnyAnnotation] = []
         self.logprobs: list[Logprob] = []
 
     def replace(self, text: str) -> None:
         """Forget what was collected for the complete text."""
-        self.text = StringIO()
-        self.text.write(text)
+        self.text = Growing(text)
 
 
 class Collected:
@@ -63,7 +92,7 @@ class Collected:
         self.first: type | None = None  # what the first delta was about
         self.parts: dict[int, tuple[type, Text]] = {}
         self.summary: dict[int, Text] = {}
-        self.text: StringIO | None = None  # arguments, input or code of a call
+        self.text: Growing | None = None  # arguments, input or code of a call
 
     def item(self) -> AnyItem | None:
         """The item as its end told it, else as far as it has come, marked incomplete."""
@@ -173,7 +202,7 @@ class Collected:
         """Add to the arguments, input or code of a call of that kind."""
         self.first = self.first or kind
         if self.text is None:
-            self.text = StringIO()
+            self.text = Growing()
         self.text.write(delta)
 
     def settle(self, kind: type, text: str) -> None:

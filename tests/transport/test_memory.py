@@ -13,7 +13,8 @@ import pytest
 
 from llm_rest.framing import LIMIT
 from llm_rest.transport.bodies import MAX_BODY
-from tests.loopback import STREAM, Loopback, http, loopback
+from tests.hostile.documents import ALL, Documents
+from tests.loopback import STREAM, Loopback, chunks, http, loopback
 from tests.transport.test_sharing import GOOD
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say what it takes")
@@ -71,3 +72,26 @@ def test_answers_without_end_are_refused_at_a_cap_in_little_memory(way: str) -> 
     grew = found.pop("grew")
     assert {name.removeprefix("openai/"): outcome for name, outcome in found.items()} == EXPECTED
     assert grew < max(LIMIT, MAX_BODY) + MORE, f"{grew / MIB:.0f} MiB"
+
+
+@pytest.mark.parametrize("documents", ALL, ids=lambda documents: documents.wire)
+def test_a_stream_that_is_left_after_a_long_text_holds_it_once(documents: Documents) -> None:
+    most, size = 30_000_000, 250
+    kind = b"application/x-ndjson" if documents.ndjson else b"text/event-stream"
+    begun = STREAM.replace(b"text/event-stream", kind) + chunks(*documents.begin())
+    piece = chunks(documents.delta("x" * size)) * (60_000 // size)
+
+    def endless(connection: socket.socket, server: Loopback) -> bool:
+        connection.sendall(begun)
+        while True:
+            connection.sendall(piece)
+
+    with loopback(endless) as server:
+        options = json.dumps({**documents.options, "api_key": "sk-0123456789"})
+        url = server.url if documents.ndjson else f"{server.url}/v1"
+        command = [sys.executable, "-m", "tests.transport.left", "sync", documents.model, options, url, str(most)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["kept"] == found["seen"] >= most
+    assert found["grew"] < 1.5 * most + 16 * MIB, f"{found['grew'] / MIB:.0f} MiB"

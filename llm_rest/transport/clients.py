@@ -120,12 +120,14 @@ _Seam = tuple[str, str, str]
 """Where tools replace what `httpx` sends with: the library, the class and its method, from the outermost to the innermost."""
 
 _SEAMS: tuple[_Seam, ...] = (
+    ("httpx", "Client", "_send_single_request"),  # vcrpy before 8
     ("httpx", "Client", "_transport_for_url"),  # respx, pook
     ("httpx", "HTTPTransport", "handle_request"),  # pytest-httpx, vcrpy, OpenTelemetry
     ("httpcore", "ConnectionPool", "handle_request"),  # respx by default
     ("httpcore", "HTTPConnection", "handle_request"),  # respx by default, Elastic APM
 )
 _ASYNC_SEAMS: tuple[_Seam, ...] = (
+    ("httpx", "AsyncClient", "_send_single_request"),
     ("httpx", "AsyncClient", "_transport_for_url"),
     ("httpx", "AsyncHTTPTransport", "handle_async_request"),
     ("httpcore", "AsyncConnectionPool", "handle_async_request"),
@@ -197,11 +199,10 @@ class Intercepted(_Through):
             content=request.body,
             extensions=extensions,
         )
-        transport = self._transport(built.url, deadline)
-        name = "handle_async_request" if self._waiter.interrupts else "handle_request"
+        send = self._sender(built.url, deadline)
         try:
             with self._waiter.within(deadline.left()):
-                return self._begun(await _result(getattr(transport, name)(built)))
+                return self._begun(await _result(send(built)))
         except Exception as problem:
             error = as_ours(problem, deadline)
         if type(error) is TransportError:
@@ -209,21 +210,23 @@ class Intercepted(_Through):
             error = ConfigError(f"the tool that replaces methods of httpx refused the request: {error.message}")
         raise error.with_traceback(None)
 
-    def _transport(self, url: Any, deadline: Deadline) -> Any:
+    def _sender(self, url: Any, deadline: Deadline) -> Any:
         """What `httpx` would send to this URL with, every replaced method in its place, over the connection of ours."""
-        (library, client, choose), (_, transport, _), pool, connection = _seams(self._waiter)
+        single, choose, outer, pool, connection = _seams(self._waiter)
         try:
-            httpx: Any = sys.modules[library]
-            found = getattr(httpx, transport)(verify=_no_tls(), trust_env=False)
+            httpx: Any = sys.modules[outer[0]]
+            transport = getattr(httpx, outer[1])(verify=_no_tls(), trust_env=False)
             inner = _OverLine(self._line, deadline)
             if _replaced(pool) or _replaced(connection):
-                made = partial(_core_connection, connection[1], inner)
-                found._pool.create_connection = made
+                transport._pool.create_connection = partial(_core_connection, connection[1], inner)
             else:
-                found._pool = inner
-            if _replaced((library, client, choose)):
-                found = getattr(getattr(httpx, client)(transport=found, trust_env=False), choose)(url)
-            return found
+                transport._pool = inner
+            if _replaced(single) or _replaced(choose):
+                client = getattr(httpx, single[1])(transport=transport, trust_env=False)
+                if _replaced(single):
+                    return client._send_single_request
+                transport = client._transport_for_url(url)
+            return getattr(transport, outer[2])
         except Exception as problem:
             text = f"{type(problem).__name__}: {problem}"
         raise ConfigError(

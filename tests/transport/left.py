@@ -15,8 +15,9 @@ from llm_rest import AsyncClient, Client
 from tests.transport.bounded import peak
 
 
-async def main(way: str, model: str, options: str, url: str, most: str) -> dict[str, int]:
+async def main(way: str, *given: str) -> dict[str, int]:
     """How many characters were handed out before the stream was left, and by how many bytes the process grew at most."""
+    model, options, url, most = given
     kind: Any = Client if way == "sync" else AsyncClient
     llm = kind(model, base_url=url, retry=1, timeout=120, **json.loads(options))
     seen = 0
@@ -46,4 +47,4 @@ async def main(way: str, model: str, options: str, url: str, most: str) -> dict[
 
 if __name__ == "__main__":
     backend = "trio" if sys.argv[1] == "trio" else "asyncio"
-    print(json.dumps(anyio.run(main, *sys.argv[1:], backend=backend)))
+    print(json.dumps(anyio.run(main, sys.argv[1], *sys.argv[2:], backend=backend)))

@@ -240,23 +240,30 @@ def _traced(library: Any, kind: str, name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("library", "kind"),
-    [(httpx, "HTTPTransport"), (httpcore, "ConnectionPool"), (httpcore, "HTTPConnection"), (httpx, "Client")],
+    ("library", "method"),
+    [
+        (httpx, "HTTPTransport.handle_request"),
+        (httpx, "Client._transport_for_url"),
+        (httpx, "Client._send_single_request"),
+        (httpcore, "ConnectionPool.handle_request"),
+        (httpcore, "HTTPConnection.handle_request"),
+    ],
     ids=lambda given: getattr(given, "__name__", given),
 )
 async def test_what_only_listens_sees_each_request_of_a_connection_that_is_kept(
-    new_transport: NewTransport, way: str, library: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+    new_transport: NewTransport, way: str, library: Any, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prefix, name = ("", "handle_request") if way == "sync" else ("Async", "handle_async_request")
-    name = "_transport_for_url" if kind == "Client" else name
-    seen = _traced(library, prefix + kind, name, monkeypatch)
+    kind, _, name = method.partition(".")
+    if way != "sync":
+        kind, name = f"Async{kind}", name.replace("handle_request", "handle_async_request")
+    seen = _traced(library, kind, name, monkeypatch)
     with loopback(send(http(b"one")), send(STREAM + chunks(b"t", b"wo") + END), send(http(b"three"))) as server:
         transport = new_transport()
         assert (await transport.send(post(server.url), SOON)).body == b"one"
         assert await rest(await transport.open(post(server.url), SOON)) == b"two"
         assert (await transport.send(post(server.url), SOON)).body == b"three"
         await transport.close()
-    assert seen == [prefix + kind] * 3
+    assert seen == [kind] * 3
     assert (len(server.heads), server.connections) == (3, 1)
 
 

@@ -585,6 +585,11 @@ class GeminiDialect(Struct, frozen=True, kw_only=True):
     steps of its own tools either."""
     fetches_urls: bool = False
     """Fetches media from any public URL for models that cannot do so themselves."""
+    is_vertex: bool = False
+    """Serves the models as Vertex does, which takes some options that the Developer API refuses."""
+    asks_to_keep_nothing: bool = False
+    """Not the host's habit but the client's: where a request does not say what to store, `store: false` is sent. Paid projects
+    made since 2026-10-26 store answers unless a request says so (Google's API changelog)."""
 
     @property
     def path(self) -> str:
@@ -597,6 +602,7 @@ VERTEX = GeminiDialect(
     collection="publishers/google/models",
     lacks=("store", "serviceTier", "partMetadata", "fileSearch", "mcpServers", "toolCall", "generateContentRequest"),
     fetches_urls=True,
+    is_vertex=True,
 )
 """Gemini models on Vertex. The version and the project stand in the base URL."""
 
@@ -616,6 +622,8 @@ class GeminiModel(Struct, frozen=True, kw_only=True):
     """Takes `temperature`, `topP` and `topK`."""
     penalties: bool = False
     """Takes `presencePenalty` and `frequencyPenalty`."""
+    penalties_on_vertex: bool = False
+    """Takes them on Vertex, though the Developer API refuses them."""
     signs_calls: bool = True
     """Refuses the first call of a step without its thought signature."""
     mixes_tools: bool = True
@@ -627,7 +635,7 @@ class GeminiModel(Struct, frozen=True, kw_only=True):
     external_urls: bool = True
     """Fetches media from any public URL itself."""
     draws: bool = False
-    """Answers with images."""
+    """Answers with images, as every model does that has `image` in its name."""
 
 
 _GEMINI_OLD = GeminiModel(
@@ -642,7 +650,11 @@ _GEMINI_OLD = GeminiModel(
     media_resolution=False,
     external_urls=False,
 )
-_GEMINI_2_5 = replace(_GEMINI_OLD, budgets=(1, 24_576), penalties=False, external_urls=True)
+# "Penalty is not enabled for models/gemini-2.5-pro": github.com/vercel/ai/issues/8943 and google-gemini/cookbook/issues/1290 for
+# the Developer API; answers of Vertex to requests with penalties are recorded with status 200.
+_GEMINI_2_5 = replace(
+    _GEMINI_OLD, budgets=(1, 24_576), penalties=False, penalties_on_vertex=True, external_urls=True
+)
 _GEMINI_3 = GeminiModel(levels=("minimal", "low", "medium", "high"), sampling=True, prefill=True)
 _GEMINI_3_NO_MINIMAL = replace(_GEMINI_3, levels=("low", "medium", "high"))
 
@@ -653,13 +665,11 @@ GEMINI_MODELS: dict[str, GeminiModel] = {
     "gemini-2.5": _GEMINI_2_5,
     "gemini-2.5-pro": replace(_GEMINI_2_5, budgets=(128, 32_768), always_thinks=True),
     "gemini-2.5-flash-lite": replace(_GEMINI_2_5, budgets=(512, 24_576)),
-    "gemini-2.5-flash-image": replace(_GEMINI_2_5, budgets=None, draws=True),
+    "gemini-2.5-flash-image": replace(_GEMINI_2_5, budgets=None),
     "gemini-3": _GEMINI_3_NO_MINIMAL,
     "gemini-3-flash": _GEMINI_3,
-    "gemini-3-pro-image": replace(_GEMINI_3_NO_MINIMAL, draws=True),
     "gemini-3.1": _GEMINI_3_NO_MINIMAL,
     "gemini-3.1-flash-lite": _GEMINI_3,
-    "gemini-3.1-flash-image": replace(_GEMINI_3_NO_MINIMAL, draws=True),
     "gemini-3.5": _GEMINI_3,
     "gemini-3.5-flash-lite": replace(_GEMINI_3, sampling=False, prefill=False),
     "gemini-3.6": replace(_GEMINI_3, sampling=False, prefill=False),
@@ -679,7 +689,8 @@ def gemini_model(model: str) -> GeminiModel:
     """What `model` takes: its family's row, the newest family's for any other name."""
     name = model.lower().rpartition("/")[2].partition("@")[0]
     known = [prefix for prefix in GEMINI_MODELS if f"{name}-".startswith(f"{prefix}-")]
-    return GEMINI_MODELS[max(known, key=len, default="gemini")]
+    found = GEMINI_MODELS[max(known, key=len, default="gemini")]
+    return replace(found, draws=True) if "image" in name.split("-") else found
 
 
 class OllamaDialect(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from . import models, wires
 from .auth import Credentials, Secret, TokenProvider, credentials
-from .dialects import ResponsesDialect
+from .dialects import GeminiDialect, ResponsesDialect
 from .errors import ConfigError
 from .vendors import VENDORS, Endpoint, Vendor, resolve
 from .wires import Wire
@@ -82,6 +82,8 @@ class Targets:
         if isinstance(dialect, ResponsesDialect):
             reasons = None if known.reasoning is None else bool(known.reasoning)
             dialect = replace(dialect, asks_to_keep_nothing=True, model_reasons=reasons)
+        elif isinstance(dialect, GeminiDialect):
+            dialect = replace(dialect, asks_to_keep_nothing=True)
         return Target(
             endpoint=endpoint,
             wire=wires.load(endpoint.wire),

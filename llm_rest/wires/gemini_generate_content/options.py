@@ -40,7 +40,7 @@ REFUSED = {
 }
 DROPPED = (
     "max_tool_calls context_management prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user "
-    "store image access_programs background_options"
+    "image access_programs background_options"
 ).split()
 """Options without a counterpart; a false or empty one asks for nothing."""
 
@@ -60,11 +60,17 @@ NUMBERS = {
 
 def encode_numbers(request: Request, config: types.GenerationConfig, context: Context) -> None:
     """Set the numbers of a request that the model takes."""
+    model = context.model
+    takes = {
+        "sampling": model.sampling,
+        "penalties": model.penalties or (model.penalties_on_vertex and context.dialect.is_vertex),
+        "": True,
+    }
     for name, fact in NUMBERS.items():
         value = getattr(request, name)
         if not given(value):
             continue
-        if not fact or getattr(context.model, fact):
+        if takes[fact]:
             setattr(config, name, value)
         elif value or fact == "sampling":
             context.lost.dropped(name, "this model takes no such option")
@@ -227,7 +233,7 @@ def decode_format(config: types.GenerationConfig) -> Opt[TextOptions]:
 
 
 def encode_rest(request: Request, body: types.Request, context: Context) -> None:
-    """Set labels and the tier, and report what has no counterpart."""
+    """Set labels, storage and the tier, and report what has no counterpart."""
     lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
     for name, why in REFUSED.items():
         if getattr(request, name):
@@ -248,6 +254,10 @@ def encode_rest(request: Request, body: types.Request, context: Context) -> None
             body.labels = labels
     elif request.metadata:
         lost.dropped("metadata", "this host keeps no labels")
+    if given(request.store) and "store" in lacks:
+        lost.dropped("store", "this host has no such option")
+    elif "store" not in lacks and (given(request.store) or context.dialect.asks_to_keep_nothing):
+        body.store = bool(request.store)
     if given(tier) and tier in TIERS and "serviceTier" not in lacks:
         body.service_tier = TIERS[tier]
     elif given(tier) and tier != "auto":

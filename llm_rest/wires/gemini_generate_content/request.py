@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 DEFAULT = GeminiDialect()
 
-_KEPT = ("safety_settings", "cached_content", "store", "continuation_token", "model_armor_config", "model")
+_KEPT = ("safety_settings", "cached_content", "continuation_token", "model_armor_config", "model")
 _TAKEN = (
     "temperature topP topK presencePenalty frequencyPenalty maxOutputTokens stopSequences seed responseLogprobs logprobs "
     "responseMimeType responseSchema responseJsonSchema thinkingConfig"
@@ -217,8 +217,7 @@ def decode_request(
     left: types.Json = {}
     spelled: types.Json = {}
     named = model if model is not None else body.model
-    # Here nothing is kept unless somebody asks for it; a Responses host keeps everything.
-    request = Request(model=named.removeprefix("models/") if given(named) else UNSET, store=False)
+    request = Request(model=named.removeprefix("models/") if given(named) else UNSET, store=body.store)
     _decode_options(body, request, left)
     if any(getattr(body, name) is not UNSET for name in _OPTIONS):
         spelled = _notes(body, request, dialect)

@@ -2,8 +2,9 @@
 
 Names are camelCase on the wire. Every field is optional there, because unset fields are left out or null; only `contents` of a
 request is asked for. Before changing this file, know that a field whose words are a `Literal` lists them by their
-numbers, which `spelling.py` reads, and that objects we only pass on stay plain. Follows the Gemini API reference v1beta, the
-Vertex AI reference v1beta1 and google-genai 3.3.0 (read 2026-11-20).
+numbers, which `spelling.py` reads (where only the first is listed, other numbers are their own text), and that objects we
+only pass on stay plain. Follows the Gemini API reference v1beta, the Vertex AI reference v1beta1 and google-genai 3.4.0 (read
+2026-11-22).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class PartialArg(Document):
     string_value: Maybe[str] = UNSET
     number_value: Maybe[float | int] = UNSET
     bool_value: Maybe[bool] = UNSET
-    null_value: Maybe[str] = UNSET
+    null_value: Maybe[Literal["NULL_VALUE"] | str] = UNSET
     will_continue: Maybe[bool] = UNSET
 
 
@@ -84,7 +85,7 @@ class FunctionResponse(Document):
     name: Maybe[str] = UNSET
     response: Maybe[Raw] = UNSET
     parts: Maybe[list[Part]] = UNSET
-    scheduling: Maybe[str] = UNSET
+    scheduling: Maybe[Literal["SCHEDULING_UNSPECIFIED"] | str] = UNSET
     will_continue: Maybe[bool] = UNSET
 
     def __post_init__(self) -> None:
@@ -136,20 +137,27 @@ class ToolResponse(Document):
     response: Maybe[Json] = UNSET
 
 
+MediaLevel = (
+    Literal[
+        "MEDIA_RESOLUTION_UNSPECIFIED",
+        "MEDIA_RESOLUTION_LOW",
+        "MEDIA_RESOLUTION_MEDIUM",
+        "MEDIA_RESOLUTION_HIGH",
+        "MEDIA_RESOLUTION_ULTRA_HIGH",
+    ]
+    | str
+)
+
+
 class MediaResolution(Document):
     """How closely the media of a part is looked at."""
 
-    level: Maybe[
-        Literal[
-            "MEDIA_RESOLUTION_UNSPECIFIED",
-            "MEDIA_RESOLUTION_LOW",
-            "MEDIA_RESOLUTION_MEDIUM",
-            "MEDIA_RESOLUTION_HIGH",
-            "MEDIA_RESOLUTION_ULTRA_HIGH",
-        ]
-        | str
-    ] = UNSET
+    level: Maybe[MediaLevel] = UNSET
     num_tokens: Maybe[int] = UNSET
+
+
+ContentLayers = list[Literal["CONTENT_LAYER_UNSPECIFIED"] | str]
+"""Which layers of a medium the model reads: `FRAMES`, `AUDIO`, `PAGE_TEXT`, ..."""
 
 
 class VideoMetadata(Document):
@@ -158,6 +166,30 @@ class VideoMetadata(Document):
     start_offset: Maybe[str] = UNSET
     end_offset: Maybe[str] = UNSET
     fps: Maybe[float | int] = UNSET
+    content_layers: Maybe[ContentLayers] = UNSET
+
+
+class AudioMetadata(Document):
+    """Which stretch of a recording is meant."""
+
+    start_offset: Maybe[str] = UNSET
+    end_offset: Maybe[str] = UNSET
+
+
+class DocumentMetadata(Document):
+    """Which pages of a document are meant."""
+
+    start_page: Maybe[int] = UNSET
+    end_page: Maybe[int] = UNSET
+    content_layers: Maybe[ContentLayers] = UNSET
+
+
+class SpreadsheetMetadata(Document):
+    """Which cells of a spreadsheet are meant."""
+
+    visible_cells: Maybe[str] = UNSET
+    sheet_index: Maybe[int] = UNSET
+    content_layers: Maybe[ContentLayers] = UNSET
 
 
 class Part(Document):
@@ -175,10 +207,13 @@ class Part(Document):
     tool_call: Maybe[ToolCall] = UNSET
     tool_response: Maybe[ToolResponse] = UNSET
     video_metadata: Maybe[VideoMetadata] = UNSET
+    audio_metadata: Maybe[AudioMetadata] = UNSET
+    document_metadata: Maybe[DocumentMetadata] = UNSET
+    spreadsheet_metadata: Maybe[SpreadsheetMetadata] = UNSET
     media_resolution: Maybe[MediaResolution] = UNSET
     part_metadata: Maybe[Json] = UNSET
     audio_transcription: Maybe[Json] = UNSET
-    media_processing: Maybe[Json] = UNSET
+    media_processing: Maybe[Literal["MEDIA_PROCESSING_UNSPECIFIED"] | str | Json] = UNSET
     speech_metadata: Maybe[Json] = UNSET
 
 
@@ -201,14 +236,14 @@ class FunctionDeclaration(Document):
     parameters_json_schema: Maybe[Value] = UNSET
     response: Maybe[Json] = UNSET
     response_json_schema: Maybe[Value] = UNSET
-    behavior: Maybe[str] = UNSET
+    behavior: Maybe[Literal["UNSPECIFIED"] | str] = UNSET
 
 
 class GoogleSearch(Document):
     search_types: Maybe[Json] = UNSET
     time_range_filter: Maybe[Json] = UNSET
     exclude_domains: Maybe[list[str]] = UNSET
-    blocking_confidence: Maybe[str] = UNSET
+    blocking_confidence: Maybe[Literal["PHISH_BLOCK_THRESHOLD_UNSPECIFIED"] | str] = UNSET
 
 
 class FileSearch(Document):
@@ -276,8 +311,8 @@ class ThinkingConfig(Document):
 class ImageConfig(Document):
     aspect_ratio: Maybe[str] = UNSET
     image_size: Maybe[str] = UNSET
-    person_generation: Maybe[str] = UNSET
-    prominent_people: Maybe[str] = UNSET
+    person_generation: Maybe[Literal["PERSON_GENERATION_UNSPECIFIED"] | str] = UNSET
+    prominent_people: Maybe[Literal["PROMINENT_PEOPLE_UNSPECIFIED"] | str] = UNSET
     output_mime_type: Maybe[str] = UNSET
     output_compression_quality: Maybe[int] = UNSET
     image_output_options: Maybe[Json] = UNSET
@@ -304,14 +339,19 @@ class GenerationConfig(Document):
     response_format: Maybe[Value] = UNSET
     thinking_config: Maybe[ThinkingConfig] = UNSET
     response_modalities: Maybe[list[Modality]] = UNSET
-    media_resolution: Maybe[str] = UNSET
+    media_resolution: Maybe[MediaLevel] = UNSET
     speech_config: Maybe[Json] = UNSET
     image_config: Maybe[ImageConfig] = UNSET
     audio_transcription_config: Maybe[Json] = UNSET
     enable_enhanced_civic_answers: Maybe[bool] = UNSET
+    enable_affective_dialog: Maybe[bool] = UNSET
+    translation_config: Maybe[Json] = UNSET
     audio_timestamp: Maybe[bool] = UNSET
     routing_config: Maybe[Json] = UNSET
     model_selection_config: Maybe[Json] = UNSET
+
+
+ServiceTier = Literal["unspecified", "flex", "standard", "priority"] | str
 
 
 class ModelArmorConfig(Document):
@@ -330,7 +370,7 @@ class Request(Document):
     cached_content: Maybe[str] = UNSET
     generation_config: Maybe[GenerationConfig] = UNSET
     labels: Maybe[dict[str, str]] = UNSET
-    service_tier: Maybe[Literal["unspecified", "flex", "standard", "priority"] | str] = UNSET
+    service_tier: Maybe[ServiceTier] = UNSET
     store: Maybe[bool] = UNSET
     continuation_token: Maybe[str] = UNSET
     model_armor_config: Maybe[ModelArmorConfig] = UNSET
@@ -451,7 +491,7 @@ class Candidate(Document):
 class PromptFeedback(Document):
     """Why the prompt was not answered."""
 
-    block_reason: Maybe[str] = UNSET
+    block_reason: Maybe[Literal["BLOCKED_REASON_UNSPECIFIED"] | str] = UNSET
     block_reason_message: Maybe[str] = UNSET
     safety_ratings: Maybe[list[Json]] = UNSET
 
@@ -469,8 +509,9 @@ class UsageMetadata(Document):
     candidates_tokens_details: Maybe[list[Json]] = UNSET
     cache_tokens_details: Maybe[list[Json]] = UNSET
     tool_use_prompt_tokens_details: Maybe[list[Json]] = UNSET
-    traffic_type: Maybe[str] = UNSET
-    service_tier: Maybe[str] = UNSET
+    traffic_type: Maybe[Literal["TRAFFIC_TYPE_UNSPECIFIED"] | str] = UNSET
+    service_tier: Maybe[ServiceTier] = UNSET
+    initial_prompt_token_count: Maybe[int] = UNSET
 
 
 class Status(Document):

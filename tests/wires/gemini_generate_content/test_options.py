@@ -19,6 +19,7 @@ from llm_rest.responses import (
     TextFormat,
     TextOptions,
 )
+from llm_rest.target import Targets
 from llm_rest.unknown import Unknown, with_extras
 from tests.wires.gemini_generate_content import BUDGETED, NEWEST, OLD, SCHEMA, THREE, config, option, sent
 
@@ -48,6 +49,14 @@ def test_penalties_are_for_the_models_that_take_them() -> None:
     asked: Any = {"presence_penalty": 0.5, "frequency_penalty": 0}
     assert config(OLD, **asked) == ({"presencePenalty": 0.5, "frequencyPenalty": 0}, [])
     assert config(THREE, **asked) == ({}, ["presence_penalty (dropped)"])
+
+
+def test_penalties_reach_gemini_2_5_on_vertex_alone() -> None:
+    """gemini.request.42: Vertex answered such requests, and the Developer API refuses them"""
+    asked: Any = {"presence_penalty": 0.5}
+    found, lost = sent(Request(model="gemini-2.5-pro", input="Hi", **asked), VERTEX)
+    assert (found["generationConfig"], lost) == ({"presencePenalty": 0.5}, [])
+    assert sent(Request(model="gemini-2.5-pro", input="Hi", **asked))[1] == ["presence_penalty (dropped)"]
 
 
 def test_probabilities_are_asked_for() -> None:
@@ -206,7 +215,6 @@ def test_vertex_takes_no_service_tier_in_the_body() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("store", True),
         ("user", "u"),
         ("safety_identifier", "u"),
         ("prompt_cache_key", "k"),
@@ -222,9 +230,25 @@ def test_options_the_wire_does_not_have_are_dropped(name: str, value: Any) -> No
     assert option(**options) == ({}, [f"{name} (dropped)"])
 
 
+@pytest.mark.parametrize("value", [True, False])
+def test_storing_is_sent_as_it_is_asked_for(value: bool) -> None:
+    """gemini.request.61: Vertex has no such option"""
+    assert option(store=value) == ({"store": value}, [])
+    assert option(store=value, dialect=VERTEX) == ({}, ["store (dropped)"])
+
+
+@pytest.mark.parametrize(("vendor", "stores"), [("google", False), ("vertex", None)])
+def test_a_client_asks_that_nothing_is_stored_unless_the_call_says_so(vendor: str, stores: bool | None) -> None:
+    """gemini.request.61: new projects of the Developer API store answers by default"""
+    targets = Targets(None, api_key=None, base_url=None, wire=None, vendor=None, provider=None)
+    dialect = targets.find(f"{vendor}/gemini-3.8-flash").dialect
+    found, lost = sent(Request(model="gemini-3.8-flash", input="Hi"), dialect)
+    assert (found.get("store"), lost) == (stores, [])
+
+
 def test_what_asks_for_nothing_is_no_loss() -> None:
     """gemini.request.55"""
-    assert option(store=False, truncation="disabled", background=False, parallel_tool_calls=True) == ({}, [])
+    assert option(truncation="disabled", background=False, parallel_tool_calls=True) == ({}, [])
 
 
 @pytest.mark.parametrize(

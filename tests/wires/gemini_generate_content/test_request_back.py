@@ -367,7 +367,6 @@ def test_pictures_are_a_tool() -> None:
     [
         {"safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}]},
         {"cachedContent": "cachedContents/1"},
-        {"store": True},
         {"continuationToken": "AAAA"},
         {"serviceTier": "unspecified"},
         {"generationConfig": {"candidateCount": 2, "speechConfig": {"languageCode": "de"}, "mood": "glad"}},
@@ -389,9 +388,10 @@ def test_labels_and_tiers() -> None:
     assert both({**HI, "serviceTier": "standard"}).service_tier == "default"
 
 
-def test_nothing_is_kept_unless_asked_for() -> None:
-    """gemini.request_back.20: a Responses host would keep everything"""
-    assert asked(HI).store is False
+@pytest.mark.parametrize("value", [True, False, msgspec.UNSET])
+def test_what_is_stored_is_the_same_on_both_sides(value: Any) -> None:
+    """gemini.request_back.20: a request that says nothing leaves it to the vendor, here as there"""
+    assert asked(HI if value is msgspec.UNSET else {**HI, "store": value}).store is value
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------
@@ -520,6 +520,16 @@ def test_snake_case_is_read_and_answered_in_camel_case() -> None:
 
 def test_words_may_be_their_numbers() -> None:
     """gemini.request_back.27"""
+    clip = {
+        "inlineData": {"mimeType": "video/mp4", "data": "AAAA"},
+        "mediaProcessing": 2,
+        "videoMetadata": {"contentLayers": [0, 1]},
+    }
+    function = {"name": "f", "behavior": 2}
+    odd = plain(decoded({"contents": [theirs(clip)], "tools": [{"functionDeclarations": [function]}]}))
+    assert odd["contents"][0]["parts"][0]["mediaProcessing"] == "2"
+    assert odd["contents"][0]["parts"][0]["videoMetadata"] == {"contentLayers": ["CONTENT_LAYER_UNSPECIFIED", "1"]}
+    assert odd["tools"][0]["functionDeclarations"][0]["behavior"] == "2"
     body = plain(
         decoded(
             {

@@ -457,6 +457,19 @@ def test_a_number_may_be_a_text() -> None:
     assert plain(wire.RESPONSE.decode(body))["usageMetadata"] == {"promptTokenCount": 10, "totalTokenCount": 10}
 
 
+def test_an_enum_given_as_a_number_is_read_like_its_word() -> None:
+    """gemini.response.24: protobuf lets a server write the number of any enum"""
+    candidate = {**answer(YO)["candidates"][0], "finishReason": 1, "safetyRatings": [{"category": 7}]}
+    usage = {"promptTokenCount": 1, "trafficType": 1, "serviceTier": 2}
+    body = {**answer(YO), "candidates": [candidate], "usageMetadata": usage, "promptFeedback": {"blockReason": 1}}
+    found = plain(wire.RESPONSE.decode(msgspec.json.encode(body)))
+    assert found["usageMetadata"] == {"promptTokenCount": 1, "trafficType": "1", "serviceTier": "standard"}
+    assert (found["candidates"][0]["finishReason"], found["promptFeedback"]) == ("STOP", {"blockReason": "1"})
+    response, lost = read(body)
+    assert (response.status, response.output[0].content[0].text, lost) == ("completed", "Yo", [])
+    assert plain(wire.EVENT.decode(msgspec.json.encode(body))) == found
+
+
 def test_signatures_and_visible_output_stand_side_by_side() -> None:
     """gemini.response.23"""
     found = items(

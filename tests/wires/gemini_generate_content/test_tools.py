@@ -158,6 +158,8 @@ def test_an_mcp_server_is_called_by_the_vendor_without_asking() -> None:
 
 def test_images_are_drawn_by_the_models_that_draw() -> None:
     """gemini.request.80"""
+    for name in ("gemini-2.5-flash-image", "gemini-3.1-flash-lite-image", "gemini-9-pro-image-preview"):
+        assert option(name, tools=[ImageGenerationTool()])[1] == []
     body, lost = option("gemini-3-pro-image", tools=[ImageGenerationTool(size="1x1")])
     assert body == {"generationConfig": {"responseModalities": ["TEXT", "IMAGE"]}}
     assert lost == ["tools[0].size (dropped)"]

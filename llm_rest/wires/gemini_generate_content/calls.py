@@ -10,6 +10,7 @@ there the shorter one holds everywhere.
 from __future__ import annotations
 
 import re
+from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -249,16 +250,47 @@ def _object_of(text: str, form: Any, failed: Any) -> Raw:
     return value if value is not None and bytes(value)[:1] == b"{" else Raw(encode({key: text}))
 
 
+class Asked:
+    """Calls that wait for their outputs, in their order."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, FunctionCall] = {}
+        self._ids: dict[str, deque[int]] = {}
+        self._names: dict[str, deque[int]] = {}
+        self._count = 0
+        self._next = 0
+
+    def add(self, call: FunctionCall) -> None:
+        """Wait for the output of one more call."""
+        number, self._count = self._count, self._count + 1
+        self._open[number] = call
+        self._ids.setdefault(call.call_id, deque()).append(number)
+        self._names.setdefault(call.name, deque()).append(number)
+
+    def take(self, response: types.FunctionResponse) -> FunctionCall | None:
+        """The call that an output answers, which then waits no longer: the one with its id, else of its name, else the next."""
+        if response.id:
+            return self._first(self._ids.get(response.id))
+        found = self._first(self._names.get(response.name or ""))
+        if found is None and self._open:
+            while self._next not in self._open:
+                self._next += 1
+            found = self._open.pop(self._next)
+        return found
+
+    def _first(self, numbers: deque[int] | None) -> FunctionCall | None:
+        while numbers:
+            found = self._open.pop(numbers.popleft(), None)
+            if found is not None:
+                return found
+        return None
+
+
 def decode_output(
-    part: types.Part, response: types.FunctionResponse, asked: list[FunctionCall], fallback: str
+    part: types.Part, response: types.FunctionResponse, asked: Asked, fallback: str
 ) -> FunctionCallOutput:
-    """The output in a part, for the call among those `asked` that it answers, which is then no longer asked."""
-    if response.id:
-        found = next((call for call in asked if call.call_id == response.id), None)
-    else:
-        found = next((call for call in asked if call.name == response.name), asked[0] if asked else None)
-    if found is not None:
-        asked.remove(found)
+    """The output in a part, for the call among those `asked` that it answers."""
+    found = asked.take(response)
     item = FunctionCallOutput(call_id=found.call_id if found else response.id or fallback, output="")
     spelled = unsaid(response, _RESPONSE)
     if response.name and response.name != (found.name if found else item.call_id):

@@ -9,7 +9,7 @@ Vertex's guide to streaming function call arguments (read 2026-11-20).
 from __future__ import annotations
 
 import re
-from operator import add, attrgetter
+from operator import attrgetter, iadd
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import UNSET, Raw
@@ -39,6 +39,7 @@ class Pieces:
     def __init__(self) -> None:
         self.body = types.Response()
         self.candidate = types.Candidate()
+        self._cited: set[bytes] = set()
 
     def document(self, chunk: types.Response) -> None:
         """What a chunk says of the answer."""
@@ -67,11 +68,21 @@ class Pieces:
         if given(candidate.url_context_metadata):
             whole.url_context_metadata = {**(whole.url_context_metadata or {}), **candidate.url_context_metadata}
         if given(candidate.citation_metadata):
-            whole.citation_metadata = _over(whole.citation_metadata, candidate.citation_metadata, _union)
+            whole.citation_metadata = _over(whole.citation_metadata, candidate.citation_metadata, self._union)
         if given(candidate.logprobs_result):
-            whole.logprobs_result = _over(whole.logprobs_result, candidate.logprobs_result, add)
+            whole.logprobs_result = _over(whole.logprobs_result, candidate.logprobs_result, iadd)
         if type(candidate) is not types.Candidate:
             self.candidate = with_extras(whole, {**extras(whole), **extras(candidate)})
+
+    def _union(self, before: list[Any], after: list[Any]) -> list[Any]:
+        """Both lists, the second without what the first has. The first grows in place: copying it each time takes squared time."""
+        if not self._cited:
+            self._cited.update(map(encode, before))
+        for entry in after:
+            if (written := encode(entry)) not in self._cited:
+                self._cited.add(written)
+                before.append(entry)
+        return before
 
     def spoken(self, content: types.Content, *, parts: bool) -> None:
         """What a chunk says of the content around its parts."""
@@ -87,10 +98,6 @@ def _take(whole: Any, chunk: Any, names: Iterable[str]) -> None:
         value = getattr(chunk, name)
         if value is not UNSET and (value or not getattr(whole, name)):  # some routers send empty fields in every chunk
             setattr(whole, name, value)
-
-
-def _union(before: list[Any], after: list[Any]) -> list[Any]:
-    return [*before, *(entry for entry in after if entry not in before)]
 
 
 def _over(before: Opt[S], after: S, join: Callable[[list[Any], list[Any]], list[Any]] | None = None) -> S:

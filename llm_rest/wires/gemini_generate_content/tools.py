@@ -10,6 +10,7 @@ on each (read 2026-11-20).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
@@ -204,9 +205,9 @@ def encode_tools(tools: Sequence[AnyTool], offer: Offer) -> None:
         restored(types.Request, {"contents": [], "tools": offer.kept["tools"]}) if "tools" in offer.kept else None
     )
     offer.hosted += (nameless.tools or ()) if nameless else ()
-    names = [function.name for function in offer.functions]
-    for name in {name: None for name in names if names.count(name) > 1}:
-        context.lost.refused("tools", f"two functions with the name {name!r}")
+    for name, count in Counter(function.name for function in offer.functions).items():
+        if count > 1:
+            context.lost.refused("tools", f"two functions with the name {name!r}")
     if offer.hosted and offer.functions and not context.model.mixes_tools:
         context.lost.refused("tools", "this model takes functions or the vendor's tools, not both")
 

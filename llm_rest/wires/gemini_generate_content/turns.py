@@ -8,6 +8,7 @@ and thought signatures (read 2026-11-20).
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -27,7 +28,7 @@ from ...responses.leftovers import SPELLING, own
 from ...unknown import Unknown, given
 from .._left import report_unknown
 from . import types
-from .calls import Call, Output, decode_output, encode_output
+from .calls import Asked, Call, Output, decode_output, encode_output
 from .carried import CONTENT, own_fields, rest, restored, spelling
 from .media import decode_parts, encode_parts
 from .reader import Reader, VisibleItem
@@ -60,7 +61,7 @@ class Turns:
         self._items: Sequence[AnyItem] = ()
         self._open = False  # whether the last content is the model's and takes more
         self._waiting: list[tuple[int, Call]] = []  # calls without an output yet
-        self._outputs: dict[str, list[tuple[int, Output]]] = {}
+        self._outputs: dict[str, deque[tuple[int, Output]]] = {}  # by call id, in their order
         self._taken: set[int] = set()
 
     def write(self, items: Sequence[AnyItem]) -> None:
@@ -68,7 +69,7 @@ class Turns:
         self._items = items
         for i, item in enumerate(items):
             if isinstance(item, Output):
-                self._outputs.setdefault(item.call_id or "", []).append((i, item))
+                self._outputs.setdefault(item.call_id or "", deque()).append((i, item))
         around: types.Json | None = None  # what the content that begins next says around its parts
         for i, item in enumerate(items):
             kept = {} if isinstance(item, Unknown) else own(item.leftovers, WIRE)
@@ -129,13 +130,18 @@ class Turns:
     def _answer(self, i: int) -> None:
         outputs: list[types.Part] = []
         beside: list[types.Part] = []
+        there = i  # up to here the outputs already stand behind their calls
+        while there < len(self._items) and isinstance(self._items[there], Output):
+            there += 1
         for k, call in self._waiting:
-            later = ((n, out) for n, out in self._outputs.get(call.call_id, ()) if n > k and n not in self._taken)
-            n, found = next(later, (0, None))
-            if found is None:
+            later = self._outputs.get(call.call_id, deque())
+            while later and later[0][0] < k:
+                later.popleft()  # it stands before the call, and before every later one
+            if not later:
                 self.lost.refused(f"input[{k}]", "a call without an output")
                 continue
-            if any(not isinstance(between, Output) for between in self._items[i:n]):
+            n, found = later.popleft()
+            if n > there:
                 self.lost.emulated(f"input[{n}]", "an output, moved up to its call")
             self._taken.add(n)
             part, more = encode_output(found, call, f"input[{n}]", self.context)
@@ -181,7 +187,7 @@ class Turns:
 def decode_contents(contents: Sequence[types.Content], issuer: str, lost: Losses) -> list[AnyItem]:
     """The items that `contents` are in Responses."""
     items: list[AnyItem] = []
-    asked: list[FunctionCall] = []
+    asked = Asked()
     before = ""
     for k, content in enumerate(contents):
         role = "model" if content.role == "model" else "user"
@@ -192,7 +198,9 @@ def decode_contents(contents: Sequence[types.Content], issuer: str, lost: Losses
                 reader.add(part)
             found = reader.close()
             # Parallel calls may stand in contents of their own; anything else the model says ends their turn.
-            asked += [item for item in found if isinstance(item, FunctionCall)]
+            for item in found:
+                if isinstance(item, FunctionCall):
+                    asked.add(item)
         else:
             found = _heard(parts, asked, f"call_{k}")
         if found:
@@ -215,7 +223,7 @@ def _note(item: AnyItem, fields: types.Json, stands: str) -> None:
     item.leftovers = {WIRE: {**kept, **fields}}
 
 
-def _heard(parts: Sequence[types.Part], asked: list[FunctionCall], origin: str) -> list[AnyItem]:
+def _heard(parts: Sequence[types.Part], asked: Asked, origin: str) -> list[AnyItem]:
     items: list[AnyItem] = []
     said: list[types.Part] = []
 

@@ -233,15 +233,17 @@ class Writer:
     def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
         """Put signatures on the parts that were shown last, and between them."""
         shown = self._shown
+        between: dict[int, list[types.Part]] = {}
         for mark in marks:
             if not mark.hidden and shown:
                 shown[min(mark.at, len(shown) - 1)].thought_signature = mark.signature
                 continue
             hidden = types.Part(text="", thought_signature=mark.signature, thought=True if thought else UNSET)
-            place = len(self.parts)
-            if mark.at < len(shown):
-                place = next(k for k, part in enumerate(self.parts) if part is shown[mark.at])
-            self.parts.insert(place, hidden)
+            before = id(shown[mark.at]) if mark.at < len(shown) else 0
+            between.setdefault(before, []).append(hidden)
+        if between:
+            # In place, since the content holds this very list.
+            self.parts[:] = [one for part in self.parts for one in (*between.get(id(part), ()), part)] + between.get(0, [])
 
     def _restore(self, payload: Whole, path: str) -> None:
         pending, self._pending = self._pending, []

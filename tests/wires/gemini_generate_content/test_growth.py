@@ -1,0 +1,128 @@
+"""Conversions whose cost grows with the size of what is converted and not with its square: counted, not timed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from llm_rest.responses import FunctionTool, Request
+from llm_rest.wires import gemini_generate_content as wire
+from tests.wires.gemini_generate_content import SIGNATURE, THREE, answer, call, called, chunk, decoded, gave, output
+from tests.wires.gemini_generate_content import model, read, theirs, told, user, written
+
+N = 60
+
+
+def steps(work: Callable[[], object]) -> int:
+    """How many lines `work` executes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def encoding(items: list[Any], **options: Any) -> Callable[[], object]:
+    request = Request(model=THREE, input=[user("Hi"), *items], **options)
+    return lambda: wire.encode_request(request)
+
+
+def decoding(*contents: Any) -> Callable[[], object]:
+    document = decoded({"contents": [theirs("Hi"), *contents]})
+    return lambda: wire.decode_request(document)
+
+
+def calls(n: int) -> list[Any]:
+    return [call(f"c{i}") for i in range(n)]
+
+
+def outputs(n: int) -> list[Any]:
+    return [output(f"c{i}") for i in range(n)]
+
+
+def parallel(n: int) -> Callable[[], object]:
+    return encoding([*calls(n), *outputs(n)])
+
+
+def answered_in_reverse(n: int) -> Callable[[], object]:
+    return encoding([*calls(n), *reversed(outputs(n))])
+
+
+def answered_behind_words(n: int) -> Callable[[], object]:
+    return encoding([*calls(n), *[user("And?")] * n, *outputs(n)])
+
+
+def of_one_id(n: int) -> Callable[[], object]:
+    return encoding([item for _ in range(n) for item in (call("c"), output("c"))])
+
+
+def parallel_of_one_id(n: int) -> Callable[[], object]:
+    return encoding([*[call("c")] * n, *[output("c")] * n])
+
+
+def many_tools(n: int) -> Callable[[], object]:
+    return encoding([], tools=[FunctionTool(name=f"f{i}") for i in range(n)])
+
+
+def back_in_reverse(n: int) -> Callable[[], object]:
+    asked = [called(f"c{i}") for i in range(n)]
+    return decoding(model(*asked), theirs(*[gave(f"c{i}", {"output": "4"}) for i in reversed(range(n))]))
+
+
+def back_without_ids(n: int) -> Callable[[], object]:
+    asked = [called(None, f"f{i}") for i in range(n)]
+    return decoding(model(*asked), theirs(*[gave(None, {"output": "4"}, f"f{i}") for i in reversed(range(n))]))
+
+
+def back_of_other_names(n: int) -> Callable[[], object]:
+    return decoding(model(*[called(None, "f")] * n), theirs(*[gave(None, {"output": "4"}, "g")] * n))
+
+
+def hidden_signatures(n: int) -> Callable[[], object]:
+    parts = [part for i in range(n) for part in ({"text": f"{i}"}, {"text": "", "thoughtSignature": SIGNATURE})]
+    response, _ = read(answer(*parts))
+    return lambda: written(response)
+
+
+def streamed_citations(n: int) -> Callable[[], object]:
+    cited = [
+        chunk({"text": f"{i}"}, citationMetadata={"citationSources": [{"uri": f"https://a.test/{i}"}]})
+        for i in range(n)
+    ]
+    return lambda: told(*cited, chunk(content=None, finishReason="STOP"))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        parallel,
+        answered_in_reverse,
+        answered_behind_words,
+        of_one_id,
+        parallel_of_one_id,
+        many_tools,
+        back_in_reverse,
+        back_without_ids,
+        back_of_other_names,
+        hidden_signatures,
+        streamed_citations,
+    ],
+    ids=lambda shape: shape.__name__,
+)
+def test_the_cost_of_a_conversion_grows_with_its_size(shape: Callable[[int], Callable[[], object]]) -> None:
+    shape(N)()  # what is looked up once
+    few, many = steps(shape(N)), steps(shape(4 * N))
+    assert many < 5 * few

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -51,6 +51,13 @@ class Sent(NamedTuple):
     attempts: tuple[Attempt, ...]
     losses: Sequence[Loss] = ()
     """What was left out because the vendor refused it in an earlier attempt."""
+
+
+class Begun(NamedTuple):
+    """A document that is one part of a long answer, and how it came."""
+
+    document: Any
+    sent: Sent
 
 
 class _Verdict(Struct):

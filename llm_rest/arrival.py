@@ -16,6 +16,7 @@ from .responses.assemble import Assembler, disassemble
 from .streams import StreamReader
 from .transport import HttpAnswer
 from .unknown import Unknown
+from .wires import long_wire
 
 if TYPE_CHECKING:
     from .losses import Loss
@@ -30,6 +31,9 @@ FAILURES = (ev.ResponseFailed, ev.ErrorEvent)
 NO_PROGRESS = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, Unknown)
 """Events that bring nothing of the answer: mere life-cycle, and kinds nobody knows, which some hosts' keep-alives are."""
 
+LINGER = 2.0
+"""How long counts and sources are waited for behind the end of an answer, where a server keeps its body open."""
+
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENTS = {"sse": (b"{", b"[", b"<"), "ndjson": (b"[", b"<")}
 """How a body begins that is no stream of the framing, but one document."""
@@ -43,9 +47,11 @@ class Arrival:
     __slots__ = (
         "_any",
         "_begun",
+        "_continues",
         "_document",
         "_fault",
         "_frames",
+        "_lingers",
         "_lost",
         "_request",
         "_start",
@@ -56,25 +62,37 @@ class Arrival:
         "trial",
     )
 
-    def __init__(self, target: Target, request: Request, incoming: Incoming, trial: Trial) -> None:
+    def __init__(
+        self, target: Target, request: Request, incoming: Incoming, trial: Trial, frames: StreamReader | None = None
+    ) -> None:
+        """`frames` has read what came before of a long answer."""
         self.incoming = incoming
         self.trial = trial
         self.ended = False
         self.raw = b""
         self._target = target
         self._request = request
-        self._frames = StreamReader(target.wire, dialect=target.dialect, request=request, now=int(time.time()))
+        self._continues = frames is not None
+        self._frames = frames or StreamReader(
+            target.wire, dialect=target.dialect, request=request, now=int(time.time())
+        )
         self._document: list[bytes] | None = None
         self._start = b""
         self._any = False
         self._begun: list[AnyEvent] | None = None
         self._fault: LLMError | None = None
         self._lost: list[Loss] = []
+        self._lingers = False
 
     @property
     def losses(self) -> list[Loss]:
         """What could not be carried so far."""
         return [*self.trial.losses, *(self._lost or self._frames.losses)]
+
+    @property
+    def frames(self) -> StreamReader:
+        """What reads the body, and the bodies of a long answer's later hops."""
+        return self._frames
 
     async def begin(self) -> LLMError | None:
         """Wait for the first event that brings something of the answer; the error where none came. `more` tells both later."""
@@ -89,10 +107,12 @@ class Arrival:
                         return self._failure(begun)
                     if not isinstance(event, NO_PROGRESS):
                         return None
-            return self.cut()
+            return self.cut() if self._frames.checkpoint() is None else None
         except LLMError as problem:
             self.ended = False  # the error is still to be raised
             self._fault = problem
+        if self._frames.checkpoint() is not None:
+            return None  # the answer is resumed instead
         if isinstance(self._fault, StreamInterrupted):
             self._fault.retryable = True
         return self._fault
@@ -114,9 +134,10 @@ class Arrival:
 
     async def _next(self) -> list[AnyEvent]:
         try:
-            piece = await self.incoming.read()
+            piece = await self._read()
             self.ended = piece is None
             events = self._close() if piece is None else self._feed(piece)
+            self._linger(events)
         except DecodeError as problem:
             what = f"a frame of the stream is no event of {self._target.endpoint.wire}: {problem.message}"
             fault: LLMError = MalformedResponse(what, retryable=False)
@@ -135,6 +156,24 @@ class Arrival:
                     self.incoming.progressed()
             return events
         raise fault
+
+    def _linger(self, events: list[AnyEvent]) -> None:
+        """Wait no longer than a moment for what follows the end that was told; keep-alives make it no longer."""
+        finished = self._frames.finished
+        if finished and (events or not self._lingers):
+            self.incoming.linger(LINGER)
+        elif self._lingers and not finished:
+            self.incoming.linger(None)
+        self._lingers = finished
+
+    async def _read(self) -> bytes | None:
+        """The next bytes. Once the end was told, whatever stops more from coming is the end of the body."""
+        try:
+            return await self.incoming.read()
+        except TransportError:
+            if not self._frames.finished:
+                raise
+            return None
 
     def cut(self) -> LLMError:
         """The error for a body that ended before its last event came."""
@@ -162,11 +201,15 @@ class Arrival:
 
     def _close(self) -> list[AnyEvent]:
         if self._document is None:
-            return self._frames.close()
+            return self._frames.close() if self._frames.checkpoint() is None else []
         body = b"".join(self._document)
         wire, dialect = self._target.wire, self._target.dialect
         document = document_of(self._target, self._sent(body), wire.RESPONSE)
         self.raw = body
+        long = long_wire(wire)
+        if self._continues or (long is not None and long.goes_on(document)):
+            events = self._frames.document(document)
+            return events + (self._frames.close() if self._frames.checkpoint() is None else [])
         response, self._lost = wire.decode_response(
             document, request=self._request, dialect=dialect, now=int(time.time())
         )

@@ -17,7 +17,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from . import models
-from .answers import Sent, document_of, failure, partial_of, told
+from .answers import Begun, Sent, document_of, failure, partial_of, told
 from .auth import Secret, Signed, checked_headers
 from .errors import CallCancelled, ConfigError, LLMError, Refusal, TimeoutError_, Truncated
 from .mcp import hidden
@@ -32,6 +32,8 @@ from .retry import Budget, RetryPolicy, policy_of
 from .sending import Accept, asked
 from .transport import WHOLE, Timeouts, is_duration
 from .trials import CANCELLED
+from .unknown import given
+from .wires import long_wire
 
 if TYPE_CHECKING:
     from .errors import Attempt
@@ -120,6 +122,15 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
 def untold(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
     """The losses without those at the paths that the caller recovers. What cannot be sent never is."""
     return [loss for loss in lost if loss.kind == "refused" or not loss.path.startswith(recovered)]
+
+
+def left_of(settings: Settings, started: float) -> Settings:
+    """The settings with what is left of the time for a whole answer that was asked for at `started`."""
+    timeouts = settings.timeouts
+    total = WHOLE if timeouts.total is UNSET else timeouts.total
+    if total is not None:
+        total = max(total - (time.monotonic() - started), 0.001)
+    return settings._replace(timeouts=replace(timeouts, total=total))
 
 
 class CanStop(Protocol):
@@ -315,10 +326,11 @@ class Caller:
         raise told(TimeoutError_("the token provider took all the time of the call"), target, ())
 
     def replied(
-        self, target: Target, sent: Sent, request: Request | None, lost: list[Loss]
+        self, target: Target, sent: Sent, request: Request | None, lost: list[Loss], document: Any = None
     ) -> tuple[Reply, list[Loss]]:
         """The reply in an answer, and what of it could not be carried; a failed generation is one too."""
-        document = document_of(target, sent, target.wire.RESPONSE)
+        if document is None:
+            document = document_of(target, sent, target.wire.RESPONSE)
         response, more = target.wire.decode_response(
             document, request=request, dialect=target.dialect, now=int(time.time())
         )
@@ -344,22 +356,80 @@ class Caller:
         recovered: tuple[str, ...] = (),
     ) -> Reply:
         """The reply to a request. What is lost at the paths `recovered` is recorded only: the caller gets it back."""
+        limit, most = target.known.whole_output, request.max_output_tokens
+        if limit is not None and given(most) and most > limit and not request.background:
+            return await self._assembled(target, settings, request, lost, site, recovered)
+        started = time.monotonic()
         outgoing, more = encoded(target.wire.encode_request, target.wire.route, request, target.dialect)
         lost = lost + more
         if lost:
             settle(untold(lost, recovered), settings.on_loss, site, who=target.provider)
 
-        def read(sent: Sent) -> tuple[Reply, list[Loss]]:
-            found, more = self.replied(target, sent, request, lost)
+        def read(sent: Sent) -> tuple[Reply, list[Loss]] | Begun:
+            document = document_of(target, sent, target.wire.RESPONSE)
+            if long is not None and long.goes_on(document):
+                return Begun(document, sent)
+            found, more = self.replied(target, sent, request, lost, document)
             return self.succeeded(target, found, sent.secrets), more
 
+        long = long_wire(target.wire)
+
         try:
-            found, more = await self.send(target, settings, outgoing, read)
+            came = await self.send(target, settings, outgoing, read)
+            if isinstance(came, Begun):
+                left = left_of(settings, started)
+                came = await self._continued(target, left, outgoing, request, lost, came)
+            found, more = came
         except CallCancelled as ended:
             return interrupted(target, request, lost, ended.attempts)
         if more:
             settle(more, settings.on_loss, site, who=target.provider, reply=found)
         return found
+
+    async def _assembled(
+        self,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: Site,
+        recovered: tuple[str, ...],
+    ) -> Reply:
+        """The reply to a request that the vendor answers with a stream only."""
+        from .streaming import AsyncStream  # which most calls do not need
+
+        settings = settings._replace(stream_timeouts=left_of(settings, time.monotonic()).timeouts)
+        async with AsyncStream.prepared(self, target, settings, request, lost, site, recovered) as stream:
+            while await stream.batch():
+                pass
+        return stream.response
+
+    async def _continued(
+        self, target: Target, settings: Settings, outgoing: Outgoing, request: Request, lost: list[Loss], begun: Begun
+    ) -> tuple[Reply, list[Loss]]:
+        """The reply in an answer that comes in several hops, of which the first is there."""
+        from .continuing import Hops, Parts
+
+        def read(sent: Sent) -> Begun:
+            return Begun(document_of(target, sent, target.wire.RESPONSE), sent)
+
+        def found() -> Reply:
+            body = came.sent.answer.body
+            how = Told(lost + parts.losses, attempts, body, target.provider, target.model, calls=calls)
+            return reply(parts.response(), how)
+
+        hops, parts, came = Hops(target, settings.timeouts, outgoing), Parts(target, request), begun
+        attempts, calls = begun.sent.attempts, 1
+        token = parts.add(begun.document)
+        while (hop := hops.next(token)) is not None:
+            try:
+                came = await self.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read)
+            except LLMError as problem:
+                problem.partial = partial_of(found(), problem, came.sent.secrets)
+                raise told(problem, target, (*attempts, *problem.attempts)) from None
+            attempts, calls = (*attempts, *came.sent.attempts), calls + 1
+            token = parts.add(came.document)
+        return self.succeeded(target, found(), came.sent.secrets), parts.losses
 
     def succeeded(self, target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
         """The reply, unless the generation failed. Raises what the vendor says about that."""

@@ -652,9 +652,7 @@ _GEMINI_OLD = GeminiModel(
 )
 # "Penalty is not enabled for models/gemini-2.5-pro": github.com/vercel/ai/issues/8943 and google-gemini/cookbook/issues/1290 for
 # the Developer API; answers of Vertex to requests with penalties are recorded with status 200.
-_GEMINI_2_5 = replace(
-    _GEMINI_OLD, budgets=(1, 24_576), penalties=False, penalties_on_vertex=True, external_urls=True
-)
+_GEMINI_2_5 = replace(_GEMINI_OLD, budgets=(1, 24_576), penalties=False, penalties_on_vertex=True, external_urls=True)
 _GEMINI_3 = GeminiModel(levels=("minimal", "low", "medium", "high"), sampling=True, prefill=True)
 _GEMINI_3_NO_MINIMAL = replace(_GEMINI_3, levels=("low", "medium", "high"))
 

@@ -364,6 +364,7 @@ _GEMMA = (
     "github.com/0xPlaygrounds/rig/issues/788 (instructions) and github.com/BerriAI/litellm/issues/10313 (tools); "
     "read 2026-11-22"
 )
+_GEMINI_LONG = "Google's page on long decode and the client code of google-genai 3.4.0, read 2026-11-22"
 _XAI = "https://docs.x.ai/docs/guides/reasoning, https://docs.x.ai/developers/grok-4-5, models.dev; read 2026-11-20"
 _GROQ = "https://console.groq.com/docs/reasoning and /docs/openai; limits from models.dev 2026-07-02; read 2026-11-20"
 _DEEPSEEK = "https://api-docs.deepseek.com/guides/thinking_mode; limits from models.dev 2026-07-02; read 2026-11-20"
@@ -672,6 +673,7 @@ ROWS: list[Row] = [
         efforts=("low", "medium", "high", "xhigh"),
         default_effort="high",
     ),
+    *_rows(_AT_GOOGLE, "gemini-4", Capabilities(whole_output=32_768, source=_GEMINI_LONG)),
     # Models that make pictures or speech share the names of the text models.
     *_rows(
         _AT_GOOGLE,

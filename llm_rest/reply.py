@@ -55,11 +55,12 @@ class Told(NamedTuple):
     provider: str
     model: str
     interrupted: bool = False
+    calls: int = 1
 
     def generation(self, response: Response) -> Generation:
         """The same as the reply shows it."""
         seconds = sum(attempt.took for attempt in self.attempts)
-        named = metadata(response, provider=self.provider, model=self.model, seconds=seconds)
+        named = metadata(response, provider=self.provider, model=self.model, seconds=seconds, api_calls=self.calls)
         return Generation(
             losses=self.losses, attempts=self.attempts, raw=self.raw, metadata=named, interrupted=self.interrupted
         )

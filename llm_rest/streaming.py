@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from .answers import failure, partial_of, told
 from .arrival import FAILURES, Arrival
 from .call import untold
+from .continuing import Hops, may_be_resumed
 from .driving import drive
 from .errors import CallCancelled, LLMError, StreamInterrupted
 from .on_loss import settle
@@ -59,6 +60,34 @@ class _Streaming:
         if shape is not None:
             request, changed, recovered = shape(target, settings, request)
             lost = lost + changed
+        self._prepare(caller, target, settings, request, lost, site, recovered)
+
+    @classmethod
+    def prepared(
+        cls,
+        caller: Caller,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: Site,
+        recovered: tuple[str, ...],
+    ) -> Self:
+        """The stream of a request that was checked already."""
+        made = cls.__new__(cls)
+        made._prepare(caller, target, settings, replace(request, stream=True), lost, site, recovered)
+        return made
+
+    def _prepare(
+        self,
+        caller: Caller,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: Site,
+        recovered: tuple[str, ...],
+    ) -> None:
         wire = target.wire
         outgoing, more = encoded(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
         lost += more
@@ -78,7 +107,11 @@ class _Streaming:
         self._fault: LLMError | None = None
         self._call = caller.call()
         self._cancelled = False  # by `client.cancel()`
-        self._attempts: tuple[Attempt, ...] = ()  # of a call that was cancelled before anything came
+        self._attempts: tuple[
+            Attempt, ...
+        ] = ()  # of earlier hops, and of a call that was cancelled before anything came
+        self._refused: tuple[Attempt, ...] = ()  # of a hop that nothing came of
+        self._hops = Hops(target, settings.stream_timeouts, outgoing)
         self._complete = False  # the last event came
         self._ended = False  # nothing more is read
         self._over = False  # nothing more is handed out
@@ -103,13 +136,17 @@ class _Streaming:
         if self._over and not self._seen.finished:
             found = replace(found, status=CANCELLED if self._cancelled else "incomplete")
         came, target = self._came, self._target
-        attempts, raw = (came.trial.attempts, came.raw) if came else (self._attempts, b"")
-        how = Told(self.losses, attempts, raw, target.provider, target.model, self._cancelled)
+        attempts, raw = (self._made(came), came.raw) if came else (self._attempts, b"")
+        how = Told(self.losses, attempts, raw, target.provider, target.model, self._cancelled, self._hops.count)
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:
             self._reply = made
         return made
+
+    def _made(self, came: Arrival) -> tuple[Attempt, ...]:
+        """All requests that were made."""
+        return (*self._attempts, *came.trial.attempts, *self._refused)
 
     async def _open(self) -> Arrival | None:
         """Send the request and see a good answer begin, or none where the call was cancelled. Raises an `LLMError` otherwise."""
@@ -134,12 +171,36 @@ class _Streaming:
         # Who never asks again need not wait for the first piece of the answer.
         return came, await came.begin() if self._settings.retry.attempts > 1 else None
 
+    async def _resume(self, came: Arrival, problem: LLMError | None) -> bool:
+        """Ask for what follows the checkpoint of an answer whose body ended, or broke off. False where it has none.
+
+        Raises what the vendor says about that.
+        """
+        if problem is not None and not may_be_resumed(problem):
+            return False
+        hop = self._hops.next(came.frames.checkpoint())
+        if hop is None or self._call.stopped:
+            return False
+        frames = came.frames
+        await came.incoming.close()
+        earlier = came.trial.end(came.incoming.status, problem)
+        frames.resume()
+        settings = self._settings._replace(stream_timeouts=hop.timeouts)
+
+        async def begun(incoming: Incoming, trial: Trial) -> tuple[Arrival, LLMError | None]:
+            return Arrival(self._target, self._request, incoming, trial, frames), None
+
+        self._came = await self._caller.open(self._call, self._target, settings, hop.outgoing, begun)
+        self._attempts = (*self._attempts, *earlier)
+        return True
+
     async def _more(self) -> bool:
         """Get the next events; whether there are any. Raises what ended the stream instead of its last event."""
         came = None if self._over else await self._open()
         if came is not None:
             while not (self._ended or self._call.stopped):
                 events = await self._received(came)
+                came = self._came or came
                 if events:
                     self._batch = iter(events)
                     return True
@@ -156,8 +217,8 @@ class _Streaming:
             with self._call:
                 events = await came.more()
         except LLMError as problem:
-            if not self._over:  # or somebody else closed it
-                self._ended, self._fault = True, problem
+            if not self._over and not await self._goes_on(came, problem):  # or somebody else closed it
+                self._ended, self._fault = True, self._fault or problem
             return []
         except BaseException as problem:
             if not isinstance(problem, Exception):
@@ -167,13 +228,23 @@ class _Streaming:
             raise
         if events is None:
             return []  # the call was cancelled
-        self._ended = came.ended
+        self._ended = came.ended and not await self._goes_on(came, None)
         if events and isinstance(events[-1], _ENDS):
             self._ended = self._complete = True
             shown: list[AnyEvent] = [event for event in events if not isinstance(event, FAILURES)]
             self._failed = events[len(shown) :]
             return shown
         return events
+
+    async def _goes_on(self, came: Arrival, problem: LLMError | None) -> bool:
+        """Whether another hop brings more. What stops it from being asked for is what ends the stream."""
+        try:
+            return await self._resume(came, problem)
+        except LLMError as fault:
+            self._refused = fault.attempts
+            if not isinstance(fault, CallCancelled):
+                self._fault = fault
+        return False
 
     async def _end(self, came: Arrival) -> None:
         """All that came was handed out: settle what is left to say."""
@@ -186,7 +257,7 @@ class _Streaming:
             self._fault = came.cut()
         await self._leave(came)
         if self._fault is not None:
-            told(self._fault, self._target, came.trial.attempts)
+            told(self._fault, self._target, self._made(came))
             came.name(self._fault)
             self._fault.partial = partial_of(self.response, self._fault, came.trial.secrets)
         elif came.losses:

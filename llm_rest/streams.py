@@ -7,6 +7,7 @@ wire's `EVENT` decoder, its stream machines) and knows no wire; what a vendor's 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +17,8 @@ from .framing import LIMIT, NDJSON, SSE, Frame
 from .unknown import check_depth
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .losses import Loss
     from .responses.events import AnyEvent
     from .responses.request import Request
@@ -45,7 +48,8 @@ class StreamReader:
         now: float = 0,
         limit: int = LIMIT,
     ) -> None:
-        self._frames = NDJSON(limit=limit) if wire.FRAMING == "ndjson" else SSE(limit=limit)
+        self._framing: Callable[[], NDJSON | SSE] = partial(NDJSON if wire.FRAMING == "ndjson" else SSE, limit=limit)
+        self._frames = self._framing()
         self._decode = wire.EVENT.decode
         self._ends = (b"[DONE]", wire.END)
         self._machine = wire.decode_stream(request=request, dialect=dialect, now=now)
@@ -57,6 +61,26 @@ class StreamReader:
     def losses(self) -> list[Loss]:
         """What could not be carried so far."""
         return self._machine.losses
+
+    @property
+    def finished(self) -> bool:
+        """Whether the stream told its end, and only details may follow until its body ends."""
+        return getattr(self._machine, "finished", False)
+
+    def checkpoint(self) -> str | None:
+        """The token to continue with where the body ends or breaks off now; `None` where the answer cannot be continued."""
+        checkpoint = getattr(self._machine, "checkpoint", None)
+        return checkpoint() if checkpoint is not None else None
+
+    def resume(self) -> None:
+        """Read another body, which continues the answer at the checkpoint."""
+        machine: Any = self._machine
+        machine.resume()
+        self._frames, self._halves, self._problem = self._framing(), Halves(), None
+
+    def document(self, document: Any) -> list[AnyEvent]:
+        """The events of a document that came whole instead of in frames."""
+        return self._machine.feed(document)
 
     def feed(self, chunk: bytes) -> list[AnyEvent]:
         """The events that `chunk` completes."""
@@ -76,7 +100,7 @@ class StreamReader:
                 break
             # Hosts put blanks around the end mark, send it where the wire has none, and send events without data.
             if len(data) < 16 and ((mark := data.strip()) == b"" or mark in self._ends):
-                events += self._end() if mark else ()
+                events += self._end() if mark and self.checkpoint() is None else ()
                 continue
             try:
                 if len(data) > _SHALLOW:

@@ -24,6 +24,7 @@ CLIENT = (
     "client",
     "running",
     "call",
+    "continuing",
     "outgoing",
     "sending",
     "retry",

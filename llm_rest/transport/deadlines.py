@@ -65,6 +65,9 @@ class Deadline:
     def progressed(self) -> None:
         """What came was more than a keep-alive."""
 
+    def linger(self, seconds: float | None) -> None:
+        """All that matters came: what may follow is waited for no longer than this, unless more of the answer comes."""
+
     def hurry(self, seconds: float) -> None:
         """What remains is worth no more than `seconds`."""
         self._end = min(self._end, time.monotonic() + seconds)
@@ -102,7 +105,7 @@ class Deadline:
 class StreamDeadline(Deadline):
     """The same where an answer comes as a stream: each wait for more is limited, and not the time between two."""
 
-    __slots__ = ("_idle", "_idle_left", "_since")
+    __slots__ = ("_idle", "_idle_left", "_linger_end", "_since")
 
     def __init__(self, timeouts: Timeouts) -> None:
         super().__init__(timeouts)
@@ -110,6 +113,7 @@ class StreamDeadline(Deadline):
             self._first_byte = timeouts.idle
         self._idle = self._idle_left = _FOREVER if timeouts.idle is None else timeouts.idle
         self._since = 0.0
+        self._linger_end = _FOREVER
 
     def _total(self, timeouts: Timeouts) -> float | None:
         return None if timeouts.total is UNSET else timeouts.total
@@ -124,7 +128,7 @@ class StreamDeadline(Deadline):
             self._step, patience = "idle", self._idle_left
             if patience <= 0:
                 raise timed_out("idle")  # keep-alives came until no patience was left
-        self._step_end = self._since + patience
+        self._step_end = min(self._since + patience, self._linger_end)
         self._limits["read"] = _nearer(self.left(), None)
 
     def came(self) -> None:
@@ -134,6 +138,9 @@ class StreamDeadline(Deadline):
 
     def progressed(self) -> None:
         self._idle_left = self._idle
+
+    def linger(self, seconds: float | None) -> None:
+        self._linger_end = _FOREVER if seconds is None else time.monotonic() + seconds
 
 
 def _nearer(left: float | None, limit: float | None) -> float | None:

@@ -246,6 +246,10 @@ class Incoming:
         """Say that what was read held something of the answer, and not only a keep-alive."""
         self._deadline.progressed()
 
+    def linger(self, seconds: float | None) -> None:
+        """Say that all that matters was read: what may follow is waited for no longer than this; `None` takes it back."""
+        self._deadline.linger(seconds)
+
     async def finish(self) -> None:
         """End the exchange after all that matters was read: what little may follow is awaited for the connection's sake."""
         if self._connection is not None and self._connection.prompt:

@@ -45,6 +45,19 @@ class StreamDecoder(Protocol):
     def close(self) -> list[AnyEvent]: ...
 
 
+class LongStreamDecoder(StreamDecoder, Protocol):
+    """The same for a wire whose long answers come in several hops, each the answer to a request of its own.
+
+    `finished` is whether the hop told its end, so that only details may follow. `checkpoint` gives the token to continue with
+    where the body ends or breaks off now, and `resume` begins the next hop.
+    """
+
+    @property
+    def finished(self) -> bool: ...
+    def checkpoint(self) -> str | None: ...
+    def resume(self) -> None: ...
+
+
 class StreamEncoder(Protocol):
     """A machine from Responses events to a wire's events."""
 
@@ -57,6 +70,16 @@ class StreamEncoder(Protocol):
 D = TypeVar("D", contravariant=True)
 Q = TypeVar("Q")
 A = TypeVar("A")
+
+
+class LongWire(Protocol):
+    """What a wire offers beside the rest where its long answers come in several hops."""
+
+    def goes_on(self, body: Any) -> bool: ...
+    def continued(self, body: bytes, token: str) -> bytes: ...
+    def decode_stream(
+        self, *, request: Request | None = None, dialect: Any = ..., now: float = 0
+    ) -> LongStreamDecoder: ...
 
 
 class Wire(Protocol[D, Q, A]):
@@ -87,6 +110,11 @@ class Wire(Protocol[D, Q, A]):
     def decode_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts: ...
     def encode_error(self, facts: ErrorFacts) -> tuple[int, Any]: ...
     def route(self, request: Request, *, dialect: D = ..., stream: bool = False) -> Route: ...
+
+
+def long_wire(wire: Wire[Any, Any, Any]) -> LongWire | None:
+    """The wire as one whose long answers come in several hops; `None` for the others."""
+    return cast("LongWire", wire) if hasattr(wire, "continued") else None
 
 
 def load(name: str) -> Wire[Any, Any, Any]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
+from . import types
 from .errors import decode_error, encode_error
 from .request import DEFAULT, decode_request, encode_request, route
 from .response import decode_response, encode_response
@@ -24,6 +27,18 @@ END: bytes | None = None
 NAMED_EVENTS = False
 
 # Streams are loaded on first use: most of what a converter's import would cost are the structs of their events.
+
+
+def goes_on(body: types.Response) -> bool:
+    """Whether an answer is the first part of a long one, which `continued` asks for."""
+    candidate = body.candidates[0] if body.candidates else types.Candidate()
+    return candidate.finish_reason == "CONTINUATION" and bool(candidate.continuation_token)
+
+
+def continued(body: bytes, token: str) -> bytes:
+    """The body of the request that continues a long answer where `token` stands: the same request with the token."""
+    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    return msgspec.json.encode(fields | {"continuationToken": token})
 
 
 def decode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT, now: float = 0) -> StreamDecoder:
@@ -47,6 +62,7 @@ __all__ = [
     "NAMED_EVENTS",
     "REQUEST",
     "RESPONSE",
+    "continued",
     "decode_error",
     "decode_request",
     "decode_response",
@@ -55,5 +71,6 @@ __all__ = [
     "encode_request",
     "encode_response",
     "encode_stream",
+    "goes_on",
     "route",
 ]

@@ -9,7 +9,7 @@ Vertex's guide to streaming function call arguments (read 2026-11-20).
 from __future__ import annotations
 
 import re
-from operator import attrgetter, iadd
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import UNSET, Raw
@@ -40,6 +40,20 @@ class Pieces:
         self.body = types.Response()
         self.candidate = types.Candidate()
         self._cited: set[bytes] = set()
+        self._spent: types.Maybe[types.UsageMetadata] = UNSET  # by the hops before
+
+    def resume(self) -> None:
+        """Another hop of a long answer begins: its counts are added to those so far, and it says itself how it ends."""
+        self._spent, self.body.usage_metadata = self._usage(), UNSET
+        whole = self.candidate
+        whole.finish_reason = whole.finish_message = whole.continuation_token = UNSET
+
+    def _usage(self) -> types.Maybe[types.UsageMetadata]:
+        return summed(self._spent, self.body.usage_metadata)
+
+    def settle(self) -> None:
+        """All chunks are there: the counts are those of all hops."""
+        self.body.usage_metadata, self._spent = self._usage(), UNSET
 
     def document(self, chunk: types.Response) -> None:
         """What a chunk says of the answer."""
@@ -70,12 +84,12 @@ class Pieces:
         if given(candidate.citation_metadata):
             whole.citation_metadata = _over(whole.citation_metadata, candidate.citation_metadata, self._union)
         if given(candidate.logprobs_result):
-            whole.logprobs_result = _over(whole.logprobs_result, candidate.logprobs_result, iadd)
+            whole.logprobs_result = _over(whole.logprobs_result, candidate.logprobs_result, _longer)
         if type(candidate) is not types.Candidate:
             self.candidate = with_extras(whole, {**extras(whole), **extras(candidate)})
 
     def _union(self, before: list[Any], after: list[Any]) -> list[Any]:
-        """Both lists, the second without what the first has. The first grows in place: copying it each time takes squared time."""
+        """Both lists, the second without what the first has. The first grows in place, which keeps the time linear."""
         if not self._cited:
             self._cited.update(map(encode, before))
         for entry in after:
@@ -100,6 +114,11 @@ def _take(whole: Any, chunk: Any, names: Iterable[str]) -> None:
             setattr(whole, name, value)
 
 
+def _longer(before: list[Any], after: list[Any]) -> list[Any]:
+    before += after
+    return before
+
+
 def _over(before: Opt[S], after: S, join: Callable[[list[Any], list[Any]], list[Any]] | None = None) -> S:
     """`after`, with what it leaves out from before, and its lists joined with those from before."""
     changes: dict[str, Any] = {}
@@ -111,6 +130,35 @@ def _over(before: Opt[S], after: S, join: Callable[[list[Any], list[Any]], list[
             changes[name] = join(cast("Any", old), cast("Any", new))
     whole = replace(after, **changes)
     return with_extras(whole, {**extras(before), **extras(after)}) if given(before) and extras(before) else whole
+
+
+# --- long answers ---------------------------------------------------------------------------------------------------
+
+
+def summed(before: Opt[types.UsageMetadata], after: Opt[types.UsageMetadata]) -> types.Maybe[types.UsageMetadata]:
+    """The counts of two hops of one answer together: each of them is a request that is billed."""
+    if not (given(before) and given(after)):
+        return before or after or UNSET
+    whole = _over(before, after)
+    for name in whole.__struct_fields__:
+        old, new = getattr(before, name), getattr(after, name)
+        if name == "initial_prompt_token_count":
+            setattr(whole, name, old if given(old) else new)
+        elif isinstance(old, int) and isinstance(new, int):
+            setattr(whole, name, old + new)
+        elif isinstance(old, list) and isinstance(new, list):
+            setattr(whole, name, _by_modality(cast("Any", [*old, *new])))
+    return whole
+
+
+def _by_modality(counts: list[types.Json]) -> list[types.Json]:
+    """Entries of one modality as one, with the sum of their tokens."""
+    found: dict[Any, types.Json] = {}
+    for count in counts:
+        there = found.setdefault(count.get("modality"), {**count, "tokenCount": 0})
+        tokens = count.get("tokenCount")
+        there["tokenCount"] += int(tokens) if isinstance(tokens, int | str) and str(tokens).isdecimal() else 0
+    return list(found.values())
 
 
 # --- calls in pieces ------------------------------------------------------------------------------------------------

@@ -8,12 +8,14 @@ Follows the reference of `streamGenerateContent` (read 2026-11-20).
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import Losses
+from ...losses import Loss, Losses
 from ...responses.carriers import digest
 from ...responses.emit import Emitter
 from ...responses.events import AnyEvent, StreamError
@@ -33,9 +35,56 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...dialects import GeminiDialect
+    from ...losses import Kind
     from ...responses.emit import OpenItem
     from ...responses.items import AnyItem
     from ...responses.request import Request
+
+
+CONTINUATION = "CONTINUATION"
+"""The finish reason of a hop that another one follows."""
+
+
+class Tail:
+    """What came behind the last token of a long answer, which the next hop may say again: `unsaid` leaves that out."""
+
+    def __init__(self) -> None:
+        self.whole = False  # whether something came that cannot be compared
+        self.differs = False  # whether a hop said something else than had come
+        self._said: list[tuple[bool, str]] = []
+        self._expected: list[tuple[bool, str]] = []  # the next last
+
+    def mark(self) -> None:
+        """A token stands here."""
+        self.whole, self._said = False, []
+
+    def replay(self) -> None:
+        """The next hop begins where the token stands: what came behind it may come once more."""
+        runs = groupby([*self._said, *reversed(self._expected)], key=itemgetter(0))
+        self._expected = [(thought, "".join(text for _, text in run)) for thought, run in runs][::-1]
+        self._said = []
+
+    def unsaid(self, parts: Sequence[types.Part]) -> list[types.Part]:
+        """The parts without what was said before."""
+        return [left for part in parts for left in self._unsaid(part)]
+
+    def _unsaid(self, part: types.Part) -> list[types.Part]:
+        text, thought = part.text, part.thought is True
+        if not given(text):
+            self.whole, self._expected = True, []
+            return [part]
+        self._said.append((thought, text))
+        if not (self._expected and text):
+            return [part]
+        kind, expected = self._expected.pop()
+        if kind is thought and expected.startswith(text):
+            self._expected += [(kind, expected[len(text) :])] if len(expected) > len(text) else []
+            text = ""
+        elif kind is thought and text.startswith(expected):
+            text = text[len(expected) :]
+        else:
+            self.differs, self._expected = True, []
+        return [replace(part, text=text)] if text or given(part.thought_signature) else []
 
 
 class StreamDecoder:
@@ -57,6 +106,10 @@ class StreamDecoder:
         self._thought = False
         self._call: PartialCall | None = None
         self._last: types.Response | None = None  # the chunk that told the end
+        self._from = ""  # the token that this hop was asked for with
+        self._brought = False  # whether this hop brought anything of the answer
+        self._since: Tail | None = None  # what came behind the last token
+        self._ends_often = False  # whether more came behind the end
         self._silent = False  # nothing is told any more: an error came
         self._over = False
 
@@ -67,21 +120,57 @@ class StreamDecoder:
         self._pieces.document(chunk)
         if self._response is None:
             self._begin(chunk)
+        ended = self._last is not None
         for i, candidate in enumerate(chunk.candidates or ()):
             if candidate.index or (i and candidate.index is UNSET):
                 self._another()
                 continue
             content = candidate.content
             if given(content):
-                for part in content.parts or ():
+                parts = content.parts or []
+                if ended and any(part.text != "" for part in parts):
+                    self._more_than_told()
+                for part in parts if self._since is None else self._unsaid(self._since, parts):
                     self._add(part)
+                self._brought = self._brought or bool(parts)
                 self._pieces.spoken(content, parts=self._reader.place > 0 or self._text is not None)
             self._pieces.ending(candidate)
+            if candidate.continuation_token:
+                self._since = self._since or Tail()
+                self._since.mark()
             if candidate.finish_reason:
                 self._last = chunk
         if given(chunk.error):
             self._fail(chunk.error)
         return self._to.take()
+
+    # -- long answers, which come in hops
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer, or this hop of it, told its end: what may follow are counts and sources."""
+        return self._over or (self._last is not None and not self._ends_often)
+
+    def checkpoint(self) -> str | None:
+        """The token with which the answer goes on if its body ends or breaks off here; `None` where it cannot."""
+        candidate, feedback = self._pieces.candidate, self._pieces.body.prompt_feedback
+        if self._over or (given(feedback) and feedback.block_reason):
+            return None
+        token = candidate.continuation_token or ""
+        if candidate.finish_reason:
+            return token if candidate.finish_reason == CONTINUATION and token != self._from else None
+        if token and token != self._from:
+            return None if self._since is not None and self._since.whole else token
+        return self._from if self._from and not self._brought else None
+
+    def resume(self) -> None:
+        """Another hop begins where the last token stands."""
+        token = self._pieces.candidate.continuation_token
+        self._from = token if given(token) else self._from
+        self._brought, self._last = False, None
+        if self._since is not None:
+            self._since.replay()
+        self._pieces.resume()
 
     def close(self) -> list[AnyEvent]:
         """The end, where the model or the vendor gave a reason to stop; nothing where the stream was cut."""
@@ -105,6 +194,7 @@ class StreamDecoder:
         self._end_call(cut=True)
         self._end_text()
         self._reader.close()
+        self._pieces.settle()
         body, candidate = self._pieces.body, self._pieces.candidate
         spoken = given(candidate.finish_reason) or given(candidate.content)
         if spoken:
@@ -123,8 +213,25 @@ class StreamDecoder:
             self._to.finish(self._finish(self._response))
 
     def _another(self) -> None:
-        if not self.losses:
-            self.losses.dropped("candidates[1]", "only the first of several candidates becomes output")
+        self._once("candidates[1]", "only the first of several candidates becomes output", "dropped")
+
+    def _more_than_told(self) -> None:
+        """More of the answer comes behind its finish reason, which some hosts write into every chunk."""
+        self._ends_often = True
+        self._once(
+            "candidates[0].finishReason", "more came behind the end of the answer; it is part of the answer", "changed"
+        )
+
+    def _unsaid(self, since: Tail, parts: Sequence[types.Part]) -> Sequence[types.Part]:
+        left = since.unsaid(parts)
+        if since.differs:
+            what = "the stream broke off behind its last checkpoint, and the answer went on otherwise from there"
+            self._once("candidates[0].continuationToken", what, "changed")
+        return left
+
+    def _once(self, path: str, what: str, kind: Kind) -> None:
+        if not any(loss.path == path for loss in self.losses):
+            self.losses.append(Loss(path, what, kind))
 
     # -- parts
 

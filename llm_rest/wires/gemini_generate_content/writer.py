@@ -243,7 +243,9 @@ class Writer:
             between.setdefault(before, []).append(hidden)
         if between:
             # In place, since the content holds this very list.
-            self.parts[:] = [one for part in self.parts for one in (*between.get(id(part), ()), part)] + between.get(0, [])
+            self.parts[:] = [one for part in self.parts for one in (*between.get(id(part), ()), part)] + between.get(
+                0, []
+            )
 
     def _restore(self, payload: Whole, path: str) -> None:
         pending, self._pending = self._pending, []

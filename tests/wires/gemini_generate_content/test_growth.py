@@ -11,8 +11,23 @@ import pytest
 
 from llm_rest.responses import FunctionTool, Request
 from llm_rest.wires import gemini_generate_content as wire
-from tests.wires.gemini_generate_content import SIGNATURE, THREE, answer, call, called, chunk, decoded, gave, output
-from tests.wires.gemini_generate_content import model, read, theirs, told, user, written
+from tests.wires.gemini_generate_content import (
+    SIGNATURE,
+    THREE,
+    answer,
+    call,
+    called,
+    chunk,
+    decoded,
+    gave,
+    model,
+    output,
+    read,
+    theirs,
+    told,
+    user,
+    written,
+)
 
 N = 60
 

@@ -1,0 +1,408 @@
+"""Answers that a vendor gives in several hops: continued, streamed where they may be long, and resumed where they broke off.
+
+Over real connections on this machine, by every kind of client.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from llm_rest.errors import InvalidRequest, LLMError, StreamInterrupted, TimeoutError_
+from llm_rest.responses import OutputTextDelta, ReasoningOptions
+from llm_rest.retry import RetryPolicy
+from llm_rest.transport import Timeouts
+from tests.callers import NewClient
+from tests.loopback import END as LAST
+from tests.loopback import STREAM, chunks, http, loopback, reset, send, send_and_close, send_and_stall
+
+pytestmark = pytest.mark.anyio
+
+MODEL = "google/gemini-4-argon"
+LONG: dict[str, Any] = {"max_output_tokens": 65_536}
+
+
+def document(*parts: Any, token: str = "", finish: str = "", usage: Any = None) -> Any:
+    """A whole answer, or a chunk of a stream."""
+    said = [{"text": part} if isinstance(part, str) else part for part in parts]
+    candidate: Any = {"index": 0}
+    candidate |= {"content": {"role": "model", "parts": said}} if said else {}
+    candidate |= {"continuationToken": token} if token else {}
+    candidate |= {"finishReason": finish} if finish else {}
+    found = {"candidates": [candidate], "modelVersion": "gemini-4-argon", "responseId": "r"}
+    return found | ({"usageMetadata": usage} if usage else {})
+
+
+def counts(prompt: int, spoken: int, thoughts: int = 0) -> Any:
+    found = {"promptTokenCount": prompt, "candidatesTokenCount": spoken, "totalTokenCount": prompt + spoken + thoughts}
+    details = [{"modality": "TEXT", "tokenCount": prompt}]
+    return found | {"promptTokensDetails": details} | ({"thoughtsTokenCount": thoughts} if thoughts else {})
+
+
+def whole(*parts: Any, **about: Any) -> Any:
+    return send(
+        http(json.dumps(document(*parts, **about)).encode(), "HTTP/1.1 200 OK", "content-type: application/json")
+    )
+
+
+def frames(*documents: Any) -> bytes:
+    return b"".join(b"data: " + json.dumps(one).encode() + b"\r\n\r\n" for one in documents)
+
+
+def streamed(*documents: Any) -> Any:
+    """A stream that comes to its end."""
+    return send(STREAM + chunks(frames(*documents)) + LAST)
+
+
+def broken(*documents: Any) -> Any:
+    """A stream whose connection breaks off."""
+    return send_and_close(STREAM + (chunks(frames(*documents)) if documents else b""))
+
+
+def open_after(*documents: Any) -> Any:
+    """A stream that nothing ends."""
+    return send_and_stall(STREAM + chunks(frames(*documents)))
+
+
+async def text_of(client: Any, **options: Any) -> tuple[str, Any]:
+    """The texts of a stream as they came, and its response."""
+    said: list[str] = []
+    async with client.stream("Write.", **options) as stream:
+        async for event in stream:
+            if isinstance(event, OutputTextDelta):
+                said.append(event.delta)
+    return "".join(said), stream.response
+
+
+def asked(server: Any) -> list[tuple[str, Any]]:
+    """The path and the body of every request."""
+    paths = [head.split(b" ")[1].decode() for head in server.heads]
+    return list(zip(paths, map(json.loads, server.bodies), strict=True))
+
+
+# --- whole answers ------------------------------------------------------------------------------------------------------
+
+
+async def test_an_answer_that_is_to_be_continued_is_continued_by_the_same_request(new_client: NewClient) -> None:
+    """The request is the first one with the token and not the partial answer; the answer is one reply, and all hops count."""
+    acts = [
+        whole("One ", token="T1", finish="CONTINUATION", usage=counts(10, 100, 5)),
+        whole("two ", token="T2", finish="CONTINUATION", usage=counts(110, 50)),
+        whole("three.", finish="STOP", usage=counts(160, 7)),
+    ]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            reply = await client.generate("Write.", max_output_tokens=30_000)
+    assert (reply.output_text, reply.status, len(reply.output)) == ("One two three.", "completed", 1)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.total_tokens) == (280, 162, 442)
+    assert reply.usage.output_tokens_details.reasoning_tokens == 5
+    details = reply.usage.leftovers["gemini_generate_content"]["promptTokensDetails"]
+    assert details == [{"modality": "TEXT", "tokenCount": 280}]
+    assert (reply.generation.metadata["api_calls"], len(reply.generation.attempts)) == ("3", 3)
+    (path, first), (path2, second), (path3, third) = asked(server)
+    assert path == path2 == path3
+    assert path.endswith(":generateContent")
+    assert second == {**first, "continuationToken": "T1"}
+    assert third == {**first, "continuationToken": "T2"}
+    assert first["generationConfig"]["maxOutputTokens"] == 30_000
+
+
+async def test_a_hop_may_be_thoughts_only(new_client: NewClient) -> None:
+    acts = [whole(token="T1", finish="CONTINUATION", usage=counts(10, 0, 9)), whole("Done.", finish="STOP")]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            reply = await client.generate("Write.")
+    assert (reply.output_text, reply.usage.output_tokens) == ("Done.", 9)
+
+
+async def test_what_ends_at_its_own_limit_is_not_continued(new_client: NewClient) -> None:
+    """MAX_TOKENS may carry a token too; more of it needs a higher limit, which is the caller's to give."""
+    with loopback(whole("One", token="T1", finish="MAX_TOKENS")) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            reply = await client.generate("Write.")
+    assert (reply.stop_reason, len(server.bodies)) == ("max_output_tokens", 1)
+
+
+async def test_a_hop_that_gives_the_same_token_again_ends_the_answer(new_client: NewClient) -> None:
+    with loopback(whole("One", token="T1", finish="CONTINUATION")) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            reply = await client.generate("Write.")
+    assert (reply.output_text, reply.status, len(server.bodies)) == ("OneOne", "incomplete", 2)
+
+
+async def test_all_hops_share_one_deadline(new_client: NewClient) -> None:
+    acts = [whole("One", token="T1", finish="CONTINUATION"), send_and_stall(b"")]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            began = time.monotonic()
+            with pytest.raises(TimeoutError_) as raised:
+                await client.generate("Write.", timeout=0.5)
+    assert time.monotonic() - began < 5
+    assert raised.value.partial.output_text == "One"
+    assert len(raised.value.attempts) == 2
+
+
+async def test_a_hop_that_is_refused_leaves_what_came_before(new_client: NewClient) -> None:
+    error = {"error": {"code": 400, "message": "Token expired.", "status": "INVALID_ARGUMENT"}}
+    acts = [
+        whole("One", token="T1", finish="CONTINUATION", usage=counts(1, 2)),
+        send(http(json.dumps(error).encode(), "HTTP/1.1 400 Bad Request")),
+    ]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            with pytest.raises(InvalidRequest, match="Token expired") as raised:
+                await client.generate("Write.")
+    assert (raised.value.partial.output_text, raised.value.partial.usage.output_tokens) == ("One", 2)
+
+
+# --- answers that must be streamed --------------------------------------------------------------------------------------
+
+
+async def test_an_answer_that_may_be_long_is_streamed_for_who_wants_it_whole(new_client: NewClient) -> None:
+    """Gemini 4 refuses more than 32,768 tokens without a stream."""
+    acts = [
+        streamed(
+            document("One ", usage=counts(10, 1)), document(token="T1", finish="CONTINUATION", usage=counts(10, 60))
+        ),
+        streamed(document("two."), document(finish="STOP", usage=counts(70, 9))),
+    ]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            reply = await client.generate("Write.", reasoning=ReasoningOptions(effort="high"), **LONG)
+    assert (reply.output_text, reply.status, reply.usage.input_tokens) == ("One two.", "completed", 80)
+    (path, first), (path2, second) = asked(server)
+    assert path == path2
+    assert path.endswith(":streamGenerateContent?alt=sse")
+    assert second == {**first, "continuationToken": "T1"}
+    assert first["generationConfig"]["maxOutputTokens"] == 65_536
+    assert (reply.generation.metadata["api_calls"], len(reply.generation.attempts)) == ("2", 2)
+
+
+@pytest.mark.parametrize(("model", "tokens"), [("gemini-4-argon", 32_768), ("gemini-3.8-flash", 65_536)])
+async def test_other_answers_come_whole(new_client: NewClient, model: str, tokens: int) -> None:
+    with loopback(whole("One", finish="STOP")) as server:
+        async with new_client(f"google/{model}", base_url=server.url) as client:
+            assert (await client.generate("Write.", max_output_tokens=tokens)).output_text == "One"
+    assert asked(server)[0][0].endswith(":generateContent")
+
+
+async def test_an_answer_that_is_streamed_for_who_wants_it_whole_has_its_deadline(new_client: NewClient) -> None:
+    with loopback(open_after(document("One"))) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            with pytest.raises(TimeoutError_) as raised:
+                await client.generate("Write.", timeout=0.5, **LONG)
+    assert (raised.value.phase, raised.value.partial.output_text) == ("total", "One")
+
+
+# --- streams ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_stream_goes_on_in_the_next_hop(new_client: NewClient) -> None:
+    acts = [
+        streamed(
+            document("One ", usage=counts(10, 1)),
+            document("two ", token="T1", finish="CONTINUATION", usage=counts(10, 8)),
+        ),
+        streamed(document("three."), document(finish="STOP", usage=counts(18, 2))),
+    ]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            said, response = await text_of(client)
+    assert (said, response.output_text, response.status, len(response.output)) == (
+        *["One two three."] * 2,
+        "completed",
+        1,
+    )
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (28, 10)
+    assert asked(server)[1][1] == {**asked(server)[0][1], "continuationToken": "T1"}
+
+
+async def test_a_stream_that_breaks_off_is_resumed_at_its_last_checkpoint(new_client: NewClient) -> None:
+    """What this hop had counted by then was billed."""
+    acts = [
+        broken(document("One ", token="T1"), document("two ", token="T2", usage=counts(10, 8))),
+        streamed(document("three."), document(finish="STOP", usage=counts(18, 2))),
+    ]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            said, response = await text_of(client)
+    assert (said, response.output_text) == ("One two three.",) * 2
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (28, 10)
+    assert asked(server)[1][1]["continuationToken"] == "T2"
+    assert [attempt.outcome for attempt in response.generation.attempts] == ["stream_interrupted", "200"]
+
+
+async def test_what_had_come_behind_the_checkpoint_is_not_said_twice(new_client: NewClient) -> None:
+    acts = [
+        broken(document("One ", token="T1"), document("two "), document("thr")),
+        streamed(document("two"), document(" three."), document(finish="STOP")),
+    ]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            said, response = await text_of(client)
+    assert (said, response.output_text, response.generation.losses) == ("One two three.", "One two three.", [])
+
+
+async def test_a_stream_that_just_ends_behind_a_checkpoint_is_resumed(new_client: NewClient) -> None:
+    acts = [streamed(document("One ", token="T1")), streamed(document("two."), document(finish="STOP"))]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            assert (await text_of(client))[0] == "One two."
+
+
+async def test_a_stream_is_resumed_three_times_at_one_checkpoint(new_client: NewClient) -> None:
+    acts = [
+        broken(document("One ", token="T1")),
+        broken(),
+        broken(),
+        broken(),
+        streamed(document("two.", finish="STOP")),
+    ]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            assert (await text_of(client))[0] == "One two."
+    assert [body.get("continuationToken") for _, body in asked(server)] == [None, "T1", "T1", "T1", "T1"]
+
+
+async def test_a_stream_that_breaks_off_again_and_again_is_given_up(new_client: NewClient) -> None:
+    acts = [broken(document("One ", token="T1")), broken()]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            with pytest.raises(StreamInterrupted) as raised:
+                await text_of(client)
+    assert raised.value.partial.output_text == "One "
+    assert len(server.bodies) == len(raised.value.attempts) == 5
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pytest.param([document("One ")], id="no checkpoint came"),
+        pytest.param(
+            [document("One ", token="T1"), document({"functionCall": {"name": "f"}})], id="a call came behind it"
+        ),
+    ],
+)
+async def test_a_stream_that_cannot_be_resumed_is_broken_off(new_client: NewClient, documents: Any) -> None:
+    with loopback(broken(*documents)) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            with pytest.raises(StreamInterrupted):
+                await text_of(client)
+    assert len(server.bodies) == 1
+
+
+async def test_a_hop_without_a_checkpoint_of_its_own_is_not_asked_for_again_once_it_said_something(
+    new_client: NewClient,
+) -> None:
+    acts = [streamed(document("One ", token="T1", finish="CONTINUATION")), broken(document("two "))]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            with pytest.raises(StreamInterrupted) as raised:
+                await text_of(client)
+    assert (raised.value.partial.output_text, len(server.bodies)) == ("One two ", 2)
+
+
+async def test_a_stream_whose_next_hop_is_refused_raises_that(new_client: NewClient) -> None:
+    error = http(
+        b'{"error": {"code": 400, "message": "Token expired.", "status": "INVALID_ARGUMENT"}}', "HTTP/1.1 400 No"
+    )
+    with loopback(broken(document("One ", token="T1")), send(error)) as server:
+        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, wait=0)) as client:
+            with pytest.raises(InvalidRequest, match="Token expired") as raised:
+                await text_of(client)
+    assert (raised.value.partial.output_text, len(server.bodies), len(raised.value.attempts)) == ("One ", 2, 2)
+
+
+async def test_a_hop_is_retried_like_any_request(new_client: NewClient) -> None:
+    busy = http(b'{"error": {"code": 503, "message": "Busy.", "status": "UNAVAILABLE"}}', "HTTP/1.1 503 Busy")
+    acts = [broken(document("One ", token="T1")), send(busy), reset, streamed(document("two.", finish="STOP"))]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, wait=0)) as client:
+            said, response = await text_of(client)
+    assert (said, len(response.generation.attempts)) == ("One two.", 4)
+
+
+async def test_the_deadline_of_a_stream_is_for_all_its_hops(new_client: NewClient) -> None:
+    acts = [streamed(document("One ", token="T1", finish="CONTINUATION")), open_after(document("two "))]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            with pytest.raises(TimeoutError_) as raised:
+                await text_of(client, timeout=Timeouts(total=0.6))
+    assert (raised.value.phase, raised.value.partial.output_text) == ("total", "One two ")
+
+
+async def test_a_hop_that_comes_whole_instead_of_as_a_stream_is_read_all_the_same(new_client: NewClient) -> None:
+    acts = [streamed(document("One ", token="T1", finish="CONTINUATION")), whole("two.", finish="STOP")]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            assert (await text_of(client))[0] == "One two."
+
+
+# --- the end of a stream ------------------------------------------------------------------------------------------------
+
+
+async def test_an_answer_whose_end_came_does_not_wait_for_a_server_that_keeps_the_body_open(
+    new_client: NewClient,
+) -> None:
+    with loopback(open_after(document("One."), document(finish="STOP", usage=counts(1, 2)))) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            began = time.monotonic()
+            said, response = await text_of(client)
+    assert (said, response.status, response.usage.output_tokens) == ("One.", "completed", 2)
+    assert time.monotonic() - began < 6
+
+
+async def test_keep_alives_behind_the_end_do_not_make_it_longer(new_client: NewClient) -> None:
+    def alive(connection: Any, server: Any) -> bool:
+        connection.sendall(STREAM + chunks(frames(document("One.", finish="STOP"))))
+        while not server.stopped.wait(0.1):
+            connection.sendall(chunks(b": alive\n\n"))
+        return False
+
+    with loopback(alive) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            began = time.monotonic()
+            assert (await text_of(client))[0] == "One."
+    assert time.monotonic() - began < 6
+
+
+async def test_a_connection_that_breaks_behind_the_end_breaks_no_answer(new_client: NewClient) -> None:
+    with loopback(broken(document("One.", finish="STOP"))) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            said, response = await text_of(client)
+    assert (said, response.status) == ("One.", "completed")
+
+
+async def test_what_comes_behind_the_end_is_part_of_the_answer_and_a_loss(new_client: NewClient) -> None:
+    documents = [document("One ", finish="STOP"), document("two.", finish="STOP")]
+    with loopback(streamed(*documents)) as server:
+        async with new_client(MODEL, base_url=server.url, on_loss="ignore") as client:
+            said, response = await text_of(client)
+    assert said == response.output_text == "One two."
+    assert [(loss.path, loss.kind) for loss in response.generation.losses] == [
+        ("candidates[0].finishReason", "changed")
+    ]
+
+
+async def test_a_host_that_writes_an_end_into_every_chunk_is_waited_for(new_client: NewClient) -> None:
+    def slow(connection: Any, server: Any) -> bool:
+        connection.sendall(STREAM + chunks(frames(document("One ", finish="STOP"), document("two ", finish="STOP"))))
+        time.sleep(2.5)
+        connection.sendall(chunks(frames(document("three.", finish="STOP"))) + LAST)
+        return True
+
+    with loopback(slow) as server:
+        async with new_client(MODEL, base_url=server.url, on_loss="ignore") as client:
+            assert (await text_of(client))[0] == "One two three."
+
+
+async def test_an_error_in_the_middle_is_raised_though_a_checkpoint_came(new_client: NewClient) -> None:
+    error = {"error": {"code": 500, "message": "Oh.", "status": "INTERNAL"}}
+    with loopback(streamed(document("One ", token="T1"), error)) as server:
+        async with new_client(MODEL, base_url=server.url) as client:
+            with pytest.raises(LLMError, match="Oh"):
+                await text_of(client)
+    assert len(server.bodies) == 1

@@ -104,6 +104,9 @@ class StreamEncoder:
 
     def _end(self, response: ours.Response) -> None:
         begun = self._begin(response)
+        if self._later and max(self._later) >= len(response.output):
+            self._at = min(self._later)  # the host numbers its items otherwise: all of them are waiting
+            self._catch_up()
         while self._at < len(response.output):
             self._done(response.output[self._at])
             self._catch_up()

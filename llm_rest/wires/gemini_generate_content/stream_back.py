@@ -17,6 +17,7 @@ from ...dialects import gemini_model
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.items import Message
+from ...responses.parts import OutputText
 from ...responses.response import Response
 from ...unknown import extras, given
 from . import types
@@ -50,8 +51,12 @@ class _LateWriter(Writer):
         self.write(item, "")
         if not streamed:
             return self.parts
-        if isinstance(item, Message):
-            told = [part for j, part in enumerate(item.content) if j in streamed]
+        if isinstance(item, Message) and not isinstance(item.content, str):
+            texts = {j: part for j, part in enumerate(item.content) if isinstance(part, OutputText)}
+            if streamed <= texts.keys():
+                told = [texts[j] for j in streamed]
+            else:
+                told = [*texts.values()][: len(streamed)]  # some hosts number the parts from 1
             left = [part for part, text, _ in self.said if any(one is text for one in told)]
         else:
             left = [part for part in self.parts if part.text][: len(streamed)]

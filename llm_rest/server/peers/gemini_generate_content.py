@@ -42,7 +42,12 @@ DATA = (
     "text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall toolResponse"
 ).split()
 """What a part may hold, one of them."""
-ABOUT = {"thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"}
+ABOUT = set(
+    """
+    thought thoughtSignature videoMetadata audioMetadata documentMetadata spreadsheetMetadata mediaResolution mediaProcessing
+    speechMetadata audioTranscription partMetadata
+    """.split()
+)
 """What a part may say beside that."""
 MODES = ("AUTO", "ANY", "NONE", "VALIDATED")
 

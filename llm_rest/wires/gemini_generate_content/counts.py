@@ -101,6 +101,11 @@ COUNTS = {
 _counts = attrgetter(*COUNTS)
 
 
+def counts_anything(counted: types.UsageMetadata) -> bool:
+    """Whether a document counts tokens, and does not only say how the request was served."""
+    return any(given(count) for count in (*_counts(counted), counted.tool_use_prompt_token_count))
+
+
 def decode_usage(counted: types.UsageMetadata) -> Usage:
     """Token counts as Responses counts them: input with what tools gave, output with thoughts."""
     told = _counts(counted)
@@ -110,7 +115,7 @@ def decode_usage(counted: types.UsageMetadata) -> Usage:
         input_tokens=into,
         output_tokens=out,
         total_tokens=total if given(counted.total_token_count) else into + out,
-        input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=0),
+        input_tokens_details=InputTokensDetails(cached_tokens=cached),
         output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
     )
     left = rest(counted, (*COUNTS.values(), "serviceTier"))

@@ -19,6 +19,7 @@ from . import types
 from .schema import fitted, from_openapi
 
 if TYPE_CHECKING:
+    from ...losses import Losses
     from ...unknown import Opt
     from .media import Context
 
@@ -162,13 +163,17 @@ def nearest(effort: str, levels: tuple[str, ...]) -> str:
     return next((level for level in levels if EFFORTS.index(level) >= EFFORTS.index(effort)), levels[-1])
 
 
-def decode_thinking(config: types.ThinkingConfig) -> Opt[ReasoningOptions]:
+def decode_thinking(config: types.ThinkingConfig, lost: Losses) -> Opt[ReasoningOptions]:
     """What a thinking configuration asks of reasoning."""
     found = ReasoningOptions()
     if given(config.thinking_level):
         found.effort = config.thinking_level.lower()
     elif given(config.thinking_budget):
-        found.effort = _effort(config.thinking_budget)
+        tokens = config.thinking_budget
+        found.effort = _effort(tokens)
+        if tokens != BUDGETS.get(found.effort, 0):
+            path = "generationConfig.thinkingConfig.thinkingBudget"
+            lost.changed(path, f"a budget of {tokens} tokens, read as the effort {found.effort!r}")
     if config.include_thoughts:
         found.summary = "auto"
     return UNSET if found == ReasoningOptions() else found

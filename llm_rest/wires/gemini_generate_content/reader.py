@@ -55,6 +55,17 @@ def says_more(part: types.Part) -> bool:
     return _more(part) != _NO_MORE or type(part) is not types.Part
 
 
+def hidden(part: types.Part) -> str | None:
+    """What of the answer itself no item shows: a part with it is in a carrier alone."""
+    media = part.inline_data or part.file_data
+    if not given(media) or part.thought:
+        return None
+    kind = media.mime_type or "an unknown type"
+    if given(part.inline_data) and part.inline_data.data and kind.startswith("image/"):
+        return None
+    return f"media of {kind}, for which the output has no item; it stays in a reasoning item, and goes back with it"
+
+
 class Reader:
     """Turns the parts of one content into items: `add` each part, then `close`.
 

@@ -218,7 +218,7 @@ def decode_request(
     spelled: types.Json = {}
     named = model if model is not None else body.model
     request = Request(model=named.removeprefix("models/") if given(named) else UNSET, store=body.store)
-    _decode_options(body, request, left)
+    _decode_options(body, request, left, lost)
     if any(getattr(body, name) is not UNSET for name in _OPTIONS):
         spelled = _notes(body, request, dialect)
     request.input = [
@@ -248,7 +248,7 @@ def decode_request(
 _wire_names = dict(zip(types.Request.__struct_fields__, types.Request.__struct_encode_fields__, strict=True))
 
 
-def _decode_options(body: types.Request, request: Request, left: types.Json) -> None:
+def _decode_options(body: types.Request, request: Request, left: types.Json, lost: Losses) -> None:
     config, choice = body.generation_config, body.tool_config
     calling = choice.function_calling_config if given(choice) else UNSET
     if body.tools is not UNSET:
@@ -265,7 +265,7 @@ def _decode_options(body: types.Request, request: Request, left: types.Json) -> 
     decode_logprobs(config, request)
     request.text = decode_format(config)
     if given(config.thinking_config):
-        request.reasoning = decode_thinking(config.thinking_config)
+        request.reasoning = decode_thinking(config.thinking_config, lost)
     more = rest(config, _TAKEN)
     if more.get("responseModalities") in (["TEXT"], _DRAWS) and more.pop("responseModalities") == _DRAWS:
         request.tools = [*(request.tools or ()), ImageGenerationTool()]

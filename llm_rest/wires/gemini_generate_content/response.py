@@ -37,6 +37,7 @@ from .carried import (
     spelling,
 )
 from .counts import (
+    counts_anything,
     decode_logprobs,
     decode_time,
     decode_usage,
@@ -49,7 +50,7 @@ from .errors import decode_failure
 from .grounding import annotated, grounding_of, search_of, sources_of
 from .media import Context
 from .options import TIERS_BACK
-from .reader import Reader
+from .reader import Reader, hidden
 from .request import DEFAULT
 from .types import WIRE
 from .writer import Writer
@@ -91,8 +92,10 @@ def decode_response(
     candidate = candidates[0] if candidates else types.Candidate()
     reader = reader_of(response_id, request, dialect)
     content = candidate.content
-    for part in (content.parts or ()) if given(content) else ():
+    for j, part in enumerate((content.parts or ()) if given(content) else ()):
         reader.add(part)
+        if (what := hidden(part)) is not None:
+            lost.dropped(f"candidates[0].content.parts[{j}]", what)
     reader.close()
     response = begin(body, response_id, request, now)
     settle(response, body, candidate, reader)
@@ -132,7 +135,10 @@ def settle(response: Response, body: types.Response, candidate: types.Candidate,
     if not _is_usual(body, candidate, response):
         left[SPELLING] = {"shape": _shape(body, candidate)}
     if body.usage_metadata is not UNSET:
-        response.usage = decode_usage(body.usage_metadata)
+        if counts_anything(body.usage_metadata):
+            response.usage = decode_usage(body.usage_metadata)
+        else:
+            left["usageMetadata"] = rest(body.usage_metadata)
         tier = body.usage_metadata.service_tier
         if given(tier):
             response.service_tier = TIERS_BACK.get(tier, tier)

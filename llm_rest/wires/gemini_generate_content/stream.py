@@ -28,7 +28,7 @@ from .carried import encode
 from .counts import decode_time
 from .errors import decode_failure
 from .pieces import PartialCall, Pieces
-from .reader import Reader, says_more
+from .reader import Reader, hidden, says_more
 from .response import begin, reader_of, settle
 
 if TYPE_CHECKING:
@@ -300,6 +300,8 @@ class StreamDecoder:
 
     def _put(self, part: types.Part) -> None:
         """Take a part that came whole."""
+        if (what := hidden(part)) is not None:
+            self.losses.dropped(f"candidates[0].content.parts[{self._reader.place}]", what)
         self._reader.add(part)
         self._tell(self._reader.items)
 

@@ -313,6 +313,8 @@ def _decode_function(function: types.FunctionDeclaration, strict: bool) -> Funct
         found.parameters = cast("Schema", parameters)
     if isinstance(response, dict):
         found.output_schema = cast("Schema", response)
+    if function.behavior == "NON_BLOCKING":
+        found.async_ = True
     return found
 
 

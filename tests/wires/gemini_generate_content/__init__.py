@@ -109,10 +109,10 @@ def gave(id: str | None, response: Any, name: str = "f") -> Json:
     return {"functionResponse": ({"id": id} if id else {}) | {"name": name, "response": response}}
 
 
-def asked(body: Json, dialect: GeminiDialect = DEVELOPER, model: str | None = None) -> Any:
+def asked(body: Json, dialect: GeminiDialect = DEVELOPER, model: str | None = None, lost: Sequence[str] = ()) -> Any:
     """The request that a body is; it must come back as the body it was."""
-    request, lost = wire.decode_request(decoded(body), dialect=dialect, model=model)
-    assert lost == []
+    request, found = wire.decode_request(decoded(body), dialect=dialect, model=model)
+    assert named(found) == [*lost]
     return request
 
 
@@ -149,11 +149,11 @@ def written(response: Response, **options: Any) -> tuple[Json, list[str]]:
     return plain(body), named(lost)
 
 
-def items(*parts: Json, **options: Any) -> list[Any]:
+def items(*parts: Json, lost: Sequence[str] = (), **options: Any) -> list[Any]:
     """The output that the parts of an answer become, which must go back without a loss."""
     document = answer(*parts)
-    response, lost = read(document, **options)
-    assert (lost, written(response)) == ([], (document, []))
+    response, found = read(document, **options)
+    assert (found, written(response)) == ([*lost], (document, []))
     return response.output
 
 

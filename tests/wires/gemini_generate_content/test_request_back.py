@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -32,7 +33,9 @@ from llm_rest.responses import (
     TextOptions,
     WebSearchTool,
 )
+from llm_rest.unknown import extras
 from llm_rest.wires import gemini_generate_content as wire
+from llm_rest.wires.gemini_generate_content.options import BUDGETS
 from tests.support.facts import plain
 from tests.wires.gemini_generate_content import (
     BUDGETED,
@@ -56,12 +59,16 @@ HI = {"contents": [theirs("Hi")]}
 def both(body: Any, name: str = BUDGETED, **options: Any) -> Any:
     """The request that a body is, which must become that body again."""
     request = asked(body, model=name, **options)
+    options.pop("lost", None)
     assert back(request, **options) == body
     return request
 
 
-def configured(name: str = BUDGETED, **config: Any) -> Any:
-    return both({**HI, "generationConfig": config}, name)
+def configured(name: str = BUDGETED, lost: Sequence[str] = (), **config: Any) -> Any:
+    return both({**HI, "generationConfig": config}, name, lost=lost)
+
+
+BUDGET_LOST = "generationConfig.thinkingConfig.thinkingBudget (changed)"
 
 
 # --- what is said ---------------------------------------------------------------------------------------------------
@@ -312,12 +319,20 @@ def test_numbers_are_options() -> None:
 )
 def test_thinking_is_an_effort_and_keeps_its_own_spelling(name: str, config: Any, ours: Any) -> None:
     """gemini.request_back.14"""
-    assert configured(name, thinkingConfig=config).reasoning == ours
+    lost = [] if config.get("thinkingBudget", 0) == 0 else [BUDGET_LOST]
+    assert configured(name, thinkingConfig=config, lost=lost).reasoning == ours
+
+
+@pytest.mark.parametrize("effort", BUDGETS)
+def test_a_budget_that_is_an_effort_is_no_loss(effort: str) -> None:
+    """gemini.request_back.14"""
+    request = configured("gemini-2.5-pro", thinkingConfig={"thinkingBudget": BUDGETS[effort]})
+    assert request.reasoning.effort == effort
 
 
 def test_a_spelling_gives_way_to_what_was_asked_since() -> None:
     """gemini.request_back.15"""
-    request = configured(BUDGETED, thinkingConfig={"thinkingBudget": 600})
+    request = configured(BUDGETED, thinkingConfig={"thinkingBudget": 600}, lost=[BUDGET_LOST])
     request.reasoning.effort = "high"
     assert back(request)["generationConfig"] == {"thinkingConfig": {"thinkingBudget": 24576}}
 
@@ -382,6 +397,26 @@ def test_what_responses_has_no_field_for_waits_in_leftovers(fields: Any) -> None
     assert both({**HI, **fields}).leftovers[GEMINI]
 
 
+@pytest.mark.parametrize(
+    ("kind", "about"),
+    [
+        ("application/pdf", {"documentMetadata": {"startPage": 2, "endPage": 3, "contentLayers": ["PAGE_TEXT"]}}),
+        ("text/csv", {"spreadsheetMetadata": {"visibleCells": "A1:D10", "sheetIndex": 1, "contentLayers": ["DATA"]}}),
+        ("audio/wav", {"audioMetadata": {"startOffset": "1s", "endOffset": "2s"}}),
+        ("video/mp4", {"videoMetadata": {"startOffset": "1s", "contentLayers": ["FRAMES", "TRANSCRIPT"]}}),
+        ("video/mp4", {"mediaProcessing": "AGENTIC", "speechMetadata": {"speaker": "Ada"}}),
+    ],
+)
+def test_what_is_said_about_the_pages_cells_and_seconds_of_a_medium_returns(kind: str, about: Any) -> None:
+    """gemini.request_back.7: fields of google-genai 3.4.0, also on the parts of an output"""
+    medium = {"inlineData": {"mimeType": kind, "data": "AAAA"}, **about}
+    given = {"functionResponse": {"id": "c", "name": "f", "response": {"output": "4"}, "parts": [medium]}}
+    body = {"contents": [theirs("Hi", medium), model(called("c")), theirs(given), theirs("So?")]}
+    assert back(asked(body, model=THREE)) == body
+    part = decoded(body).contents[0].parts[1]
+    assert extras(part) == extras(part.video_metadata or part) == {}
+
+
 def test_labels_and_tiers() -> None:
     """gemini.request_back.19"""
     assert both({**HI, "labels": {"a": "b"}}, dialect=VERTEX).metadata == {"a": "b"}
@@ -416,6 +451,7 @@ def test_what_is_stored_is_the_same_on_both_sides(value: Any) -> None:
             {"name": "f", "responseJsonSchema": SCHEMA, "behavior": "BLOCKING", "mood": 1},
             FunctionTool(name="f", output_schema=SCHEMA, strict=False),
         ),
+        ({"name": "f", "behavior": "NON_BLOCKING"}, FunctionTool(name="f", strict=False, async_=True)),
         ({"name": "f"}, FunctionTool(name="f", strict=False)),
     ],
 )
@@ -566,7 +602,7 @@ def test_a_prompt_that_nobody_wrote_comes_back_as_nothing() -> None:
 
 def test_a_spelling_is_for_the_model_it_was_meant_for() -> None:
     """gemini.request_back.15"""
-    request = configured(BUDGETED, thinkingConfig={"thinkingBudget": 600})
+    request = configured(BUDGETED, thinkingConfig={"thinkingBudget": 600}, lost=[BUDGET_LOST])
     request.model = THREE
     assert back(request)["generationConfig"] == {"thinkingConfig": {"thinkingLevel": "LOW"}}
 

@@ -42,6 +42,7 @@ from tests.wires.gemini_generate_content import (
     called,
     items,
     kinds,
+    named,
     read,
     sealed,
     written,
@@ -185,17 +186,21 @@ def test_a_picture_is_an_image_that_was_generated() -> None:
 
 
 @pytest.mark.parametrize(
-    "part",
+    ("part", "hidden"),
     [
-        {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}},
-        {"inlineData": {"mimeType": "image/png", "data": "AAAA"}, "thought": True},
-        {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://b/a"}},
-        {"hologram": {"depth": 3}, "thoughtSignature": SIGNATURE},
+        ({"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}, True),
+        ({"inlineData": {"mimeType": "image/png", "data": "AAAA"}, "thought": True}, False),
+        ({"fileData": {"mimeType": "video/mp4", "fileUri": "gs://b/a"}}, True),
+        ({"hologram": {"depth": 3}, "thoughtSignature": SIGNATURE}, False),
     ],
 )
-def test_what_responses_cannot_show_is_carried_whole(part: Any) -> None:
-    """gemini.response.12"""
-    (carrier,) = items(part)
+def test_what_responses_cannot_show_is_carried_whole(part: Any, hidden: bool) -> None:
+    """gemini.response.12: sound and video that were asked for are missed, so they are a loss"""
+    lost = ["candidates[0].content.parts[0] (dropped)"] if hidden else []
+    machine = wire.decode_stream()
+    machine.feed(wire.EVENT.decode(msgspec.json.encode(answer(part))))
+    assert named(machine.losses) == lost
+    (carrier,) = items(part, lost=lost)
     assert (carrier.summary, msgspec.json.decode(sealed(carrier).parts)) == ([], [part])
 
 
@@ -275,10 +280,18 @@ def test_tokens_are_counted_as_responses_counts_them() -> None:
         input_tokens=15,
         output_tokens=5,
         total_tokens=20,
-        input_tokens_details=InputTokensDetails(cached_tokens=4, cache_write_tokens=0),
+        input_tokens_details=InputTokensDetails(cached_tokens=4),
         output_tokens_details=OutputTokensDetails(reasoning_tokens=2),
         leftovers={GEMINI: {"toolUsePromptTokenCount": 5}},
     )
+
+
+def test_where_nothing_is_counted_there_are_no_counts() -> None:
+    """gemini.response.18: chunks of Vertex and blocked prompts tell the kind of traffic alone"""
+    document = {**answer(YO), "usageMetadata": {"trafficType": "ON_DEMAND", "serviceTier": "flex"}}
+    response, lost = read(document)
+    assert (response.usage, response.service_tier, lost) == (msgspec.UNSET, "flex", [])
+    assert written(response) == (document, [])
 
 
 def test_counts_that_are_left_out_are_zero() -> None:

@@ -68,10 +68,11 @@ class Thought(Payload, tag="thought"):
 
 
 class Shown(Payload, tag="shown"):
-    """Signatures on the message or the image before the envelope."""
+    """Signatures on a message or an image: the one that follows the envelope where `before`, else the one it follows."""
 
     digest: str
     marks: list[Mark]
+    before: bool = False
 
 
 class Whole(Payload, tag="parts"):

@@ -98,6 +98,8 @@ COUNTS = {
     "total_token_count": "totalTokenCount",
 }
 """Counts that fields of ours tell, by our spelling of theirs; the others are kept."""
+TOTAL = "total_token_count"
+"""The count that is always told: a document without any counts nothing."""
 _counts = attrgetter(*COUNTS)
 
 
@@ -121,7 +123,11 @@ def decode_usage(counted: types.UsageMetadata) -> Usage:
     left = rest(counted, (*COUNTS.values(), "serviceTier"))
     counts = prompt, cached, spoken, thought, usage.total_tokens
     # Counts of 0 are left out, and there is a total.
-    spelled = {name: given(was) for name, was, now in zip(COUNTS, told, counts, strict=True) if given(was) != bool(now)}
+    spelled = {
+        name: given(was)
+        for name, was, now in zip(COUNTS, told, counts, strict=True)
+        if given(was) != (bool(now) or name == TOTAL)
+    }
     if given(counted.service_tier) and counted.service_tier not in TIERS_BACK:
         left["serviceTier"] = counted.service_tier
     if spelled:
@@ -159,7 +165,7 @@ def _encode_usage(used: Usage, lost: Losses) -> types.UsageMetadata:
     )
     counted = types.UsageMetadata()
     for name, value in zip(COUNTS, counts, strict=True):
-        if spelled.get(name, bool(value)):
+        if spelled.get(name, bool(value) or name == TOTAL):
             setattr(counted, name, value)
     if given(cached) and cached.cache_write_tokens:
         lost.dropped("usage.input_tokens_details", "tokens written to a cache, which this wire does not count")

@@ -113,7 +113,7 @@ def decode_end(response: Response, body: types.Response, candidate: types.Candid
 
 
 def _cut(response: Response) -> None:
-    """Mark the message that was cut short, which is the last thing that was said; its carrier may stand behind it."""
+    """Mark the message that was cut short, which is the last thing that was said; a signature alone may stand behind it."""
     output = response.output
     last = len(output) - 1
     if last > 0 and isinstance(carrier := output[last], Reasoning) and not carrier.summary:

@@ -2,9 +2,9 @@
 
 `Reader` turns parts into items one at a time, so that a whole answer and a streamed one give the same items. Before changing
 this file, know that a thought signature must return on the very part it came on, and that parts with and without one are
-never joined: a thought and a call carry theirs before the item, a text and an image behind it. Consecutive parts of the
-vendor's own tools are a *run*: it becomes one visible item per use and one carrier with the whole parts behind them, since
-signatures and results in it cannot be rebuilt. Follows Google's guides to thought signatures, code execution and tool
+never joined: all of them stand in a reasoning item before the item they are for. Consecutive parts of the vendor's own tools
+are a *run*: it becomes one visible item per use and one carrier with the whole parts behind them, since signatures and results
+in it cannot be rebuilt. Follows Google's guides to thought signatures, code execution and tool
 combination (read 2026-11-20).
 """
 
@@ -151,24 +151,30 @@ class Reader:
         self.texts.append(said)
 
     def _close_texts(self, call: str = "", signature: str = "") -> None:
-        """End the item that is open. Signatures of texts follow it; a thought carries its own and that of the next call."""
+        """End the item that is open. Signatures of texts go before it; a thought carries its own and that of the next call."""
         thought, texts, marks = self._open, self.texts, self._marks
         if thought is None and not signature:
             return
         self._open, self.texts, self._marks = None, [], []
         if thought is False:
+            seen = "".join(part.text for part in texts)
             if texts:
                 content = cast("Any", texts)
-                self.items.append(Message(id=self.id("msg"), role="assistant", status=self._status, content=content))
-            if marks:
-                self._sign("".join(part.text for part in texts), marks)
+                item = Message(id=self.id("msg"), role="assistant", status=self._status, content=content)
+                self._signed(item, seen, marks)
+            elif marks:
+                self.items.append(carrier(Shown(digest=digest(seen), marks=marks), self._issuer, self.id("rs")))
             return
         seen = digest("".join(part.text for part in texts))
         sealed = seal(WIRE, self._issuer, Thought(digest=seen, marks=marks, call=call, signature=signature))
         self.items.append(Reasoning(id=self.id("rs"), summary=cast("Any", texts), encrypted_content=sealed))
 
-    def _sign(self, seen: str, marks: list[Mark]) -> None:
-        self.items.append(carrier(Shown(digest=digest(seen), marks=marks), self._issuer, self.id("rs")))
+    def _signed(self, item: AnyItem, seen: str, marks: list[Mark]) -> None:
+        """Add an item, and before it its signatures, so that what the model said is last. It is named before they are known."""
+        self.items.append(item)
+        if marks:
+            sealed = Shown(digest=digest(seen), marks=marks, before=True)
+            self.items.insert(-1, carrier(sealed, self._issuer, self.id("rs")))
 
     # --- calls and images
 
@@ -191,9 +197,7 @@ class Reader:
         else:
             more["mimeType"] = kind
         item.leftovers = left({**fields, "inlineData": more} if more else fields)
-        self.items.append(item)
-        if given(part.thought_signature):
-            self._sign(data, [Mark(0, part.thought_signature)])
+        self._signed(item, data, [Mark(0, part.thought_signature)] if given(part.thought_signature) else [])
 
     # --- the vendor's tools
 

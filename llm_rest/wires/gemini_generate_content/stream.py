@@ -307,7 +307,7 @@ class StreamDecoder:
 
     def _tell(self, items: Sequence[AnyItem]) -> None:
         """Tell the items that are over by now."""
-        for item in items[self._told :] if not self._silent else ():
+        for item in self._in_turn(items[self._told :]) if not self._silent else ():
             if self._item is None:
                 self._to.whole(item)
                 continue
@@ -320,6 +320,12 @@ class StreamDecoder:
             self._item.done(item)
             self._item = None
         self._told = max(self._told, len(items))
+
+    def _in_turn(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
+        """The items in the order they are told in: the text that is open before its signature, which came behind it."""
+        if self._item is not None and not self._thought and len(items) > 1 and isinstance(items[1], Message):
+            return [items[1], items[0], *items[2:]]
+        return items
 
     # -- calls
 

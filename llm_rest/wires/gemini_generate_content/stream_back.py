@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ...dialects import GeminiDialect
     from ...responses.items import AnyItem
     from ...responses.request import Request
-    from .carried import Mark
+    from .carried import Mark, Shown
 
 
 class _LateWriter(Writer):
@@ -63,6 +63,11 @@ class _LateWriter(Writer):
         self.more = self.more or any(map(says_more, left))
         gone = set(map(id, left))
         return [part for part in self.parts if id(part) not in gone]
+
+    def _sign(self, payload: Shown, path: str) -> None:
+        # A stream of this wire tells a text before its signature.
+        behind = payload.before and payload.digest == self._seen
+        super()._sign(replace(payload, before=False) if behind else payload, path)
 
     def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
         """Put signatures behind what they are for."""

@@ -1,13 +1,13 @@
 """What the model said, as parts: the way back of `reader`, for histories and for answers.
 
 Before changing this file, know that everything is written in its order, so that what was sent is sent again byte for byte: a
-carrier behind a text or an image reaches back to it, one before a call waits for the call. Follows Google's guide to thought
-signatures and the reference of `Part` (read 2026-11-20).
+carrier waits for the item it stands before, and one that a stream told behind its text reaches back to it. Follows Google's
+guide to thought signatures and the reference of `Part` (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
@@ -58,6 +58,13 @@ GROUNDED = "grounded"
 """Spelling of sources and searches that grounding told of: they describe an answer, and the vendor takes none back."""
 
 
+class Awaiting(NamedTuple):
+    """Signatures that wait for the item they are for."""
+
+    payload: Shown
+    path: str
+
+
 class Writer:
     """Turns items of the model into parts: `begin` a content, `write` each item, `close`.
 
@@ -81,11 +88,13 @@ class Writer:
         self._shown: list[types.Part] = []
         self._signatures: dict[str, tuple[str, str]] = {}
         self._pending: list[tuple[str, AnyItem]] = []
+        self._awaiting: Awaiting | None = None
 
     def close(self) -> None:
         """The content ends here; report what was still waiting for its carrier, or its call."""
         if self._pending:
             self._drop_pending()
+        self._settle()
         for path, _ in self._signatures.values():
             self._lost.dropped(path, "the signature of a call that is gone")
         self._signatures = {}
@@ -97,6 +106,8 @@ class Writer:
             return
         if self._pending and not isinstance(item, VisibleItem):
             self._drop_pending()
+        if not isinstance(item, Message | ImageGenerationCall):
+            self._settle()
         if not isinstance(item, Unknown):
             report_unknown(item, path, self._lost)
         match item:
@@ -161,8 +172,14 @@ class Writer:
             self._lost.dropped(f"{path}.logprobs", "probabilities of an earlier answer")
 
     def _show(self, parts: list[types.Part], seen: str) -> None:
+        before = self._shown, self._seen
         self.parts += parts
         self._shown, self._seen = parts, digest(seen)
+        waiting = self._awaiting
+        if waiting is not None and waiting.payload.digest == self._seen:
+            self._awaiting = None
+            self.mark(waiting.payload.marks)
+        self._settle(*before)
 
     def _image(self, item: ImageGenerationCall, path: str) -> None:
         own = own_fields(item.leftovers, path, self._lost)
@@ -183,6 +200,7 @@ class Writer:
         payload = opened(item, self.context.dialect.issuer)
         if not isinstance(payload, Whole) and self._pending:
             self._drop_pending()
+        self._settle()
         report_unknown(item, path, self._lost)
         own_fields(item.leftovers, path, self._lost)
         match payload:
@@ -223,12 +241,29 @@ class Writer:
             self._lost.withheld(path, "opaque state of another vendor")
 
     def _sign(self, payload: Shown, path: str) -> None:
+        if payload.before:
+            self._awaiting = Awaiting(payload, path)
+            return
         if payload.digest != self._seen and payload.digest != EMPTY:
             self._lost.dropped(path, "the signature of a text or image that was changed or is gone")
             return
         if payload.digest != self._seen:
             self._shown = []
         self.mark(payload.marks)
+
+    def _settle(self, shown: list[types.Part] | None = None, seen: str | None = None) -> None:
+        """What waited for the next item does not wait for longer: streams show some texts first and their signatures then."""
+        waiting, self._awaiting = self._awaiting, None
+        if waiting is None:
+            return
+        now = self._shown, self._seen
+        if shown is not None and seen is not None:
+            self._shown, self._seen = shown, seen
+        if waiting.payload.digest == self._seen:
+            self.mark(waiting.payload.marks)
+        else:
+            self._lost.dropped(waiting.path, "the signature of a text or image that was changed or is gone")
+        self._shown, self._seen = now
 
     def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
         """Put signatures on the parts that were shown last, and between them."""

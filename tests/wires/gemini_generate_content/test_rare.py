@@ -157,9 +157,9 @@ def test_a_result_without_its_code_is_shown() -> None:
 def test_signatures_between_texts_return_between_them() -> None:
     """gemini.signature.5"""
     parts = [{"text": "a"}, {"text": "", "thoughtSignature": SIGNATURE}, {"text": "b"}]
-    message, carrier = items(*parts)
+    carrier, message = items(*parts)
     assert [part.text for part in message.content] == ["a", "b"]
-    assert contents(user("Hi"), message, carrier, user("So?"))[0][1] == model(*parts)
+    assert contents(user("Hi"), carrier, message, user("So?"))[0][1] == model(*parts)
 
 
 def test_a_signature_on_nothing_stays_on_nothing() -> None:
@@ -189,7 +189,7 @@ def test_a_tier_nobody_knows_is_kept() -> None:
 
 def test_a_signed_text_that_was_cut_is_incomplete() -> None:
     """gemini.finish.3"""
-    message, _ = read(answer({"text": "Yo", "thoughtSignature": SIGNATURE}, finishReason="MAX_TOKENS"))[0].output
+    _, message = read(answer({"text": "Yo", "thoughtSignature": SIGNATURE}, finishReason="MAX_TOKENS"))[0].output
     assert message.status == "incomplete"
 
 
@@ -223,7 +223,7 @@ def test_texts_that_were_cut_otherwise_keep_their_sources() -> None:
     }
     parts = [{"text": "one ", "thoughtSignature": SIGNATURE}, {"text": "two "}, {"text": "three"}]
     response, _ = read(answer(*parts, groundingMetadata=grounding))
-    first, second, third = response.output[0].content
+    first, second, third = response.output[1].content
     assert (first.annotations, third.annotations) == ([], [])
     assert second.annotations == [UrlCitation(url="https://a.test", start_index=0, end_index=4)]
 

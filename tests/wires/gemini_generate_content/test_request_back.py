@@ -41,6 +41,7 @@ from tests.wires.gemini_generate_content import (
     BUDGETED,
     OLD,
     SCHEMA,
+    SIGNATURE,
     THREE,
     asked,
     back,
@@ -409,9 +410,12 @@ def test_what_responses_has_no_field_for_waits_in_leftovers(fields: Any) -> None
 )
 def test_what_is_said_about_the_pages_cells_and_seconds_of_a_medium_returns(kind: str, about: Any) -> None:
     """gemini.request_back.7: fields of google-genai 3.4.0, also on the parts of an output"""
+    inside = [{"inlineData": {"mimeType": "application/pdf", "data": "AAAA"}, **about}]
     medium = {"inlineData": {"mimeType": kind, "data": "AAAA"}, **about}
-    given = {"functionResponse": {"id": "c", "name": "f", "response": {"output": "4"}, "parts": [medium]}}
-    body = {"contents": [theirs("Hi", medium), model(called("c")), theirs(given), theirs("So?")]}
+    given = {"functionResponse": {"id": "c", "name": "f", "response": {"output": "4"}, "parts": inside}}
+    body = {
+        "contents": [theirs("Hi", medium), model(called("c", thoughtSignature=SIGNATURE)), theirs(given), theirs("So?")]
+    }
     assert back(asked(body, model=THREE)) == body
     part = decoded(body).contents[0].parts[1]
     assert extras(part) == extras(part.video_metadata or part) == {}

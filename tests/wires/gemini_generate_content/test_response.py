@@ -491,4 +491,4 @@ def test_signatures_and_visible_output_stand_side_by_side() -> None:
         called("c1", thoughtSignature=SIGNATURE),
         called("c2"),
     )
-    assert kinds(found) == ["reasoning", "message", "reasoning", "reasoning", "function_call", "function_call"]
+    assert kinds(found) == ["reasoning", "reasoning", "message", "reasoning", "function_call", "function_call"]

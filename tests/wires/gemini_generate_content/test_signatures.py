@@ -94,13 +94,13 @@ def test_a_signature_returns_on_its_part(parts: list[Any]) -> None:
     [
         ([called("c1", **SIGNED)], ["reasoning", "function_call"]),
         ([THOUGHT, called("c1", **SIGNED), called("c2")], ["reasoning", "function_call", "function_call"]),
-        ([{"text": "Yo", **SIGNED}], ["message", "reasoning"]),
-        ([{"text": "Yo"}, {"text": "", **SIGNED}], ["message", "reasoning"]),
-        ([DRAWN], ["image_generation_call", "reasoning"]),
+        ([{"text": "Yo", **SIGNED}], ["reasoning", "message"]),
+        ([{"text": "Yo"}, {"text": "", **SIGNED}], ["reasoning", "message"]),
+        ([DRAWN], ["reasoning", "image_generation_call"]),
         ([CODE, RESULT], ["code_interpreter_call", "reasoning"]),
     ],
 )
-def test_signatures_of_calls_stand_before_them_and_others_behind(parts: list[Any], shown: list[str]) -> None:
+def test_signatures_stand_before_what_they_are_for(parts: list[Any], shown: list[str]) -> None:
     """gemini.signature.10"""
     assert kinds(items(*parts)) == shown
 
@@ -149,9 +149,9 @@ def test_a_call_signed_by_nobody_is_sent_again_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("parts", "edited"),
     [
-        ([{"text": "Yo", **SIGNED}], lambda output: [said("No"), output[1]]),
-        ([{"text": "Yo", **SIGNED}], lambda output: output[1:]),
-        ([DRAWN], lambda output: [ImageGenerationCall(id="ig", status="completed", result="BBBB"), output[1]]),
+        ([{"text": "Yo", **SIGNED}], lambda output: [output[0], said("No")]),
+        ([{"text": "Yo", **SIGNED}], lambda output: output[:1]),
+        ([DRAWN], lambda output: [output[0], ImageGenerationCall(id="ig", status="completed", result="BBBB")]),
     ],
 )
 def test_a_signature_of_something_else_is_left_out(parts: list[Any], edited: Any) -> None:
@@ -160,6 +160,20 @@ def test_a_signature_of_something_else_is_left_out(parts: list[Any], edited: Any
     found, lost = again(*edited(response.output))
     assert "thoughtSignature" not in str(found)
     assert [name.rpartition(" ")[2] for name in lost] == ["(dropped)"]
+
+
+def test_a_signature_that_stands_behind_its_text_returns_on_it_all_the_same() -> None:
+    """gemini.signature.4: streams tell a text before its signature, and some clients store items as they were told"""
+    for parts in ([{"text": "Yo", **SIGNED}], [DRAWN], [{"text": "a"}, {"text": "b", **SIGNED}, {"text": "c"}]):
+        carrier, item = read(answer(*parts))[0].output
+        assert again(item, carrier) == (parts, [])
+        assert again(item, carrier, said("So."))[0][: len(parts)] == parts
+
+
+def test_a_signature_is_for_the_item_behind_it_where_two_say_the_same() -> None:
+    """gemini.signature.4"""
+    signed, message = read(answer({"text": "Yo", **SIGNED}))[0].output
+    assert again(said("Yo"), signed, message) == ([{"text": "Yo"}, {"text": "Yo", **SIGNED}], [])
 
 
 def test_a_signature_whose_call_is_gone_is_left_out() -> None:
@@ -227,7 +241,7 @@ def test_nothing_is_said_through_an_envelope(forged: str) -> None:
 
 def test_signed_parts_are_never_joined_with_others() -> None:
     """gemini.signature.19, gemini.hard.3"""
-    message, _ = items({"text": "a", **SIGNED}, {"text": "b"})
+    _, message = items({"text": "a", **SIGNED}, {"text": "b"})
     assert [part.text for part in message.content] == ["a", "b"]
 
 

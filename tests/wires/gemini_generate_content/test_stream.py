@@ -57,6 +57,28 @@ def assembled(events: list[Any]) -> Any:
     return assembler.response
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"text": "Yo", "thoughtSignature": SIGNATURE}],
+        [YO, {"text": "", "thoughtSignature": SIGNATURE}],
+        [HM, YO, {"text": "", "thoughtSignature": SIGNATURE}],
+        [YO, {"text": "", "thoughtSignature": SIGNATURE}, called("c1")],
+    ],
+)
+def test_the_message_is_last_in_a_streamed_answer_as_in_a_whole_one(parts: Any) -> None:
+    """gemini.stream.8: its signature comes behind it and stands before it in the response"""
+    events = told(*[chunk(part) for part in parts], END)
+    response = assembled(events)
+    assert plain(response.output) == plain(read(answer(*parts))[0].output)
+    said = [item for item in response.output if kinds([item]) != ["reasoning"]]
+    assert response.output[-1] is said[-1]
+    machine = wire.encode_stream()
+    back = [plain(one) for event in events for one in machine.feed(event)]
+    there = [part for one in back for part in one["candidates"][0].get("content", {}).get("parts", [])]
+    assert [part.get("thoughtSignature") for part in there if "thoughtSignature" in part] == [SIGNATURE]
+
+
 def output(*chunks: Any, **options: Any) -> list[Any]:
     """The output of a stream with these chunks before its end."""
     return assembled(told(*chunks, END, **options)).output

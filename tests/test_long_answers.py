@@ -87,7 +87,7 @@ def asked(server: Any) -> list[tuple[str, Any]]:
 
 
 async def test_an_answer_that_is_to_be_continued_is_continued_by_the_same_request(new_client: NewClient) -> None:
-    """The request is the first one with the token and not the partial answer; the answer is one reply, and all hops count."""
+    """gemini.long.2, gemini.long.3: The request is the first one with the token and not the partial answer; the answer is one reply, and all hops count."""
     acts = [
         whole("One ", token="T1", finish="CONTINUATION", usage=counts(10, 100, 5)),
         whole("two ", token="T2", finish="CONTINUATION", usage=counts(110, 50)),
@@ -134,6 +134,7 @@ async def test_a_hop_that_gives_the_same_token_again_ends_the_answer(new_client:
 
 
 async def test_all_hops_share_one_deadline(new_client: NewClient) -> None:
+    """gemini.long.6"""
     acts = [whole("One", token="T1", finish="CONTINUATION"), send_and_stall(b"")]
     with loopback(*acts) as server:
         async with new_client(MODEL, base_url=server.url) as client:
@@ -146,6 +147,7 @@ async def test_all_hops_share_one_deadline(new_client: NewClient) -> None:
 
 
 async def test_a_hop_that_is_refused_leaves_what_came_before(new_client: NewClient) -> None:
+    """gemini.long.7"""
     error = {"error": {"code": 400, "message": "Token expired.", "status": "INVALID_ARGUMENT"}}
     acts = [
         whole("One", token="T1", finish="CONTINUATION", usage=counts(1, 2)),
@@ -162,7 +164,7 @@ async def test_a_hop_that_is_refused_leaves_what_came_before(new_client: NewClie
 
 
 async def test_an_answer_that_may_be_long_is_streamed_for_who_wants_it_whole(new_client: NewClient) -> None:
-    """Gemini 4 refuses more than 32,768 tokens without a stream."""
+    """gemini.long.1: Gemini 4 refuses more than 32,768 tokens without a stream."""
     acts = [
         streamed(
             document("One ", usage=counts(10, 1)), document(token="T1", finish="CONTINUATION", usage=counts(10, 60))
@@ -221,7 +223,7 @@ async def test_a_stream_goes_on_in_the_next_hop(new_client: NewClient) -> None:
 
 
 async def test_a_stream_that_breaks_off_is_resumed_at_its_last_checkpoint(new_client: NewClient) -> None:
-    """What this hop had counted by then was billed."""
+    """gemini.long.4: What this hop had counted by then was billed."""
     acts = [
         broken(document("One ", token="T1"), document("two ", token="T2", usage=counts(10, 8))),
         streamed(document("three."), document(finish="STOP", usage=counts(18, 2))),
@@ -287,6 +289,7 @@ async def test_a_stream_that_breaks_off_again_and_again_is_given_up(new_client: 
     ],
 )
 async def test_a_stream_that_cannot_be_resumed_is_broken_off(new_client: NewClient, documents: Any) -> None:
+    """gemini.long.5"""
     with loopback(broken(*documents)) as server:
         async with new_client(MODEL, base_url=server.url) as client:
             with pytest.raises(StreamInterrupted):
@@ -347,6 +350,7 @@ async def test_a_hop_that_comes_whole_instead_of_as_a_stream_is_read_all_the_sam
 async def test_an_answer_whose_end_came_does_not_wait_for_a_server_that_keeps_the_body_open(
     new_client: NewClient,
 ) -> None:
+    """gemini.long.8"""
     with loopback(open_after(document("One."), document(finish="STOP", usage=counts(1, 2)))) as server:
         async with new_client(MODEL, base_url=server.url) as client:
             began = time.monotonic()
@@ -377,6 +381,7 @@ async def test_a_connection_that_breaks_behind_the_end_breaks_no_answer(new_clie
 
 
 async def test_what_comes_behind_the_end_is_part_of_the_answer_and_a_loss(new_client: NewClient) -> None:
+    """gemini.stream.23"""
     documents = [document("One ", finish="STOP"), document("two.", finish="STOP")]
     with loopback(streamed(*documents)) as server:
         async with new_client(MODEL, base_url=server.url, on_loss="ignore") as client:

@@ -117,7 +117,7 @@ def decode_usage(counted: types.UsageMetadata) -> Usage:
         input_tokens=into,
         output_tokens=out,
         total_tokens=total if given(counted.total_token_count) else into + out,
-        input_tokens_details=InputTokensDetails(cached_tokens=cached),
+        input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=0),
         output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
     )
     left = rest(counted, (*COUNTS.values(), "serviceTier"))

@@ -280,7 +280,7 @@ def test_tokens_are_counted_as_responses_counts_them() -> None:
         input_tokens=15,
         output_tokens=5,
         total_tokens=20,
-        input_tokens_details=InputTokensDetails(cached_tokens=4),
+        input_tokens_details=InputTokensDetails(cached_tokens=4, cache_write_tokens=0),
         output_tokens_details=OutputTokensDetails(reasoning_tokens=2),
         leftovers={GEMINI: {"toolUsePromptTokenCount": 5}},
     )

@@ -62,6 +62,8 @@ def test_an_answer_is_the_vendors_own_but_for_the_name(
     if wire == "openai_responses":
         # What the client of a gateway would have to ask for to get what a gateway asks for.
         fields = {**fields, "store": False, "include": ["reasoning.encrypted_content"]}
+    elif wire == "gemini_generate_content":
+        fields = {**fields, "store": False}
     with httpx.Client(base_url=upstream, headers=VERSION) as direct:
         for stream in (False, True):
             own, through = (

@@ -87,7 +87,7 @@ def asked(server: Any) -> list[tuple[str, Any]]:
 
 
 async def test_an_answer_that_is_to_be_continued_is_continued_by_the_same_request(new_client: NewClient) -> None:
-    """gemini.long.2, gemini.long.3: The request is the first one with the token and not the partial answer; the answer is one reply, and all hops count."""
+    """gemini.long.2, gemini.long.3: the token stands beside the request, and no partial answer; all hops are one reply."""
     acts = [
         whole("One ", token="T1", finish="CONTINUATION", usage=counts(10, 100, 5)),
         whole("two ", token="T2", finish="CONTINUATION", usage=counts(110, 50)),

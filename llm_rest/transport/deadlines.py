@@ -129,6 +129,8 @@ class StreamDeadline(Deadline):
             if patience <= 0:
                 raise timed_out("idle")  # keep-alives came until no patience was left
         self._step_end = min(self._since + patience, self._linger_end)
+        if self._since >= self._linger_end:
+            raise timed_out("silence")  # keep-alives came until nothing was waited for any more
         self._limits["read"] = _nearer(self.left(), None)
 
     def came(self) -> None:

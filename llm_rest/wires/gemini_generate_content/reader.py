@@ -57,11 +57,12 @@ def says_more(part: types.Part) -> bool:
 
 def hidden(part: types.Part) -> str | None:
     """What of the answer itself no item shows: a part with it is in a carrier alone."""
-    media = part.inline_data or part.file_data
-    if not given(media) or part.thought:
+    blob, file = part.inline_data, part.file_data
+    if part.thought or not (given(blob) or given(file)):
         return None
-    kind = media.mime_type or "an unknown type"
-    if given(part.inline_data) and part.inline_data.data and kind.startswith("image/"):
+    named = blob.mime_type if given(blob) else file.mime_type if given(file) else UNSET
+    kind = named or "an unknown type"
+    if given(blob) and blob.data and kind.startswith("image/"):
         return None
     return f"media of {kind}, for which the output has no item; it stays in a reasoning item, and goes back with it"
 

@@ -88,8 +88,8 @@ def thinking(model: str, **reasoning: Any) -> tuple[Any, list[str]]:
         (THREE, "none", "MINIMAL", True),
         (THREE, "xhigh", "HIGH", True),
         (NEWEST, "minimal", "LOW", True),
-        ("gemini-4-pro", "xhigh", "XHIGH", False),
-        ("gemini-4-pro", "max", "XHIGH", True),
+        ("gemini-5-pro", "xhigh", "XHIGH", False),
+        ("gemini-5-pro", "max", "XHIGH", True),
         (THREE, "boundless", "BOUNDLESS", False),
     ],
 )

@@ -38,6 +38,9 @@ OURS = "llm_rest"
 _SHOWN = {"reasoning.text": "text", "reasoning.summary": "summary"}
 """The kinds of `reasoning_details` that can be read, and the field that holds their text."""
 
+GAP = "\n\n"
+"""Stands between two texts of reasoning that share a field."""
+
 _TAGS = re.compile(r"<think>(.*?)</think>(\s*)(.*)", re.DOTALL)
 
 
@@ -89,6 +92,17 @@ def state_of(item: Reasoning, dialect: ChatDialect) -> State | None:
     return unseal(sealed, WIRE, dialect.issuer, State) if given(sealed) else None
 
 
+def is_foreign(item: Reasoning, dialect: ChatDialect) -> bool:
+    """Whether the item holds state that another host issued."""
+    return bool(item.encrypted_content) and state_of(item, dialect) is None
+
+
+def streamed_field(dialect: ChatDialect) -> str:
+    """The field in which a stream of this host shows reasoning text as it comes; empty where it comes whole."""
+    field = dialect.reasoning_field or TEXT_PLACES[0]
+    return field if field in TEXT_PLACES and not dialect.think_tags else ""
+
+
 def carrier(state: CallState | MessageState, dialect: ChatDialect) -> Reasoning:
     """An item that only carries state."""
     return Reasoning(summary=[], encrypted_content=seal(WIRE, dialect.issuer, state))
@@ -105,7 +119,7 @@ def _texts(parts: Opt[list[SummaryText] | list[ReasoningText]]) -> Iterator[str]
 
 def text_of(item: Reasoning) -> str:
     """What can be read in the item, as one text."""
-    return "\n\n".join(texts(item))
+    return GAP.join(texts(item))
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
@@ -126,7 +140,7 @@ def decode_thoughts(said: Spoken, dialect: ChatDialect) -> Thoughts:
     left: Json = {}
     details = said.reasoning_details
     if given(details) and details:
-        items += _from_details(details, dialect)
+        items += _from_details(details, said.reasoning_content or said.reasoning or "", dialect)
         places.append("reasoning_details")
     elif details is not UNSET:
         left["reasoning_details"] = details
@@ -134,7 +148,7 @@ def decode_thoughts(said: Spoken, dialect: ChatDialect) -> Thoughts:
         text: str | None | Any = getattr(said, place)
         if text is UNSET:
             continue
-        shown = "\n\n".join(filter(None, map(text_of, items)))
+        shown = GAP.join(filter(None, map(text_of, items)))
         if text and not shown:
             items.append(thought(text, place, dialect))
             places.append(place)
@@ -186,13 +200,29 @@ def split_think(text: str) -> tuple[str, str, str] | None:
     return (found[1], found[2], found[3]) if found else None
 
 
-def _from_details(details: list[Json], dialect: ChatDialect) -> list[Reasoning]:
-    """One item for what the host itself issued, and one for each item of ours that a client hands back."""
+def is_ours(detail: Json) -> bool:
+    """Whether a detail is one in which we show the state of another issuer."""
+    return detail.get("format") == OURS
+
+
+def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[Reasoning]:
+    """One item for what the host itself issued, and one for each item of ours that a client hands back.
+
+    Details that came in a stream say which stretch of the `bare` text is theirs; what no detail claims is a thought of its own.
+    """
     items: dict[str, Reasoning] = {}
     hidden: list[Json] = []
+    read = 0
     for detail in details:
-        kind, ours = detail.get("type"), detail.get("format") == OURS
-        item = items.setdefault(str(detail.get("id", detail.get("index"))) if ours else "", Reasoning(summary=[]))
+        kind, ours = detail.get("type"), is_ours(detail)
+        name = str(detail.get("id", detail.get("index"))) if ours else ""
+        claimed = _claimed(detail, bare, read) if ours else None
+        if claimed is not None:
+            if text := bare[read : claimed.start].removesuffix(GAP):
+                items[f"before {name}"] = thought(text, TEXT_PLACES[0], dialect)
+            items[name] = claimed.item
+            read = claimed.end + len(GAP)
+        item = items.setdefault(name, Reasoning(summary=[]))
         name = _SHOWN.get(kind, "") if isinstance(kind, str) else ""
         text = detail.get(name)
         if isinstance(text, str) and text:
@@ -207,7 +237,39 @@ def _from_details(details: list[Json], dialect: ChatDialect) -> list[Reasoning]:
         own = items[""]
         state = Thought(place="reasoning_details", shown=digest(text_of(own)), details=hidden)
         own.encrypted_content = seal(WIRE, dialect.issuer, state)
+    if read and (text := bare[read:]):
+        items["behind"] = thought(text, TEXT_PLACES[0], dialect)
     return list(items.values())
+
+
+class _Claimed(NamedTuple):
+    """The item whose texts stand between these places of a bare text."""
+
+    item: Reasoning
+    start: int
+    end: int
+
+
+def _claimed(detail: Json, bare: str, read: int) -> _Claimed | None:
+    """What a detail claims of the bare text behind the place that was `read`; `None` where it claims nothing that is there."""
+    start, lengths = detail.get("start"), as_object(detail.get("lengths"))
+    kinds = [(kind, as_list(lengths.get(name))) for kind, name in _SHOWN.items()]
+    counts: list[Any] = [start, *(length for _, each in kinds for length in each)]
+    if len(counts) < 2 or not all(type(count) is int and count >= 0 for count in counts):
+        return None
+    end = sum(counts) + len(GAP) * (len(counts) - 2)
+    if counts[0] < read or end > len(bare):
+        return None
+    shown: dict[str, list[str]] = {}
+    at = counts[0]
+    for kind, each in kinds:
+        for length in each:
+            shown.setdefault(kind, []).append(bare[at : at + length])
+            at += length + len(GAP)
+    item = Reasoning(summary=[SummaryText(text=text) for text in shown.get("reasoning.summary", ())])
+    if texts := shown.get("reasoning.text"):
+        item.content = [ReasoningText(text=text) for text in texts]
+    return _Claimed(item, counts[0], end)
 
 
 def _show(item: Reasoning, kind: Any, text: str) -> None:
@@ -245,7 +307,7 @@ def put_thought(said: Spoken, item: Reasoning, state: Thought, path: str, lost: 
 def put_text(said: Spoken, place: str, text: str) -> None:
     """Add a text to a reasoning field."""
     before = getattr(said, place)
-    setattr(said, place, f"{before}\n\n{text}" if before else text)
+    setattr(said, place, f"{before}{GAP}{text}" if before else text)
 
 
 def put_tags(said: Spoken, text: str, gap: str) -> None:
@@ -290,6 +352,15 @@ def show_foreign(said: Spoken, item: Reasoning) -> None:
     about = {"format": OURS, "id": str(len({detail.get("id") for detail in before}))}
     numbered = [{**detail, **about, "index": i} for i, detail in enumerate(details, len(before))]
     said.reasoning_details = [*before, *numbered]
+
+
+def state_behind(item: Reasoning, number: int, start: int) -> Json:
+    """The state of another issuer, behind a text that a stream showed from this place of its field on."""
+    detail: Json = {"type": "reasoning.encrypted", "data": item.encrypted_content}
+    lengths = {"summary": [*map(len, _texts(item.summary))], "text": [*map(len, _texts(item.content))]}
+    if any(lengths.values()):
+        detail |= {"start": start, "lengths": lengths}
+    return {**detail, "format": OURS, "id": str(number), "index": number}
 
 
 def _thinking(item: Reasoning, state: Thought) -> Thinking:

@@ -240,10 +240,7 @@ def _encode_output(
     turn.left, turn.spelling = message, notes(message)
     calls = as_object(left.get(CALLS))
     attached: dict[str, Json] = {}
-    if any(
-        isinstance(item, Reasoning) and item.encrypted_content and not reasoning.state_of(item, dialect)
-        for item in output
-    ):
+    if any(isinstance(item, Reasoning) and reasoning.is_foreign(item, dialect) for item in output):
         turn.spelling = {**turn.spelling, "foreign": True}
     for i, item in enumerate(output):
         path = f"output[{i}]"
@@ -291,7 +288,7 @@ def _show(
     elif "foreign" in turn.spelling:
         # Some of it is opaque: all of it is shown in the form that comes back whole.
         reasoning.show_foreign(turn.said, item)
-        places = places if kept else [reasoning.TEXT_PLACES[0]]
+        places = places if kept else [reasoning.TEXT_PLACES[0]] if reasoning.streamed_field(dialect) else []
     elif "think" in turn.spelling:
         reasoning.put_tags(turn.said, text, str(turn.spelling["think"]))
     elif not kept and dialect.reasoning_field in ("reasoning_details", "thinking"):

@@ -29,10 +29,10 @@ from . import types
 from .about import decode_annotations
 from .errors import decode_error
 from .pieces import Alike, CallPieces, Pieces
-from .reasoning import TEXT_PLACES, is_text, pieces_of
+from .reasoning import GAP, TEXT_PLACES, is_ours, is_text, pieces_of
 from .response import decode_response, item_id
 from .spoken import Heard
-from .telling import Part, Telling, ThinkTags
+from .telling import Part, Repeated, Telling, ThinkTags
 
 if TYPE_CHECKING:
     from ...responses.request import Request
@@ -62,6 +62,8 @@ class StreamDecoder:
         self._output: list[AnyItem | None] = []  # what was ended, by place; `None` where it is still open
         self._thinking: Telling | None = None
         self._thought = Pieces()  # the reasoning of the open item alone
+        self._told: dict[str, Repeated] = {}  # what each field with reasoning told
+        self._begun = self._reached = 0  # where the bare text of the open item begins, and how far such text has come
         self._speaking: Telling | None = None
         self._alike = Alike()
         self._calls: dict[int, _Call] = {}
@@ -213,16 +215,37 @@ class StreamDecoder:
     # -- thoughts
 
     def _think(self, delta: types.Delta) -> None:
-        for field in TEXT_PLACES:
-            if text := getattr(delta, field):
-                self._pieces.text(field, text)
-                self._thought.text(field, text)
+        bare = {field: text for field in TEXT_PLACES if (text := getattr(delta, field))}
         details = delta.reasoning_details or ()
-        self._thought.details(details)
-        kinds = (("summary", SummaryText), ("text", ReasoningText))
+        for field, text in bare.items():
+            self._pieces.text(field, text)
+        kinds: tuple[tuple[str, type[Part]], ...] = (("summary", SummaryText), ("text", ReasoningText))
         shown = [(str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)]
-        for text, kind in shown or [(delta.reasoning_content or delta.reasoning or "", ReasoningText)]:
+        told: list[tuple[str, type[Part]]] = shown or [(text, ReasoningText) for text in list(bare.values())[:1]]
+        if told and not (bare and shown):
+            # A host may tell a thought in one field and then once more in the other.
+            field = "reasoning_details" if shown else next(iter(bare))
+            others = [self._told[name] for name in self._told if name != field]
+            told = [(text, kind) for text, kind in told if not any(other.repeats(text) for other in others)]
+            for text, _ in told:
+                self._told.setdefault(field, Repeated()).add(text)
+            if not told and self._thinking is None:
+                return
+        if self._thinking is None:
+            gap = len(GAP) if bare and not shown and self._reached and told[0][0].startswith(GAP) else 0
+            told = [(text[gap:], kind) for text, kind in told]
+            bare = {field: text[gap:] for field, text in bare.items()}
+            self._begun, self._reached = self._reached + gap, self._reached + gap
+            if not told:
+                self._thinks("")
+        self._reached += len(next(iter(bare.values()), ""))
+        for field, text in bare.items():
+            self._thought.text(field, text)
+        self._thought.details(details)
+        for text, kind in told:
             self._thinks(text, kind)
+        if any(is_ours(detail) and detail.get("type") == "reasoning.encrypted" for detail in details):
+            self._end_thought()
 
     def _thinks(self, text: str, kind: type[Part] = ReasoningText) -> None:
         if self._speaking is not None:
@@ -238,6 +261,9 @@ class StreamDecoder:
             return
         thinking.end_part()
         said, self._thought = self._thought.said(), Pieces()
+        for detail in said.reasoning_details or ():
+            if is_ours(detail) and type(start := detail.get("start")) is int:
+                detail["start"] = start - self._begun  # counted in the text of all thoughts, of which this is one
         if isinstance(said.content, str):
             said.content = f"<think>{said.content}</think>"
         items = Heard(said, self._dialect, self._origin, "", Losses(), answer=True).items

@@ -18,13 +18,14 @@ from ...losses import Losses
 from ...responses import events as ev
 from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.leftovers import own
+from ...responses.parts import ReasoningText
 from ...responses.response import Response, ResponseError
 from ...unknown import Opt, extras, given, with_extras
 from .._left import as_list, as_object, notes
 from . import types
 from .calls import encode_call
 from .pieces import GROWING
-from .reasoning import TEXT_PLACES
+from .reasoning import GAP, TEXT_PLACES, is_foreign, is_ours, state_behind, streamed_field, text_of
 from .response import encode_response
 from .types import WIRE, Json
 
@@ -60,13 +61,15 @@ class StreamEncoder:
         self._legacy = "functions" in notes(left)
         # Without a request nobody said that counts are not wanted.
         self._counts = request is None or _wants_counts(left)
-        place = dialect.reasoning_field or "reasoning_content"
-        self._thoughts = place if place in TEXT_PLACES and not dialect.think_tags else ""
+        self._thoughts = streamed_field(dialect)
         self._head: dict[str, Any] = {}
         self._sent: dict[str, list[str]] = {}
         self._calls: dict[int, _Call] = {}
         self._reasoned: list[AnyItem] = []
         self._details = self._parts = 0  # how many of them left
+        self._begun = self._reached = (
+            0  # where the text of the thought under way begins, and how far such text has come
+        )
         self._gap = ""  # what stands between the text before and the next one
 
     def feed(self, event: ev.AnyEvent) -> list[types.Chunk]:
@@ -86,8 +89,8 @@ class StreamEncoder:
                 return self._added(event.output_index, event.item)
             case ev.OutputItemDone():
                 return self._done(event.output_index, event.item)
-            case ev.ReasoningSummaryPartAdded():
-                self._gap = "\n\n" if self._sent.get(self._thoughts) else ""
+            case ev.ReasoningSummaryPartAdded() | ev.ContentPartAdded(part=ReasoningText()):
+                self._gap = GAP if self._sent.get(self._thoughts) else ""
                 return []
             case ev.ResponseCompleted() | ev.ResponseIncomplete():
                 return self._end(event.response)
@@ -124,15 +127,18 @@ class StreamEncoder:
         if sent is None:
             sent = self._sent[field] = []
         sent.append(text)
+        if field == self._thoughts:
+            self._reached += len(text)
         delta = types.Delta()
         setattr(delta, field, text)
         return [self._chunk(delta)]
 
     def _added(self, index: int, item: AnyItem | None) -> list[types.Chunk]:
         if isinstance(item, Message):
-            self._gap = "\n\n" if self._sent.get("content") else ""
+            self._gap = GAP if self._sent.get("content") else ""
         elif isinstance(item, Reasoning):
-            self._gap = "\n\n" if self._thoughts and self._sent.get(self._thoughts) else ""
+            self._gap = GAP if self._thoughts and self._sent.get(self._thoughts) else ""
+            self._begun = self._reached + len(self._gap)
         elif isinstance(item, FunctionCall | CustomToolCall):
             return self._begin_call(index, item)
         return []
@@ -180,9 +186,21 @@ class StreamEncoder:
         return self._piece(call, text[len(call.sent) :]) if text.startswith(call.sent) and text != call.sent else []
 
     def _thought(self, item: Reasoning) -> list[types.Chunk]:
-        """A thought on a host that shows it with its state, or inside the content: whole, once it is complete."""
+        """What is left to tell of a thought: the state of another issuer, behind its text.
+
+        On a host that shows a thought with its state, or inside the content, that is all of it.
+        """
         if self._thoughts:
-            return []
+            chunks = [] if self._reached > self._begun else self._text(self._thoughts, text_of(item))
+            if not is_foreign(item, self._dialect):
+                return chunks
+            if self._reached - self._begun != len(
+                text_of(item)
+            ):  # other than what was told: that may be shown, not signed
+                item = Reasoning(summary=[], encrypted_content=item.encrypted_content)
+            behind = state_behind(item, self._details, self._begun)
+            self._details += 1
+            return [*chunks, self._chunk(types.Delta(reasoning_details=[behind]))]
         self._reasoned.append(item)
         whole, _ = encode_response(
             Response(id="", status="completed", output=[*self._reasoned]), request=self._request, dialect=self._dialect
@@ -227,6 +245,8 @@ class StreamEncoder:
         rest = types.Delta()
         for name in types.Answer.__struct_fields__:
             value = getattr(said, name)
+            if name in TEXT_PLACES and name != self._thoughts and (self._reached or self._details):
+                continue  # the same thought in a second field
             if name in GROWING:
                 value = self._unsent_text(name, value)
             elif name in ("role", "function_call") or (name == "refusal" and value is None):
@@ -234,7 +254,7 @@ class StreamEncoder:
             elif name == "tool_calls":
                 value = self._unsent_calls(value)
             elif name == "reasoning_details" and value:
-                value = as_list(value)[self._details :]
+                value = self._unsent_details(as_list(value))
             if value is not UNSET and value is not None and value != []:
                 setattr(rest, name, value)
         return with_extras(rest, extras(said))
@@ -245,6 +265,11 @@ class StreamEncoder:
             # Content in parts: all of it where nothing was sent, else what was sent has to do.
             return UNSET if sent or self._parts else whole
         return whole[len(sent) :] or UNSET if whole.startswith(sent) else UNSET
+
+    def _unsent_details(self, details: list[Any]) -> list[Any]:
+        if self._thoughts:  # what is shown as text left with its item
+            return [detail for detail in details if not is_ours(as_object(detail))]
+        return details[self._details :]
 
     def _unsent_calls(self, calls: Any) -> Opt[list[types.ToolCall]]:
         rest: list[types.ToolCall] = []

@@ -70,6 +70,33 @@ class Telling:
         self._kind, self._pieces = None, []
 
 
+class Repeated:
+    """Recognises a text that was told in one field and comes again in another. Line breaks do not count."""
+
+    __slots__ = ("_at", "_pieces", "_text")
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at = 0  # how much of it was repeated
+        self._pieces: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Note a piece that was told."""
+        self._pieces.append(text.replace("\n", ""))
+
+    def repeats(self, text: str) -> bool:
+        """Whether this piece only repeats what was told next. One that does not ends the repetition."""
+        if self._pieces:
+            self._text, self._at = self._text[self._at :] + "".join(self._pieces), 0
+            self._pieces = []
+        wanted = text.replace("\n", "")
+        if self._at < len(self._text) and self._text.startswith(wanted, self._at):
+            self._at += len(wanted)
+            return True
+        self._text = ""
+        return False
+
+
 OPENING, CLOSING = "<think>", "</think>"
 
 

@@ -100,7 +100,7 @@ class StreamReader:
                 break
             # Hosts put blanks around the end mark, send it where the wire has none, and send events without data.
             if len(data) < 16 and ((mark := data.strip()) == b"" or mark in self._ends):
-                events += self._end() if mark and self.checkpoint() is None else ()
+                events += self._end(marked=True) if mark and self.checkpoint() is None else ()
                 continue
             try:
                 if len(data) > _SHALLOW:
@@ -116,12 +116,12 @@ class StreamReader:
             events += feed(document)
         return events
 
-    def _end(self) -> list[AnyEvent]:
-        """What the machine held back until the end, which the mark of it tells as well as the last byte."""
+    def _end(self, *, marked: bool = False) -> list[AnyEvent]:
+        """What the machine held back until the end. On a wire that marks its end, an answer with the mark was not cut."""
         if self._ended:
             return []
         self._ended = True
-        return self._machine.close()
+        return (getattr(self._machine, "end", None) or self._machine.close)() if marked else self._machine.close()
 
     def _mended(self, data: bytes) -> Any:
         """The document with what is cut in two joined; `None` where that is not what is wrong with it."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
-from ...responses.items import AnyItem, Message
+from ...responses.items import AnyItem, FunctionCall, Message
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
 from ...unknown import Opt, Unknown, convert, given
@@ -40,6 +40,7 @@ class Ending(NamedTuple):
 
 
 _DONE, _FAILED = Ending("completed"), Ending("failed", "server_error")
+_OPEN = Ending("incomplete")
 _CUT, _FILTERED = Ending("incomplete", "max_output_tokens"), Ending("incomplete", "content_filter")
 ENDINGS = {
     **dict.fromkeys(("stop", "tool_calls", "function_call", "eos"), _DONE),
@@ -49,14 +50,27 @@ ENDINGS = {
 }
 """What the finish reasons mean. Where several mean the same, the way back takes OpenAI's own (`finish_of`)."""
 
+_whole = msgspec.json.Decoder(Raw).decode
+
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 def status_of(finish_reason: Opt[str], output: list[AnyItem]) -> Ending:
     """How an answer with this finish reason ended. An unknown reason is kept, and nothing of the answer may be relied on."""
     if not finish_reason:
-        return _DONE if output else _FAILED
+        return _OPEN if any(map(_is_open, output)) else _DONE if output else _FAILED
     return ENDINGS.get(finish_reason) or Ending("incomplete", finish_reason)
+
+
+def _is_open(item: AnyItem) -> bool:
+    """Whether the item is a call whose arguments did not come to their end."""
+    if not isinstance(item, FunctionCall):
+        return False
+    try:
+        _whole(item.arguments)
+    except msgspec.DecodeError:
+        return True
+    return False
 
 
 def keep_finish(finish_reason: Opt[str], ending: Ending, left: Json, lost: Losses) -> None:
@@ -66,6 +80,8 @@ def keep_finish(finish_reason: Opt[str], ending: Ending, left: Json, lost: Losse
         lost.changed(f"{CHOICE}.finish_reason", f"the unknown reason {finish_reason!r}, taken for {ending.status}")
     elif not finish_reason and ending.status == "failed":
         lost.changed(f"{CHOICE}.finish_reason", "no reason and no output, taken for a failure")
+    elif not finish_reason and ending.status == "incomplete":
+        lost.changed(f"{CHOICE}.finish_reason", "no reason, and a call whose arguments were cut, taken for incomplete")
 
 
 def finish_of(status: str, reason: str | None, calls: bool) -> str:

@@ -80,6 +80,11 @@ class CallPieces:
             self.arguments = text
         return ""
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything of its arguments came."""
+        return any(self.pieces) or self.arguments is not UNSET
+
     def whole(self) -> types.ToolCall:
         """The call as an answer that is no stream has it."""
         text = "".join(self.pieces) if self.arguments is UNSET else self.arguments

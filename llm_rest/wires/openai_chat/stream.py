@@ -22,13 +22,13 @@ from ...responses.emit import Emitter, OpenItem
 from ...responses.events import AnyEvent, StreamError
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
-from ...responses.response import Response, ResponseError
+from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, given
 from .._renamed import names_sent, undo
 from . import types
 from .about import decode_annotations
 from .errors import decode_error
-from .pieces import Alike, CallPieces, Pieces
+from .pieces import GROWING, Alike, CallPieces, Pieces
 from .reasoning import GAP, TEXT_PLACES, is_ours, is_text, pieces_of
 from .response import decode_response, item_id
 from .spoken import Heard
@@ -47,7 +47,7 @@ class _Call(NamedTuple):
 
 
 class StreamDecoder:
-    """`feed` takes a chunk and gives the events it makes; `close` ends an answer that gave a finish reason."""
+    """`feed` takes a chunk and gives the events it makes; `end` ends the answer, `close` one that said that it was complete."""
 
     def __init__(self, request: Request | None, dialect: ChatDialect, now: float) -> None:
         self.losses = Losses()
@@ -67,7 +67,7 @@ class StreamDecoder:
         self._speaking: Telling | None = None
         self._alike = Alike()
         self._calls: dict[int, _Call] = {}
-        self._counted = False  # counts came on their own, which hosts send at the end
+        self._counted = False  # the last thing that came were counts without text or calls, which hosts send at the end
         self._over = False
 
     def feed(self, chunk: types.Chunk) -> list[AnyEvent]:
@@ -78,9 +78,13 @@ class StreamDecoder:
         if speaking is not None and self._tags is None and (text := self._alike.text(chunk)):
             self._pieces.text("content", text)
             speaking.say(text, OutputText)
+            self._counted = False
             return self._to.take()
         choices = chunk.choices or ()
-        self._counted = self._counted or (not choices and given(chunk.usage))
+        if all(not choice.delta or _is_empty(choice.delta) for choice in choices):
+            self._counted = self._counted or given(chunk.usage)
+        else:
+            self._counted = False
         if not self._origin or len(choices) != 1 or choices[0].finish_reason or given(chunk.usage):
             self._pieces.document(chunk)
         if chunk.error or (chunk.base_resp and chunk.base_resp.get("status_code")):
@@ -99,7 +103,13 @@ class StreamDecoder:
 
     def close(self) -> list[AnyEvent]:
         """The end, where a finish reason or the final counts came; nothing where the stream was cut."""
-        if self._origin and not self._over and (self._counted or self._pieces.choice.finish_reason):
+        if self._counted or self._pieces.choice.finish_reason:
+            return self.end()
+        return self._to.take()
+
+    def end(self) -> list[AnyEvent]:
+        """The end, which the host marked as such. Some hosts give no reason for it."""
+        if self._origin and not self._over:
             self._finish()
         return self._to.take()
 
@@ -132,6 +142,11 @@ class StreamDecoder:
             self._heard(self._tags.close())
         self._end_thought()
         response = self._whole()
+        if not self._pieces.choice.finish_reason and any(not call.begun for call in self._pieces.calls):
+            # Without a reason to end, a call that was announced and has no arguments yet is not one without arguments.
+            response = replace(response, status="incomplete", incomplete_details=IncompleteDetails(reason=None))
+            if not isinstance(last := response.output[-1], Unknown):
+                last.status = "incomplete"
         kinds = [type(item) for item in response.output]
         if len(kinds) >= len(self._output) and all(
             item is None or type(item) is kind for item, kind in zip(self._output, kinds, strict=False)
@@ -220,8 +235,8 @@ class StreamDecoder:
         for field, text in bare.items():
             self._pieces.text(field, text)
         kinds: tuple[tuple[str, type[Part]], ...] = (("summary", SummaryText), ("text", ReasoningText))
-        shown = [(str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)]
-        told: list[tuple[str, type[Part]]] = shown or [(text, ReasoningText) for text in list(bare.values())[:1]]
+        shown: list[tuple[str, type[Part]]] = [(str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)]
+        told = shown or [(text, ReasoningText) for text in list(bare.values())[:1]]
         if told and not (bare and shown):
             # A host may tell a thought in one field and then once more in the other.
             field = "reasoning_details" if shown else next(iter(bare))
@@ -362,6 +377,11 @@ class StreamDecoder:
             call.opened.end_arguments(final.arguments)
         item = final or FunctionCall(call_id=call.pieces.call.id or "", name=call.pieces.name, arguments=text or "{}")
         self._done(call.opened, item)
+
+
+def _is_empty(delta: types.Delta) -> bool:
+    """Whether a delta says nothing about the answer itself."""
+    return not (any(getattr(delta, name) for name in GROWING) or delta.tool_calls or delta.function_call or delta.audio)
 
 
 def _has_more(delta: types.Delta) -> bool:

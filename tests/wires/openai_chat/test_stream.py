@@ -22,7 +22,7 @@ from llm_rest.unknown import Unknown
 from llm_rest.wires import openai_chat as wire
 from llm_rest.wires.openai_chat.telling import ThinkTags
 from tests.support.legal import faults
-from tests.support.streams import assembled
+from tests.support.streams import assembled, read
 
 OPENAI = ChatDialect()
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
@@ -462,3 +462,47 @@ def test_what_has_no_place_in_a_chunk_leaves_nothing() -> None:
     machine.feed(disassemble(ANSWER)[0])
     assert machine.feed(ev.WebSearchSearching(item_id="ws_1", output_index=0)) == []
     assert machine.feed(Unknown({"type": "response.surprise"})) == []
+
+
+def told_bytes(*chunks: dict[str, Any], end: bytes = b"data: [DONE]\n\n") -> list[Any]:
+    documents = [{"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", **each} for each in chunks]
+    frames = [b"data: %s\n\n" % msgspec.json.encode(each) for each in documents]
+    return read("openai_chat", [*frames, end])
+
+
+BEGUN = {"id": "a", "index": 0, "type": "function", "function": {"name": "f", "arguments": ""}}
+
+
+@pytest.mark.parametrize(
+    ("chunks", "status"),
+    [
+        ([piece(content="Hi.")], "completed"),
+        ([piece(reasoning="Hm.")], "completed"),
+        ([call(**{**BEGUN, "function": {"name": "f", "arguments": '{"x": 1}'}})], "completed"),
+        ([piece(content="Hi."), call(**{**BEGUN, "function": {"name": "f", "arguments": '{"x"'}})], "incomplete"),
+        ([call(**BEGUN)], "incomplete"),
+    ],
+)
+def test_an_end_mark_without_a_finish_reason_ends_the_answer(chunks: list[dict[str, Any]], status: str) -> None:
+    """chat.stream.9"""
+    events = told_bytes(*chunks)
+    assert faults(events) == []
+    answer = events[-1].response
+    assert (answer.status, answer.output[-1].status) == (status, status)
+
+
+@pytest.mark.parametrize("end", [b"", b"data: [DONE]\n\n"])
+def test_counts_beside_an_empty_choice_end_the_answer(end: bytes) -> None:
+    """chat.stream.9"""
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    events = told_bytes(piece(content="Hi."), {**piece(role="assistant", content=""), "usage": usage}, end=end)
+    assert faults(events) == []
+    assert (events[-1].response.status, events[-1].response.usage.output_tokens) == ("completed", 2)
+
+
+def test_counts_that_text_follows_end_nothing() -> None:
+    """chat.stream.11"""
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    counted = {**piece(role="assistant", content=""), "usage": usage}
+    events = told_bytes(counted, piece(content="H"), piece(content="i"), piece(content="!"), end=b"")
+    assert not isinstance(events[-1], TERMINAL)

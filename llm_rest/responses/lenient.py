@@ -32,6 +32,8 @@ def lenient_response(document: Any) -> Any:
     elif not isinstance(found, str):
         # Without an id of its own an answer gets one from its content; `decode_response` has both, and says so.
         response["id"] = ""
+    if not isinstance(response.get("object", ""), str):
+        del response["object"]  # it says the same in every answer
     if isinstance(response.get("output"), list):
         response["output"] = lenient_items(cast("list[Any]", response["output"]), response["id"])
     if isinstance(response.get("usage"), dict):

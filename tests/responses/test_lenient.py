@@ -102,3 +102,12 @@ def test_output_that_is_not_items_is_refused(output: str) -> None:
 def test_an_answer_may_hold_null_nearly_everywhere(field: str) -> None:
     response = RESPONSE.decode(f'{{"id":"r","status":"completed","output":[],"{field}":null}}')
     assert getattr(response, field) is None
+
+
+@pytest.mark.parametrize("value", [None, 1, []])
+def test_an_answer_whose_object_is_no_word_is_an_answer(value: Any) -> None:
+    """responses.response.7"""
+    document = {"id": "resp_1", "object": value, "status": "completed", "output": [], "usage": None}
+    assert RESPONSE.decode(json.dumps(document)).object == "response"
+    with pytest.raises(DecodeError):
+        RESPONSE.decode(json.dumps({**document, "output": None}))

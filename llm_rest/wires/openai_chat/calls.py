@@ -82,13 +82,19 @@ def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
         call.id = absent(spelling["id"])
     if isinstance(body := call.function, types.FunctionBody):
         if "plain" in spelling and isinstance(body.arguments, str):
-            body.arguments = _plain_arguments(body.arguments)
+            body.arguments = json_value(body.arguments)
         if "flat" in spelling:
             call = replace(call, function=UNSET, name=body.name, arguments=body.arguments)
     return call
 
 
-def _plain_arguments(text: str) -> Any:
+def json_text(value: types.JsonValue) -> str:
+    """The JSON text of a value that a host sent in its place."""
+    return msgspec.json.encode(value).decode()
+
+
+def json_value(text: str) -> Any:
+    """The value that a JSON text spells; the text itself where it is none."""
     try:
         return _PLAIN.decode(text)
     except msgspec.MsgspecError:

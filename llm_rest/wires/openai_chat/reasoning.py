@@ -316,14 +316,15 @@ def put_tags(said: Spoken, text: str, gap: str) -> None:
     if isinstance(said.content, list):
         said.content.insert(0, Text(text=tagged))
     else:
-        said.content = tagged + (said.content or "")
+        said.content = tagged + (said.content if isinstance(said.content, str) else "")
 
 
 def add_part(said: Spoken, part: AnyPart) -> None:
     """Add a part to the content, which becomes a list."""
-    if not isinstance(said.content, list):
-        said.content = [Text(text=said.content)] if said.content else []
-    said.content.append(part)
+    if isinstance(said.content, list):
+        said.content.append(part)
+    else:
+        said.content = [Text(text=said.content), part] if isinstance(said.content, str) and said.content else [part]
 
 
 def _shown_again(detail: Json, shown: dict[str, Iterator[str]]) -> Json:

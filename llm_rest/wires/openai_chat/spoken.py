@@ -22,7 +22,7 @@ from .._left import ABSENT, Rest, absent, as_plain, notes, noting, put_back, sen
 from .._renamed import Call
 from . import reasoning, types
 from .about import encode_annotations
-from .calls import decode_call, encode_call, spell_call
+from .calls import decode_call, encode_call, json_text, json_value, spell_call
 from .content import decode_parts, encode_part
 from .reasoning import CallState, MessageState, Place, Thought, carrier, text_of
 from .types import WIRE, Json, Spoken, Text, Thinking
@@ -90,7 +90,10 @@ class Heard:
         if thoughts.places and (unmarked or thoughts.places != [dialect.reasoning_field]):
             noting(self.left)["reasoning"] = {"issuer": dialect.issuer, "places": thoughts.places}
 
-    def _take_content(self, content: Opt[types.Content], refusal: str) -> None:
+    def _take_content(self, content: Opt[types.Content | types.JsonValue], refusal: str) -> None:
+        if isinstance(content, dict):
+            noting(self.left)["object"] = True
+            content = json_text(content)
         if isinstance(content, list):
             self._take_list(content)
             if refusal:
@@ -208,7 +211,7 @@ class Turn(Generic[S]):
         if given(item.phase):
             self._lost.dropped(f"{self._path(i)}.phase", f"that the text is {item.phase}")
         if isinstance(said.content, list) or "parts" in self.spelling:
-            last = said.content[-1] if said.content else None
+            last = said.content[-1] if isinstance(said.content, list) and said.content else None
             if text and isinstance(last, Text):
                 last.text = f"{last.text}\n\n{text}"
                 self._joined("text", self._at, i)
@@ -343,4 +346,6 @@ class Turn(Generic[S]):
                 said.content = absent(self.spelling["content"])
             elif "parts" in self.spelling:
                 said.content = []
+        if "object" in self.spelling and isinstance(said.content, str):
+            said.content = json_value(said.content)
         return put_back(said, self.left) if self.left else said

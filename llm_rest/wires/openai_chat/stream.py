@@ -27,6 +27,7 @@ from ...unknown import Unknown, given
 from .._renamed import names_sent, undo
 from . import types
 from .about import decode_annotations
+from .calls import json_text
 from .errors import decode_error
 from .pieces import GROWING, Alike, CallPieces, Pieces
 from .reasoning import GAP, TEXT_PLACES, is_ours, is_text, pieces_of
@@ -189,7 +190,7 @@ class StreamDecoder:
     # -- what a delta says
 
     def _delta(self, delta: types.Delta) -> None:
-        content = delta.content
+        content = json_text(delta.content) if isinstance(delta.content, dict) else delta.content
         if delta.reasoning_details or delta.reasoning_content or delta.reasoning:
             self._think(delta)
         if isinstance(content, str):
@@ -235,7 +236,9 @@ class StreamDecoder:
         for field, text in bare.items():
             self._pieces.text(field, text)
         kinds: tuple[tuple[str, type[Part]], ...] = (("summary", SummaryText), ("text", ReasoningText))
-        shown: list[tuple[str, type[Part]]] = [(str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)]
+        shown: list[tuple[str, type[Part]]] = [
+            (str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)
+        ]
         told = shown or [(text, ReasoningText) for text in list(bare.values())[:1]]
         if told and not (bare and shown):
             # A host may tell a thought in one field and then once more in the other.

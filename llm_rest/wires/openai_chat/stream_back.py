@@ -213,7 +213,7 @@ class StreamEncoder:
         if isinstance(said.content, list):
             delta.content = said.content[self._parts :]
             self._parts = len(said.content)
-        elif said.content:
+        elif isinstance(said.content, str):
             return self._text("content", said.content[len("".join(self._sent.get("content", ()))) :])
         return [self._chunk(delta)] if delta.reasoning_details or delta.content else []
 
@@ -289,8 +289,7 @@ class StreamEncoder:
             "param": told.param or None,
             "code": told.code or None,
         }
-        self._head = self._head or {"object": "chat.completion.chunk"}
-        return [types.Chunk(**self._head, choices=[], error=error)]
+        return [types.Chunk(error=error)]  # alone: clients look for it in place of `choices`, not beside them
 
 
 def _wants_counts(left: Json) -> bool:

@@ -101,11 +101,14 @@ AnyPart = Open[KnownPart]
 
 Content = str | list[AnyPart]
 
+JsonValue = dict[str, Raw]
+"""A JSON object, which keeps its spelling here."""
+
 
 # --- calls ----------------------------------------------------------------------------------------------------------
 
-Arguments = str | dict[str, Raw] | list[Raw]
-"""JSON text; some hosts send the value itself, which keeps its spelling here."""
+Arguments = str | JsonValue | list[Raw]
+"""JSON text; some hosts send the value itself."""
 
 
 class FunctionBody(Model):
@@ -159,7 +162,8 @@ class UserMessage(Message, tag="user"):
 class Spoken(Model):
     """What the assistant said, in a request and in an answer. The fields after `function_call` are the hosts' own."""
 
-    content: Opt[Content] = UNSET
+    content: Opt[Content | JsonValue] = UNSET
+    """Text or parts; some hosts send the object of an answer in JSON, whose text is meant."""
     refusal: Opt[str] = UNSET
     tool_calls: Opt[list[ToolCall]] = UNSET
     annotations: Opt[list[Any]] = UNSET

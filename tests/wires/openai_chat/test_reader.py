@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from llm_rest.dialects import CHAT_HOSTS
-from llm_rest.responses import Message, OutputText, Reasoning, ReasoningText
+from llm_rest.responses import RESPONSE, Message, OutputText, OutputTextDelta, Reasoning, ReasoningText
 from llm_rest.wires import openai_chat as wire
+from tests.support.streams import read
 from tests.wires.openai_chat import CALL, OPENAI, answered, plain, said
 
 
@@ -99,3 +101,28 @@ def test_the_head_of_a_document_may_be_missing() -> None:
     response, _ = answered({"choices": [{"message": {"content": "a"}}]})
     assert response.id.startswith("resp_")
     assert response.status == "completed"
+
+
+@pytest.mark.parametrize("text", ['{"name":"Ada","n":1.50,"list":[1,{"a":null}]}', "{}"])
+def test_content_that_is_an_object_is_its_json_text(text: str) -> None:
+    """chat.reader.26"""
+    document = json.dumps(said(content="?")).replace('"?"', text)
+    response, lost = wire.decode_response(wire.RESPONSE.decode(document))
+    assert isinstance(message := response.output[0], Message)
+    assert isinstance(part := message.content[0], OutputText)
+    assert (part.text, lost) == (text, [])
+    back, _ = wire.encode_response(RESPONSE.decode(msgspec.json.encode(response)))
+    assert f'"content":{text}' in msgspec.json.encode(back).decode()
+
+
+def test_content_that_is_an_object_is_text_in_histories_and_streams_too() -> None:
+    """chat.reader.26"""
+    body = {"model": "m", "messages": [{"role": "assistant", "content": {"a": 1}}]}
+    request, _ = wire.decode_request(wire.REQUEST.decode(json.dumps(body)))
+    assert isinstance(request.input, list)
+    assert isinstance(message := request.input[0], Message)
+    assert message.content == '{"a":1}'
+    assert plain(wire.encode_request(request)[0])["messages"] == body["messages"]
+    chunk = {"id": "c", "choices": [{"index": 0, "delta": {"content": {"a": 1}}, "finish_reason": "stop"}]}
+    events = read("openai_chat", [b"data: %s\n\ndata: [DONE]\n\n" % json.dumps(chunk).encode()])
+    assert [event.delta for event in events if isinstance(event, OutputTextDelta)] == ['{"a":1}']

@@ -18,7 +18,7 @@ from llm_rest.responses.items import CustomToolCall, FunctionCall, Message, Reas
 from llm_rest.responses.parts import OutputText, ReasoningText
 from llm_rest.responses.request import REQUEST
 from llm_rest.responses.response import Response
-from llm_rest.unknown import Unknown
+from llm_rest.unknown import Unknown, given
 from llm_rest.wires import openai_chat as wire
 from llm_rest.wires.openai_chat.telling import ThinkTags
 from tests.support.legal import faults
@@ -453,7 +453,21 @@ def test_a_failure_leaves_as_an_error() -> None:
     """chat.stream_back.11"""
     failed: Any = {"id": "r", "status": "failed", "output": [], "error": {"code": "server_error", "message": "no"}}
     chunks, _ = encoded(msgspec.convert(failed, Response))
-    assert chunks[-1]["error"] == {"message": "no", "type": "server_error", "param": None, "code": "server_error"}
+    error = {"message": "no", "type": "server_error", "param": None, "code": "server_error"}
+    assert chunks[-1] == {"error": error}
+
+
+@pytest.mark.parametrize("beside", [{}, {"choices": []}, {"choices": None}, {"id": "c1", "choices": []}])
+@pytest.mark.parametrize("before", [[], [piece(content="Hi")]])
+def test_an_error_is_read_alone_and_beside_choices(beside: dict[str, Any], before: list[dict[str, Any]]) -> None:
+    """chat.stream.12"""
+    error = {"message": "no", "type": "server_error", "param": None, "code": "server_error"}
+    frame = b"data: %s\n\n" % msgspec.json.encode({**beside, "error": error})
+    events = told_bytes(*before, end=frame + b"data: [DONE]\n\n")
+    assert faults(events) == []
+    assert isinstance(events[-1], ev.ResponseFailed)
+    assert given(told := events[-1].response.error)
+    assert told.message == "no"
 
 
 def test_what_has_no_place_in_a_chunk_leaves_nothing() -> None:

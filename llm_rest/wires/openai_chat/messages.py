@@ -8,8 +8,9 @@ earlier ones: vendors' prompt caches depend on it. Follows the Chat Completions 
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
@@ -61,7 +62,9 @@ def encode_messages(items: Sequence[it.AnyItem], dialect: ChatDialect, lost: Los
 
 
 class _Writer:
-    __slots__ = tuple("_after _attached _dialect _items _lost _messages _moved _place _thoughts _turn _waiting".split())
+    __slots__ = tuple(
+        "_after _attached _dialect _items _lost _messages _moved _outputs _place _thoughts _turn _waiting".split()
+    )
 
     def __init__(self, items: Sequence[it.AnyItem], dialect: ChatDialect, lost: Losses) -> None:
         self._items = items
@@ -72,8 +75,9 @@ class _Writer:
         self._place = 0  # where the open turn's message stands
         self._thoughts: list[tuple[it.Reasoning, Thought | None, list[Place], int]] = []  # for the turn to come
         self._attached: dict[str, Json] = {}  # what calls carry, by call id
-        self._waiting: dict[str, list[int]] = {}  # where calls without an output yet stand; some hosts use an id twice
+        self._waiting: dict[str, deque[int]] = {}  # where calls without an output yet stand; some hosts use an id twice
         self._moved: set[int] = set()  # outputs that were placed before their turn
+        self._outputs: dict[str, deque[int]] | None = None  # where outputs stand that may yet be moved, by call id
         self._after: list[types.AnyPart] = []  # images of outputs, for a message after the last of them
 
     def add(self, i: int, item: it.AnyItem) -> None:
@@ -151,7 +155,7 @@ class _Writer:
         turn = self._open(i)
         left = self._keep_spoken(turn, item, i) if item.leftovers else _NO_MARKS
         turn.call(item, left, self._attached, i)
-        self._waiting.setdefault(turn.calls[-1], []).append(i)
+        self._waiting.setdefault(turn.calls[-1], deque()).append(i)
 
     @staticmethod
     def _marks(item: Message | FunctionCall | it.CustomToolCall | it.Reasoning) -> Json:
@@ -211,12 +215,10 @@ class _Writer:
     def _settle(self, i: int) -> None:
         """Place the outputs of all calls made so far, wherever they stand."""
         if self._waiting:
-            for k in range(i, len(self._items)):
-                item = self._items[k]
-                if isinstance(item, Output) and k not in self._moved and self._answers(item):
-                    self._lost.emulated(f"input[{k}]", "an output, moved up to its call")
-                    self._output(k, item)
-                    self._moved.add(k)
+            for k in self._late_outputs(i):
+                self._lost.emulated(f"input[{k}]", "an output, moved up to its call")
+                self._output(k, cast("Output", self._items[k]))
+                self._moved.add(k)
             for k in chain.from_iterable(self._waiting.values()):
                 self._lost.refused(f"input[{k}]", "a call without an output")
             self._waiting.clear()
@@ -224,8 +226,20 @@ class _Writer:
             self._messages.append(types.UserMessage(content=self._after))
             self._after = []
 
-    def _answers(self, item: Output) -> bool:
-        return fit_call_id(item.call_id or "", self._dialect) in self._waiting
+    def _late_outputs(self, i: int) -> list[int]:
+        """Where from `i` on outputs stand for the calls that wait."""
+        if self._outputs is None:
+            self._outputs = {}
+            for k, item in enumerate(self._items):
+                if isinstance(item, Output):
+                    self._outputs.setdefault(fit_call_id(item.call_id or "", self._dialect), deque()).append(k)
+        late: list[int] = []
+        for call_id, calls in self._waiting.items():
+            places = self._outputs.get(call_id) or deque[int]()
+            while places and places[0] < i:
+                places.popleft()
+            late += [places.popleft() for _ in range(min(len(calls), len(places)))]
+        return sorted(late)
 
     def _output(self, i: int, item: Output) -> None:
         if i in self._moved:
@@ -233,12 +247,15 @@ class _Writer:
         if self._turn is not None:
             self._finish_turn()
         call_id = fit_call_id(item.call_id or "", self._dialect)
-        if call_id not in self._waiting:
+        calls = self._waiting.get(call_id)
+        if calls is None:
             self._lost.refused(f"input[{i}]", "an output without a call before it")
-        elif call_id != item.call_id:
-            self._lost.changed(f"input[{i}].call_id", f"an id this host does not take, sent as {call_id}")
-        if len(places := self._waiting.pop(call_id, [])) > 1:
-            self._waiting[call_id] = places[1:]
+        else:
+            if call_id != item.call_id:
+                self._lost.changed(f"input[{i}].call_id", f"an id this host does not take, sent as {call_id}")
+            calls.popleft()
+            if not calls:
+                del self._waiting[call_id]
         self._messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
     def _other(self, i: int, item: it.AnyItem) -> None:
@@ -276,7 +293,8 @@ class _Reader:
         self._dialect = dialect
         self._lost = lost
         self._after_assistant: list[it.AnyItem] | None = None  # the items of the message before, where it was one
-        self._asked: list[tuple[str, Any, bool]] = []  # open calls: their id, the id in the document, whether custom
+        # Open calls by the id in the document, the earliest first: their own id, and whether they are custom.
+        self._asked: dict[str, deque[tuple[str, bool]]] = {}
 
     def add(self, k: int, message: AnyMessage) -> None:
         match message:
@@ -303,7 +321,8 @@ class _Reader:
             if isinstance(item, FunctionCall | it.CustomToolCall):
                 kept = heard.calls[item.call_id]
                 came = item.name if "legacy" in notes(kept) else absent(notes(kept).get("id", item.call_id))
-                self._asked.append((item.call_id, came, isinstance(item, it.CustomToolCall)))
+                asked = item.call_id, isinstance(item, it.CustomToolCall)
+                self._asked.setdefault(came if isinstance(came, str) else "", deque()).append(asked)
                 if kept:
                     _leave(item, kept)
         self.items += items
@@ -334,11 +353,9 @@ class _Reader:
 
     def _output(self, message: types.ToolMessage | types.FunctionMessage) -> Output:
         named = message.tool_call_id if isinstance(message, types.ToolMessage) else message.name
-        asked = next((call for call in self._asked if call[1] == named or not (call[1] or named)), None)
-        if asked is None:
-            return decode_output(message, named or "", False, self._dialect)
-        self._asked.remove(asked)
-        return decode_output(message, asked[0], asked[2], self._dialect)
+        asked = self._asked.get(named or "")
+        call_id, custom = asked.popleft() if asked else (named or "", False)
+        return decode_output(message, call_id, custom, self._dialect)
 
 
 def _leave(item: it.AnyItem, left: Json) -> None:

@@ -143,7 +143,9 @@ class Pieces:
         self.calls: list[CallPieces] = []
         self._texts: dict[str, list[str]] = {}
         self._parts: list[Any] = []
-        self._details: dict[tuple[str, str], Json] = {}
+        self._details: dict[
+            tuple[str, str], tuple[Json, dict[str, list[str]]]
+        ] = {}  # and the texts that come in pieces
         self._logprobs: Json = {}
         self._extras: dict[str, Json] = {}
         self._by_index: dict[int, CallPieces] = {}
@@ -245,10 +247,11 @@ class Pieces:
         """Take pieces of structured reasoning, which are told apart by index and type."""
         for detail in details:
             key = str(detail.get("index", len(self._details))), str(detail.get("type"))
-            known = self._details.setdefault(key, {})
+            known, texts = self._details.setdefault(key, ({}, {}))
             for name, value in detail.items():
                 if name in _JOINED and isinstance(value, str):
-                    known[name] = f"{known.get(name) or ''}{value}"
+                    texts.setdefault(name, []).append(value)
+                    known.setdefault(name, "")
                 elif value is not None or name not in known:
                     known[name] = value
 
@@ -268,12 +271,15 @@ class Pieces:
         elif said.content is UNSET or said.content == "":
             said.content = None
         if self._details:
-            said.reasoning_details = list(self._details.values())
+            said.reasoning_details = [
+                {**known, **{name: "".join(pieces) for name, pieces in texts.items()}}
+                for known, texts in self._details.values()
+            ]
         for call in self.calls:
             if call.legacy:
                 said.function_call = call.whole().function
-            else:
-                said.tool_calls = [*(said.tool_calls or ()), call.whole()]
+        if calls := [call.whole() for call in self.calls if not call.legacy]:
+            said.tool_calls = calls
         return put_back(said, self._extras.get("message", {}))
 
     def whole(self) -> types.Completion:

@@ -274,9 +274,11 @@ def _claimed(detail: Json, bare: str, read: int) -> _Claimed | None:
 
 def _show(item: Reasoning, kind: Any, text: str) -> None:
     if kind == "reasoning.summary":
-        item.summary = [*(item.summary or ()), SummaryText(text=text)]
+        item.summary = item.summary or []
+        item.summary.append(SummaryText(text=text))
     else:
-        item.content = [*(item.content or ()), ReasoningText(text=text)]
+        item.content = item.content or []
+        item.content.append(ReasoningText(text=text))
 
 
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
@@ -297,7 +299,10 @@ def put_thought(said: Spoken, item: Reasoning, state: Thought, path: str, lost: 
         case "reasoning_details":
             shown = {"summary": _texts(item.summary), "text": _texts(item.content)}
             details = [_shown_again(detail, shown) for detail in state.details] or plain_details(item)
-            said.reasoning_details = [*(said.reasoning_details or ()), *details]
+            if said.reasoning_details:
+                said.reasoning_details += details
+            else:
+                said.reasoning_details = details
         case "thinking":
             add_part(said, _thinking(item, state))
         case "think":
@@ -350,9 +355,10 @@ def show_foreign(said: Spoken, item: Reasoning) -> None:
     if given(item.encrypted_content):
         details.append({"type": "reasoning.encrypted", "data": item.encrypted_content})
     # Clients put the details of a stream together by `index`, so each has its own; `id` says which belong to one item.
-    about = {"format": OURS, "id": str(len({detail.get("id") for detail in before}))}
+    about = {"format": OURS, "id": str(len(before))}
     numbered = [{**detail, **about, "index": i} for i, detail in enumerate(details, len(before))]
-    said.reasoning_details = [*before, *numbered]
+    before += numbered
+    said.reasoning_details = before
 
 
 def state_behind(item: Reasoning, number: int, start: int) -> Json:

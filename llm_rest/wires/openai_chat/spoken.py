@@ -185,7 +185,9 @@ class Turn(Generic[S]):
     has_text = False
     left: Json = _NOTHING
     spelling: Json = _NOTHING
-    _late: tuple[tuple[Reasoning, Thought | None, Sequence[Place], int], ...] = ()
+    _late: list[tuple[Reasoning, Thought | None, Sequence[Place], int]] | None = None
+    _more: list[str] | None = None  # texts that follow the one in the message
+    _length = 0  # of those texts
     _text = ""  # what was said last
     _at = 0  # and where
     _thought: int | None = None  # where the reasoning stands that shares a field with what follows
@@ -218,7 +220,9 @@ class Turn(Generic[S]):
             elif text:
                 reasoning.add_part(self.said, Text(text=text))
         elif self.has_text:
-            said.content = f"{said.content}\n\n{text}"
+            self._more = self._more or []
+            self._more += ["\n\n", text]
+            self._length += len(text) + 2
             self._joined("text", self._at, i)
         else:
             # A thought between tags may stand there already.
@@ -258,6 +262,7 @@ class Turn(Generic[S]):
                     self._lost.changed(place, "a refusal, sent as text")
                     texts.append(refusal)
                 case _:
+                    self._join()
                     made = encode_part(part, self._dialect, place, self._lost)
                     if isinstance(made, Unknown) or (made is not None and isinstance(part, OutputText)):
                         reasoning.add_part(self.said, made)
@@ -274,11 +279,12 @@ class Turn(Generic[S]):
             self._lost.dropped(f"{place}.annotations", "the sources of an earlier text")
             return
         content = self.said.content
-        offset = len(content) + 2 if self.has_text and isinstance(content, str) else 0
+        offset = len(content) + self._length + 2 if self.has_text and isinstance(content, str) else 0
         offset += sum(map(len, before))
         made = encode_annotations(part.annotations or (), offset, place, self._lost)
         if made:
-            self.said.annotations = [*(self.said.annotations or ()), *made]
+            self.said.annotations = self.said.annotations or []
+            self.said.annotations += made
 
     def call(self, item: Call, left: Json, attached: dict[str, Json], i: int) -> None:
         """Add a call, written as `left` says its document had it, with what its host `attached` to it."""
@@ -308,11 +314,20 @@ class Turn(Generic[S]):
                 self._joined("reasoning", self._thought, i)
             self._thought = i
         if self._dialect.replay_reasoning == "with_tools" and not self._answer:
-            self._late = (*self._late, (item, state, places, i))
+            self._late = self._late or []
+            self._late.append((item, state, places, i))
         else:
             self._put(item, state, places, i)
 
+    def _join(self) -> None:
+        """Put the texts that follow into the message: all at once, since there may be many."""
+        if self._more:
+            self.said.content = "".join([str(self.said.content or ""), *self._more])
+            self._more, self._length = None, 0
+
     def _put(self, item: Reasoning, state: Thought | None, places: Sequence[Place], i: int) -> None:
+        if state is not None and state.place in ("thinking", "think"):
+            self._join()
         if state is not None:
             reasoning.put_thought(self.said, item, state, self._path(i), self._lost)
         for place in places:
@@ -331,7 +346,8 @@ class Turn(Generic[S]):
     def finish(self) -> S:
         """The message."""
         said, dialect = self.said, self._dialect
-        for item, state, places, i in self._late:
+        self._join()
+        for item, state, places, i in self._late or ():
             if self.calls:
                 self._put(item, state, places, i)
             else:

@@ -47,7 +47,7 @@ class _Call:
     def __init__(self, number: int, *, escaped: bool) -> None:
         self.number = number
         self.escaped = escaped  # free text that leaves as the one string of a JSON object
-        self.sent = ""
+        self.sent: list[str] = []
 
 
 class StreamEncoder:
@@ -65,7 +65,6 @@ class StreamEncoder:
         self._head: dict[str, Any] = {}
         self._sent: dict[str, list[str]] = {}
         self._calls: dict[int, _Call] = {}
-        self._reasoned: list[AnyItem] = []
         self._details = self._parts = 0  # how many of them left
         self._begun = self._reached = (
             0  # where the text of the thought under way begins, and how far such text has come
@@ -167,7 +166,7 @@ class StreamEncoder:
         return self._piece(call, msgspec.json.encode(text).decode()[1:-1] if call.escaped else text)
 
     def _piece(self, call: _Call, text: str) -> list[types.Chunk]:
-        call.sent += text
+        call.sent.append(text)
         if self._legacy:
             return [self._chunk(types.Delta(function_call=types.FunctionBody(arguments=text)))]
         piece = types.ToolCall(index=call.number)
@@ -183,7 +182,8 @@ class StreamEncoder:
         if call.escaped:
             return self._piece(call, '"}')
         text = item.input if isinstance(item, CustomToolCall) else item.arguments
-        return self._piece(call, text[len(call.sent) :]) if text.startswith(call.sent) and text != call.sent else []
+        sent = "".join(call.sent)
+        return self._piece(call, text[len(sent) :]) if text.startswith(sent) and text != sent else []
 
     def _thought(self, item: Reasoning) -> list[types.Chunk]:
         """What is left to tell of a thought: the state of another issuer, behind its text.
@@ -194,27 +194,26 @@ class StreamEncoder:
             chunks = [] if self._reached > self._begun else self._text(self._thoughts, text_of(item))
             if not is_foreign(item, self._dialect):
                 return chunks
-            if self._reached - self._begun != len(
-                text_of(item)
-            ):  # other than what was told: that may be shown, not signed
+            if self._reached - self._begun != len(text_of(item)):  # the state is not that of the text that was told
                 item = Reasoning(summary=[], encrypted_content=item.encrypted_content)
             behind = state_behind(item, self._details, self._begun)
             self._details += 1
             return [*chunks, self._chunk(types.Delta(reasoning_details=[behind]))]
-        self._reasoned.append(item)
-        whole, _ = encode_response(
-            Response(id="", status="completed", output=[*self._reasoned]), request=self._request, dialect=self._dialect
-        )
+        alone = Response(id="", status="completed", output=[item])
+        whole, _ = encode_response(alone, request=self._request, dialect=self._dialect)
         said = whole.choices[0].message or types.Answer()
         delta = types.Delta()
         if said.reasoning_details:
-            delta.reasoning_details = said.reasoning_details[self._details :]
-            self._details = len(said.reasoning_details)
+            delta.reasoning_details = [
+                {**detail, "id": str(self._details), "index": i} if is_ours(detail) else detail
+                for i, detail in enumerate(said.reasoning_details, self._details)
+            ]
+            self._details += len(said.reasoning_details)
         if isinstance(said.content, list):
-            delta.content = said.content[self._parts :]
-            self._parts = len(said.content)
+            delta.content = said.content
+            self._parts += len(said.content)
         elif isinstance(said.content, str):
-            return self._text("content", said.content[len("".join(self._sent.get("content", ()))) :])
+            return self._text("content", said.content)
         return [self._chunk(delta)] if delta.reasoning_details or delta.content else []
 
     # -- the end

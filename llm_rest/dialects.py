@@ -152,6 +152,8 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     """How closely an image may be looked at."""
     plain_text: tuple[str, ...] = ()
     """Roles whose content is a string, never parts."""
+    media_in_outputs: bool = False
+    """A tool message may hold what a user message may, not text alone."""
     documents_by_url: bool = False
     """A file by URL is a `document_url` part; elsewhere the URL stands in `file_data`."""
     cache_mark: Literal["prompt_cache_breakpoint", "cache_control", ""] = "prompt_cache_breakpoint"
@@ -256,9 +258,14 @@ _VLLM = replace(
 _OPENROUTER = replace(
     COMPATIBLE,
     lacks=_lacks(
-        but=("top_k", "user", "metadata", "prompt_cache_key", "modalities", "audio", "prediction", "verbosity")
+        but=(
+            *("top_k", "user", "metadata", "prompt_cache_key", "modalities", "audio", "prediction", "verbosity"),
+            "web_search_options",
+        )
     ),
     max_tokens_field="max_completion_tokens",
+    search_models=("",),  # of any name
+    media_in_outputs=True,
     parts=("image_url", "image_data", "file_data", "file_url", "input_audio", "video_url"),
     cache_mark="cache_control",
     strict_tools=True,
@@ -310,7 +317,6 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         lacks=_lacks("logit_bias", "seed"),
         formats=("text", "json_object"),
         parts=(),
-        tool_choices=("none", "auto"),
         strict_tools=True,
         efforts={"minimal": "low", "medium": "high", "xhigh": "high"},
         effort_none=_THINKING_OFF,

@@ -377,7 +377,7 @@ def test_chat_accepts_a_tool_conversation() -> None:
         ("mistral", chat(USER, tools=[CHAT_TOOL]), "parameters: Field required"),
         ("perplexity", chat(USER, USER), "user and assistant roles should alternate"),
         ("deepseek", chat(USER, CALLING, ANSWER), "The `reasoning_content` in the thinking mode must be passed back"),
-        ("deepseek", chat(USER, tools=[CHAT_TOOL], tool_choice="required"), "Invalid value: 'required'."),
+        ("meta", chat(USER, tools=[CHAT_TOOL], tool_choice="required"), "Invalid value: 'required'."),
         (
             "openrouter",
             chat(

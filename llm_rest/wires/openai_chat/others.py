@@ -96,6 +96,8 @@ def encode_output(
 def _encode_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses) -> types.Content:
     path = f"input[{i}].output"
     parts = encode_parts(cast("list[ContentPart]", item.output), dialect, path, lost)
+    if dialect.media_in_outputs:
+        return parts
     texts: list[AnyPart] = [part for part in parts if isinstance(part, types.Text)]
     others: list[AnyPart] = [part for part in parts if not isinstance(part, types.Text)]
     if others:

@@ -99,6 +99,11 @@ def told(*items: AnyItem, host: str = "openai") -> Callable[[], object]:
     return lambda: wire.encode_response(answer(*items), dialect=CHAT_HOSTS[host])
 
 
+def read(calls: list[dict[str, Any]]) -> Callable[[], object]:
+    body = wire.RESPONSE.decode(msgspec.json.encode(said(tool_calls=calls)))
+    return lambda: wire.decode_response(body)
+
+
 def details(n: int) -> list[dict[str, Any]]:
     return [{"type": "reasoning.text", "text": "t", "format": "llm_rest", "id": str(i // 2)} for i in range(n)]
 
@@ -133,11 +138,7 @@ SHAPES: dict[str, Callable[[int], Callable[[], object]]] = {
     "a stream of many texts": lambda n: streamed(answer(*map(spoken, range(n)))),
     "a stream of many thoughts": lambda n: streamed(answer(*map(thought, range(n)))),
     "a stream of many thoughts that are sent whole": lambda n: streamed(answer(*map(thought, range(n))), "openrouter"),
-    "an answer of many calls, read": lambda n: (
-        lambda body=wire.RESPONSE.decode(msgspec.json.encode(said(tool_calls=[call(i) for i in range(n)]))): (
-            wire.decode_response(body)
-        )
-    ),
+    "an answer of many calls, read": lambda n: read([call(i) for i in range(n)]),
 }
 
 

@@ -63,7 +63,7 @@ def refused(request: Request, host: str) -> list[str]:
         (
             "deepseek",
             Request(tools=[NOW], tool_choice="required", text=SCHEMA, **SHORT),
-            {"max_tokens": 9, "response_format": {"type": "json_object"}},
+            {"max_tokens": 9, "response_format": {"type": "json_object"}, "tool_choice": "required"},
         ),
         ("sambanova", Request(text=TextOptions(format=TextFormat()), seed=1, **SHORT), {"max_tokens": 9}),
         ("together", TOLD, {"messages": [{"role": "system", "content": "ab"}]}),

@@ -360,6 +360,14 @@ def test_images_of_outputs_follow_the_last_output_in_a_user_message() -> None:
     assert lost == ["input[2].output (changed)", "input[3].output (changed)"]
 
 
+def test_images_of_outputs_stay_where_a_host_takes_them() -> None:
+    """chat.request.17"""
+    seen = FunctionCallOutput(call_id="c1", output=[InputText(text="A map"), InputImage(image_url=PNG)])
+    found, lost = messages(ASK, seen, dialect=CHAT_HOSTS["openrouter"])
+    assert found[1]["content"] == [{"type": "text", "text": "A map"}, {"type": "image_url", "image_url": {"url": PNG}}]
+    assert (len(found), lost) == (2, [])
+
+
 def test_a_failure_is_told_in_words() -> None:
     """chat.request.47 and BUGS 38"""
     failed = FunctionCallOutput(call_id="c1", output="no such city", is_error=True)

@@ -408,6 +408,21 @@ def test_web_search_is_an_option_of_search_models_alone() -> None:
     }
     assert lost == []
     assert option(model="gpt-5", tools=[search]) == ({"model": "gpt-5"}, ["tools[0] (refused)"])
+    anywhere, lost = option(CHAT_HOSTS["openrouter"], model="openai/gpt-5", tools=[search])
+    assert (anywhere["web_search_options"], lost) == (body["web_search_options"], [])
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ("required", "required"),
+        (ChooseFunction(name="now"), {"type": "function", "function": {"name": "now"}}),
+    ],
+)
+def test_deepseek_takes_a_choice_that_forces_a_call(choice: Any, sent: Any) -> None:
+    """chat.request.28"""
+    body, lost = option(CHAT_HOSTS["deepseek"], tools=[FunctionTool(name="now", strict=False)], tool_choice=choice)
+    assert (body["tool_choice"], lost) == (sent, [])
 
 
 def test_a_tool_of_the_host_is_named_as_the_host_names_it() -> None:

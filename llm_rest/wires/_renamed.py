@@ -1,21 +1,27 @@
 """Tools that a wire knows under other names, or as functions although they are custom tools; and their calls, undone.
 
-For wires without namespaces, and hosts without custom tools. Before changing this file, know that the tools of the request
-are all there is to undo it by: an answer that is decoded without its request keeps the names it came with.
+For names that a wire does not take, wires without namespaces, and hosts without custom tools. Before changing this file, know
+that the tools of the request are all there is to undo it by: an answer that is decoded without its request keeps the names it
+came with. A name is changed the same way every time, since calls of earlier turns bear it.
 """
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
-from ..responses.items import CustomToolCall, Direct, FunctionCall
+from ..responses.carriers import digest
+from ..responses.items import AdditionalTools, CustomToolCall, Direct, FunctionCall
 from ..responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ..unknown import Opt, given
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..losses import Losses
     from ..responses.request import Request
 
@@ -37,15 +43,51 @@ def qualified(name: str, namespace: Opt[str]) -> str:
     return f"{namespace}__{name}" if given(namespace) else name
 
 
-def names_sent(request: Request | None, *, custom_tools: bool) -> dict[str, Sent]:
-    """What the names in the calls of an answer stand for, where tools were sent under another name or as another kind."""
+_legal = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
+_illegal = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+@lru_cache(maxsize=1024)
+def wire_name(name: str, namespace: Opt[str] = UNSET) -> str:
+    """The name of a tool as most vendors take it, never the same for two tools."""
+    return fitted_name(f"{namespace}__{name}" if namespace else name, _legal, _illegal)
+
+
+def sent_name(name: str, namespace: Opt[str] = UNSET) -> str:
+    """The name of a tool as most vendors take it; an empty one stays empty, so that it is refused or comes back."""
+    return wire_name(name, namespace) if name else name
+
+
+def fitted_name(name: str, legal: Callable[[str], object], illegal: re.Pattern[str]) -> str:
+    """The name where it is `legal`, else what is legal of it with a digest of the whole: 64 characters at most."""
+    if legal(name):
+        return name
+    start = illegal.sub("_", name)[:47]
+    return f"{start if legal(start) else f'_{start[:46]}'}_{digest(name)}"
+
+
+def names_sent(
+    request: Request | None, *, custom_tools: bool, naming: Callable[[str, Opt[str]], str] = qualified
+) -> dict[str, Sent]:
+    """What the names in the calls of an answer stand for, where tools were sent under another name or as another kind.
+
+    `naming` is what a wire calls a tool by its name and namespace.
+    """
     sent: dict[str, Sent] = {}
-    for tool in (request.tools if request is not None else None) or ():
+    if request is None:
+        return sent
+    offered = list(request.tools or ())
+    if isinstance(request.input, list):
+        for item in request.input:
+            if isinstance(item, AdditionalTools):
+                offered += item.tools
+    for tool in offered:
         space = tool.name if isinstance(tool, NamespaceTool) else UNSET
         for inner in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
-            custom = isinstance(inner, CustomTool) and not custom_tools
-            if isinstance(inner, FunctionTool | CustomTool) and (custom or given(space)):
-                sent[qualified(inner.name, space)] = Sent(inner.name, space, custom)
+            if isinstance(inner, FunctionTool | CustomTool):
+                name, custom = naming(inner.name, space), isinstance(inner, CustomTool) and not custom_tools
+                if custom or name != inner.name:
+                    sent[name] = Sent(inner.name, space, custom)
     return sent
 
 

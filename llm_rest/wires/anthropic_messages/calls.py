@@ -10,17 +10,16 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
-from ...responses.carriers import digest
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, extras, given
 from .._left import report_unknown
+from .._renamed import wire_name
 from . import types
 from .content import Context, blocks_of, part_of
 from .leftovers import copies, encode, left, own_fields, plain, rest, returned
@@ -42,8 +41,6 @@ raw_json = msgspec.json.Decoder(Raw).decode
 # --- ids and names --------------------------------------------------------------------------------------------------
 
 _legal_id = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
-_legal_name = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
-_illegal = re.compile(r"[^a-zA-Z0-9_-]")
 _TO_URL = bytes.maketrans(b"+/", b"-_")
 _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
@@ -69,13 +66,6 @@ def call_id(wire: str) -> str:
     original, _, count = spelled.partition("\0")
     repeated = int(count) if len(count) < 8 and count.isascii() and count.isdigit() else 0
     return original if wire_id(original, repeated) == wire else wire
-
-
-@lru_cache(maxsize=1024)
-def wire_name(name: str, namespace: str = "") -> str:
-    """A tool's name as this wire takes it; the tools of a namespace are called `namespace__name`."""
-    whole = f"{namespace}__{name}" if namespace else name
-    return whole if _legal_name(whole) else f"{_illegal.sub('_', whole)[:47]}_{digest(whole)}"
 
 
 class Named(NamedTuple):

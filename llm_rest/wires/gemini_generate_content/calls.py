@@ -18,13 +18,13 @@ import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from ...responses.carriers import digest
 from ...responses.items import CustomToolCall, CustomToolCallOutput, Direct, FunctionCall, FunctionCallOutput
 from ...responses.leftovers import own
 from ...responses.parts import InputText
 from ...responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ...unknown import given
 from .._left import report_unknown
+from .._renamed import fitted_name
 from . import types
 from .carried import (
     document_fields,
@@ -66,11 +66,7 @@ _illegal = re.compile(r"[^A-Za-z0-9_.:-]")
 @lru_cache(maxsize=1024)
 def wire_name(name: str, namespace: str = "") -> str:
     """A tool's name as this wire takes it, never the same for two; tools of a namespace are called `namespace__name`."""
-    whole = f"{namespace}__{name}" if namespace else name
-    if _legal(whole):
-        return whole
-    start = _illegal.sub("_", whole)[:46]
-    return f"{start if _legal(start) else f'_{start}'}_{digest(whole)}"
+    return fitted_name(f"{namespace}__{name}" if namespace else name, _legal, _illegal)
 
 
 class Named(NamedTuple):

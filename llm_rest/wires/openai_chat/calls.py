@@ -19,7 +19,7 @@ from ...responses.leftovers import SPELLING
 from ...responses.repair import derived_call_id, repair_call
 from ...unknown import given
 from .._left import absent, beyond, notes, put_back, sent
-from .._renamed import Call, qualified, report_unsaid
+from .._renamed import Call, qualified, report_unsaid, sent_name
 from . import types
 from .types import Json
 
@@ -57,7 +57,7 @@ def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
 def encode_call(item: Call, dialect: ChatDialect, i: int, lost: Losses, *, answer: bool = False) -> types.ToolCall:
     """The call at place `i` as this wire spells it. In an `answer` its id goes to a client, which takes any."""
     call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
-    name = qualified(item.name, item.namespace) if item.namespace else item.name
+    name = qualified(item.name, item.namespace) if answer else sent_name(item.name, item.namespace)
     if call_id != item.call_id or item.namespace or item.caller or item.async_:
         path = f"output[{i}]" if answer else f"input[{i}]"
         if call_id != item.call_id:

@@ -19,12 +19,13 @@ from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
 from ...unknown import Opt, Unknown, given
 from .._left import as_object, beyond, notes, sent
+from .._renamed import sent_name
 from . import types
 from .tools import decode_tools, encode_tools, is_search, name_of
 from .types import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...responses.request import Request
 
@@ -84,7 +85,13 @@ def encode_offer(
         body.tools = body.tool_choice = UNSET
 
 
-def _encode_choice(choice: Opt[rt.ToolChoice], tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
+def _encode_choice(
+    choice: Opt[rt.ToolChoice],
+    tools: list[types.Tool],
+    dialect: ChatDialect,
+    lost: Losses,
+    naming: Callable[[str], str] = sent_name,
+) -> Chosen:
     """The tool choice as the host can take it; where it cannot, the tools are cut down to what was chosen."""
     match choice:
         case None | UnsetType():
@@ -96,12 +103,12 @@ def _encode_choice(choice: Opt[rt.ToolChoice], tools: list[types.Tool], dialect:
             if kind == "function" and isinstance(choice, rt.ChooseCustom):
                 lost.emulated("tool_choice", f"the custom tool {name!r}, chosen as the function it was sent as")
             if kind in dialect.tool_choices:
-                named: Json = {kind: types.Named(name=name)}
+                named: Json = {kind: types.Named(name=naming(name))}
                 return Chosen(types.ToolChoice(type=kind, **named), tools)
             lost.emulated("tool_choice", f"the tool {name!r} is the only one offered")
-            return _encode_word("required", [tool for tool in tools if name_of(tool) == name], dialect, lost)
+            return _encode_word("required", [tool for tool in tools if name_of(tool) == naming(name)], dialect, lost)
         case rt.ChooseAllowed():
-            return _encode_allowed(choice, tools, dialect, lost)
+            return _encode_allowed(choice, tools, dialect, lost, naming)
         case rt.ChooseMcp() | Unknown():
             lost.refused("tool_choice", "a tool of the vendor, which this wire cannot choose")
             return Chosen(UNSET, tools)
@@ -117,13 +124,19 @@ def _encode_word(word: str, tools: list[types.Tool], dialect: ChatDialect, lost:
     return Chosen(UNSET, tools)
 
 
-def _encode_allowed(choice: rt.ChooseAllowed, tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
+def _encode_allowed(
+    choice: rt.ChooseAllowed,
+    tools: list[types.Tool],
+    dialect: ChatDialect,
+    lost: Losses,
+    naming: Callable[[str], str],
+) -> Chosen:
     mode = choice.mode or "auto"
     entries: list[Json] = []
     for j, entry in enumerate(choice.tools):
         kind, name = entry.get("type"), entry.get("name")
         if kind in ("function", "custom") and isinstance(name, str):
-            entries.append({"type": kind, kind: {"name": name}})
+            entries.append({"type": kind, kind: {"name": naming(name)}})
         else:
             lost.dropped(f"tool_choice.tools[{j}]", "a tool of the vendor")
     if "allowed_tools" in dialect.tool_choices:
@@ -217,7 +230,7 @@ def _decode_chosen(
         lost.refused(field, f"a choice without its `{request.tool_choice.type}` object")
         request.tool_choice = UNSET
         return
-    made = _encode_choice(request.tool_choice, [], _ANY, Losses()).choice
+    made = _encode_choice(request.tool_choice, [], _ANY, Losses(), str).choice
     if isinstance(choice, str):
         if choice != made:
             spelling["tool_choice"] = choice

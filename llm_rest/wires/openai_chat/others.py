@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from ...responses.items import CustomToolCallOutput, FunctionCallOutput, Message
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import ContentPart
-from ...unknown import Opt, Unknown, extras
+from ...unknown import Opt, Unknown, extras, given
 from .._left import absent, notes, returned, sent
+from .._renamed import sent_name
 from . import types
 from .content import decode_parts, encode_parts
 from .types import WIRE, AnyMessage, AnyPart, Json
@@ -82,7 +83,7 @@ def encode_output(
     else:
         message = replace(_TOOL, content=content, tool_call_id=call_id)
     if isinstance(item, FunctionCallOutput):
-        message.name = item.name
+        message.name = sent_name(item.name) if given(item.name) else item.name
     if item.is_error:
         lost.changed(f"input[{i}]", 'a failure, told by the words "Error: " before the text')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]

@@ -23,7 +23,7 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
 from .._left import Rest, absent, as_list, as_object, as_plain, known, notes, noting, put_back, sent
-from .._renamed import names_sent, undo
+from .._renamed import names_sent, sent_name, undo
 from . import about, ordinary, reasoning, types
 from .ordinary import CHOICE, MESSAGE
 from .request import OPENAI
@@ -81,7 +81,7 @@ def decode_response(
         origin = origin or f"resp_{digest(msgspec.json.encode(body).decode())}"
         found = _read(body, choice, origin, dialect, lost)
     output, left = found
-    if request is not None and (meant := names_sent(request, custom_tools=dialect.custom_tools)):
+    if request is not None and (meant := names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)):
         complete = False
         for i, item in enumerate(output):
             if isinstance(item, FunctionCall | CustomToolCall):

@@ -24,7 +24,7 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Mess
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, given
-from .._renamed import names_sent, undo
+from .._renamed import names_sent, sent_name, undo
 from . import types
 from .about import decode_annotations
 from .calls import json_text
@@ -58,7 +58,7 @@ class StreamDecoder:
         self._to = Emitter()
         self._pieces = Pieces()
         self._tags = ThinkTags() if dialect.think_tags else None
-        self._meant = names_sent(request, custom_tools=dialect.custom_tools) if request is not None else {}
+        self._meant = names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)
         self._origin = ""
         self._output: list[AnyItem | None] = []  # what was ended, by place; `None` where it is still open
         self._thinking: Telling | None = None

@@ -9,7 +9,6 @@ guide to structured outputs (read 2026-11-20).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
@@ -19,7 +18,7 @@ from ...responses import tools as rt
 from ...responses.closed import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given
 from .._left import as_object, as_plain, beyond, put_back, report_unknown
-from .._renamed import qualified
+from .._renamed import qualified, sent_name
 from . import types
 from .types import Json
 
@@ -38,7 +37,6 @@ INPUT: rt.Schema = {
 """The parameters of a function that stands for a custom tool."""
 
 _SEARCH = rt.WebSearchTool | rt.WebSearchTool20250826 | rt.WebSearchPreviewTool | rt.WebSearchPreviewTool20250311
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def name_of(tool: types.Tool) -> str | None:
@@ -85,8 +83,8 @@ def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, 
     for i, name in enumerate(map(name_of, encoded)):
         if name is not None and name in seen:
             lost.refused(f"tools[{i}].name", f"a second tool of the name {name!r}")
-        elif name is not None and not _NAME.fullmatch(name):
-            lost.refused(f"tools[{i}].name", f"the name {name!r}; letters, digits, _ and - are allowed, up to 64")
+        elif name == "":
+            lost.refused(f"tools[{i}].name", "a tool without a name")
         seen.add(name)
     return encoded
 
@@ -103,7 +101,9 @@ def _encode_tool(
         if getattr(tool, name, None):
             lost.dropped(f"{path}.{name.rstrip('_')}", "an option of a tool that this wire has no field for")
     report_unknown(tool, path, lost)
-    name = qualified(tool.name, namespace)
+    name = sent_name(tool.name, namespace)
+    if name != qualified(tool.name, namespace):
+        lost.emulated(f"{path}.name", f"the tool is called {name!r} on this wire")
     made = _nested(tool, name, dialect)
     if isinstance(tool, rt.CustomTool):
         if not dialect.custom_tools:
@@ -114,7 +114,7 @@ def _encode_tool(
             function.strict = UNSET
         elif not given(tool.strict) and _strict_unasked(tool.parameters, path, lost) and dialect.strict_tools:
             function.strict = True
-    kept = as_object(left.get(name))
+    kept = as_object(left.get(qualified(tool.name, namespace)))
     return put_back(made, kept) if kept else made
 
 

@@ -6,7 +6,6 @@ of the OpenAI Responses reference and its hosts' own (read 2026-11-20).
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from msgspec import UNSET
@@ -22,6 +21,7 @@ from ...unknown import Unknown, extras, given, with_extras
 from .._pairing import paired
 from .content import kind_of
 from .items import decode_items, encode_items
+from .names import with_wire_names
 
 OPENAI = ResponsesDialect()
 
@@ -59,7 +59,7 @@ def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> t
         changes["leftovers"] = UNSET
     if request.extra is not UNSET:
         changes["extra"] = UNSET
-    sent = replace(request, **changes) if changes else request
+    sent = with_wire_names(replace(request, **changes) if changes else request, lost)
     own = request.extra.get(WIRE) if request.extra is not UNSET else None
     return _with_own(sent, own, lost) if own else sent, lost
 
@@ -120,11 +120,8 @@ def _options(request: Request, dialect: ResponsesDialect, changes: dict[str, Any
                 lost.refused(name, "the host keeps nothing between calls; send the whole conversation as input")
 
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-
-
 def _tools(tools: list[Any], dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
-    """Takes out kinds of tools the host lacks, and refuses names that no host takes."""
+    """Takes out kinds of tools the host lacks, and refuses two of one name."""
     names: set[str] = set()
     taken: list[Any] = []
     for i, tool in enumerate(tools):
@@ -134,10 +131,10 @@ def _tools(tools: list[Any], dialect: ResponsesDialect, changes: dict[str, Any],
             continue
         taken.append(tool)
         if isinstance(tool, FunctionTool | CustomTool):
-            if not _NAME.fullmatch(tool.name):
-                lost.refused(f"tools[{i}].name", "a name is 1 to 64 letters, digits, dashes and underscores")
             if tool.name in names:
                 lost.refused(f"tools[{i}].name", f"a second tool named {tool.name}")
+            if not tool.name:
+                lost.refused(f"tools[{i}].name", "a tool without a name")
             names.add(tool.name)
     if len(taken) < len(tools):
         changes["tools"] = taken

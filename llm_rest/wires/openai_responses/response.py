@@ -22,6 +22,7 @@ from ...unknown import Unknown, given
 from .complete import complete
 from .content import report_repairs, strip
 from .items import decode_items, unsealed
+from .names import names_of, with_original_names
 from .request import OPENAI
 
 
@@ -41,7 +42,10 @@ def decode_response(
         changes["leftovers"] = report_repairs(body.leftovers, "id", lost)
     if given(body.usage) and body.usage.leftovers is not UNSET:
         changes["usage"] = replace(body.usage, leftovers=report_repairs(body.usage.leftovers, "usage", lost))
-    return replace(body, **changes) if changes else body, lost
+    response = replace(body, **changes) if changes else body
+    if request is not None and (names := names_of(request)):
+        response = with_original_names(response, request, names)
+    return response, lost
 
 
 def encode_response(

@@ -22,6 +22,7 @@ from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...unknown import Unknown, base, extras, with_extras
 from .content import strip_parts
+from .names import names_of, original, with_original_names
 from .response import decode_response, encode_item, encode_response
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class StreamDecoder:
         self._begun: Response | None = None
         self._failing = False
         self._over = False
+        self._names = names_of(request)
 
     def feed(self, event: ev.AnyEvent) -> list[ev.AnyEvent]:
         """The events that this one makes."""
@@ -149,6 +151,8 @@ class StreamDecoder:
 
     def _begin(self, event: Any) -> None:
         self._seen.feed(event)
+        if self._names and self._request is not None:
+            event.response = with_original_names(event.response, self._request, self._names)
         if self._places or (self._begun is not None and isinstance(event, ev.ResponseCreated)):
             return
         if self._begun is None and not isinstance(event, ev.ResponseCreated):
@@ -207,7 +211,7 @@ class StreamDecoder:
 
     def _decoded(self, item: AnyItem) -> AnyItem:
         alone = replace(self._seen.response, output=[item])
-        return decode_response(alone, dialect=self._dialect)[0].output[0]
+        return original(decode_response(alone, dialect=self._dialect)[0].output[0], self._names)
 
     def _end_item(self, theirs: int, item: AnyItem, *, decoded: bool = False) -> None:
         place = self._places.get(theirs) or self._announce(theirs, item)
@@ -252,6 +256,8 @@ class StreamDecoder:
             return
         place.heard = True
         event.output_index = place.index
+        if self._names and isinstance(event, ev.FunctionCallArgumentsDone) and event.name:
+            event.name = self._names.get(event.name, event.name)
         if place.id:
             event.item_id = place.id
         key = _key(event)

@@ -431,11 +431,11 @@ def test_a_tool_of_the_host_is_named_as_the_host_names_it() -> None:
     assert tools(own, dialect=CHAT_HOSTS["openrouter"]) == ([dict(own)], [])
 
 
-@pytest.mark.parametrize("names", [("now", "now"), ("now.then",), ("x" * 65,)])
+@pytest.mark.parametrize("names", [("now", "now"), ("now.then", "now.then"), ("",)])
 def test_names_that_no_host_takes_are_refused_before_anything_is_sent(names: tuple[str, ...]) -> None:
     """chat.request.53 and BUGS 41"""
     _, lost = tools(*(FunctionTool(name=name, strict=False) for name in names))
-    assert lost == [f"tools[{len(names) - 1}].name (refused)"]
+    assert [loss for loss in lost if "refused" in loss] == [f"tools[{len(names) - 1}].name (refused)"]
 
 
 def test_tools_added_later_are_offered_from_the_beginning() -> None:

@@ -326,8 +326,6 @@ def test_a_stretch_of_the_prompt_is_cached_for_the_nearest_time_the_host_knows()
     "tools",
     [
         [FunctionTool(name="f"), FunctionTool(name="f")],
-        [FunctionTool(name="a b")],
-        [FunctionTool(name="f" * 65)],
         [FunctionTool(name="")],
     ],
 )

@@ -99,19 +99,21 @@ class Restored:
         sent = _Sent(request, items)
         before = asked = ""
         for said, turn in turns:
-            found = await self._found(turn, before, scope) if said else None
+            found, edited = await self._found(turn, before, scope) if said else (None, False)
             before, asked = _chained(before, turn), _asked(turn, asked)
-            if found is not None and not _of(wire, found.output) and not found.holds(sent.digest, asked):
+            changed = edited or (found is not None and not found.holds(sent.digest, asked))
+            if changed and not _of(wire, found.output if found is not None else turn):
                 turn = [item for item in turn if not isinstance(item, Reasoning)]
-            elif found is not None and _states(found.output) != _states(turn):
+            elif found is not None and (_states(found.output) != _states(turn) or _lacks_text(turn, found.output)):
                 named |= zip(_shown(turn).ids, _shown(found.output).ids, strict=True)
                 turn = found.output
             items += [_renamed(item, named) for item in turn] if named else turn
         return replace(request, input=items)
 
-    async def _found(self, turn: list[AnyItem], before: str, scope: str) -> _Answered | None:
-        """What was answered when this turn was, if it still says the same."""
+    async def _found(self, turn: list[AnyItem], before: str, scope: str) -> tuple[_Answered | None, bool]:
+        """What was answered when this turn was, if it still says the same; and whether it has the state of one that does not."""
         shown = _shown(turn)
+        edited = False
         for name in (*shown.names, shown.turn(before)):
             place = await self._store.get(scope, name)
             value = place and await self._store.get(scope, place.decode())
@@ -120,8 +122,9 @@ class Restored:
             except DecodeError:
                 continue
             if found is not None and _shown(found.output).said == shown.said:
-                return found
-        return None
+                return found, False
+            edited = edited or (found is not None and name.startswith("held:"))
+        return None, edited
 
 
 class _Sent:
@@ -255,6 +258,13 @@ def _states(items: list[AnyItem]) -> list[object]:
         elif not isinstance(item, Unknown):
             found.append(item.id)
     return [state for state in found if state is not UNSET]
+
+
+def _lacks_text(turn: list[AnyItem], kept: list[AnyItem]) -> bool:
+    """Whether a thought came back without the text it was kept with: many clients return the opaque state alone."""
+    texts = {item.encrypted_content for item in kept if isinstance(item, Reasoning) and (item.summary or item.content)}
+    thoughts = [item for item in turn if isinstance(item, Reasoning) and not (item.summary or item.content)]
+    return any(given(item.encrypted_content) and item.encrypted_content in texts for item in thoughts)
 
 
 def _turns(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:

@@ -7,6 +7,7 @@ import pytest
 from llm_rest.driving import drive
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
+from llm_rest.responses.parts import ReasoningText
 from llm_rest.server.restored import Restored, strangers
 from llm_rest.server.store import MemoryStore
 
@@ -70,6 +71,21 @@ def test_a_turn_that_brings_its_state_is_left_alone() -> None:
     brought = Reasoning(summary=[], content=[], encrypted_content=THOUGHT.encrypted_content)
     restored = kept(THOUGHT, call("weather"))
     assert returned(restored, USER, brought, call("weather"), output())[1] is brought
+
+
+def test_a_thought_that_comes_back_without_its_text_gets_it_again() -> None:
+    thought = Reasoning(summary=[], content=[ReasoningText(text="Hm.")], encrypted_content=THOUGHT.encrypted_content)
+    brought = Reasoning(summary=[], encrypted_content=THOUGHT.encrypted_content)
+    restored = kept(thought, call("weather"))
+    assert returned(restored, USER, brought, call("weather"), output())[1] == thought
+
+
+def test_a_turn_that_was_edited_goes_without_the_thought_it_brings() -> None:
+    restored = kept(THOUGHT, call("weather"))
+    added = Message(role="assistant", content="Let me see.")
+    assert returned(restored, USER, THOUGHT, added, call("weather"), output()) == [
+        *(USER, added, call("weather"), output())
+    ]
 
 
 def test_a_turn_that_brings_something_else_as_its_state_gets_its_own() -> None:

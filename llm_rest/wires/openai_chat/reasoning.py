@@ -288,6 +288,9 @@ def put_thought(said: Spoken, item: Reasoning, state: Thought, path: str, lost: 
     """Put what the host itself thought back where it stood in its message."""
     text = text_of(item)
     if digest(text) != state.shown:
+        if not text:
+            lost.dropped(path, "reasoning that came back without its text")
+            return
         if state.details or state.rest:
             lost.dropped(f"{path}.encrypted_content", "signed reasoning, whose text was edited")
         state = Thought(place=state.place, shown="", gap=state.gap)

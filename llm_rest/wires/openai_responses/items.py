@@ -161,6 +161,9 @@ def _state(
         wire, issuer = sender(text) or ("", "an unknown issuer")
         lost.withheld(f"input[{i}].encrypted_content", f"opaque state of {issuer} ({wire or 'unreadable'})")
         return None
+    if not given(held.encrypted_content) and isinstance(item, Reasoning) and not item.content:
+        lost.dropped(f"input[{i}]", "reasoning that came back without its text")
+        return None
     return replace(item, encrypted_content=held.encrypted_content)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
@@ -220,6 +221,31 @@ def test_a_forged_envelope_is_withheld() -> None:
     for body in ("e30", "!!!", "bnVsbA"):
         thought = Reasoning(summary=[], encrypted_content=f"llm_rest.1.openai_chat.deepseek.{body}")
         assert messages(thought, dialect=CHAT_HOSTS["deepseek"]) == ([], ["input[0] (withheld)"])
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ("openrouter", {"reasoning_details": [SIGNED]}),
+        ("openrouter", {"reasoning_details": [SUMMARY, HIDDEN]}),
+        ("minimax", {"reasoning_details": [SIGNED]}),
+        ("zai", {"reasoning_content": "Hm."}),
+        ("vllm", {"reasoning": "Hm."}),
+        ("mistral", {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]}),
+    ],
+)
+def test_reasoning_that_comes_back_without_its_text_stays_behind(host: str, message: dict[str, Any]) -> None:
+    """chat.request.21"""
+    dialect = CHAT_HOSTS[host]
+    response, _ = answered(said(**{"content": None, **message}, tool_calls=[{**CALL, "id": "abcdefghi"}]), dialect)
+    for item in response.output:
+        if isinstance(item, Reasoning):
+            item.summary, item.content = [], UNSET
+    result = FunctionCallOutput(call_id="abcdefghi", output="12")
+    found, lost = messages(*response.output, result, dialect=dialect)
+    assert set(found[0]) <= {"role", "content", "tool_calls"}
+    assert (found[0].get("content"), found[0]["tool_calls"][0]["id"]) == (None, "abcdefghi")
+    assert lost == ["input[0] (dropped)"]
 
 
 def test_signed_reasoning_whose_text_was_edited_goes_back_unsigned() -> None:

@@ -158,6 +158,8 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     """A file by URL is a `document_url` part; elsewhere the URL stands in `file_data`."""
     cache_mark: Literal["prompt_cache_breakpoint", "cache_control", ""] = "prompt_cache_breakpoint"
     """The field of a part that marks the end of what may be cached."""
+    cache_ttls: dict[str, str] = field(default_factory=lambda: {"5m": "30m", "1h": "30m"})
+    """Lifetimes of a cached stretch of the prompt that the host does not know, and the nearest it does."""
     refusals: bool = True
     """An assistant message has a `refusal`; elsewhere it is sent as content."""
     alternates: bool = False
@@ -268,6 +270,7 @@ _OPENROUTER = replace(
     media_in_outputs=True,
     parts=("image_url", "image_data", "file_data", "file_url", "input_audio", "video_url"),
     cache_mark="cache_control",
+    cache_ttls={},
     strict_tools=True,
     effort_field="reasoning",
     reasoning_field="reasoning_details",

@@ -117,14 +117,15 @@ def encode_finish(response: Response, left: Json, calls: bool, lost: Losses) -> 
 _FIELDS = ("url", "title", "start_index", "end_index")
 
 
+def texts(output: list[AnyItem]) -> list[OutputText]:
+    """The texts of an answer."""
+    messages = [item.content for item in output if isinstance(item, Message) and isinstance(item.content, list)]
+    return [part for content in messages for part in content if isinstance(part, OutputText)]
+
+
 def last_text(output: list[AnyItem]) -> OutputText | None:
     """The last text of an answer, which everything beside it is about."""
-    for item in reversed(output):
-        if isinstance(item, Message) and isinstance(item.content, list):
-            for part in reversed(item.content):
-                if isinstance(part, OutputText):
-                    return part
-    return None
+    return next(reversed(texts(output)), None)
 
 
 def decode_annotations(annotations: Iterable[Any]) -> list[AnyAnnotation]:
@@ -198,13 +199,14 @@ def decode_logprobs(logprobs: Any, output: list[AnyItem], left: Json) -> None:
         if each.bytes is None:
             each.bytes = []  # Responses requires them, and some hosts leave them out
     part.logprobs = entries or UNSET
-    if encode_logprobs(part) == logprobs:
+    if encode_logprobs([part]) == logprobs:
         del left[CHOICE]["logprobs"]
 
 
-def encode_logprobs(part: OutputText) -> Json | None:
-    """The log probabilities of a text as the choice tells them."""
-    return {"content": msgspec.to_builtins(part.logprobs), "refusal": None} if part.logprobs else None
+def encode_logprobs(parts: Iterable[OutputText]) -> Json | None:
+    """The log probabilities of all texts as the choice tells them."""
+    entries = [entry for part in parts for entry in part.logprobs or ()]
+    return {"content": msgspec.to_builtins(entries), "refusal": None} if entries else None
 
 
 # --- moderation -----------------------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ...responses import parts as rp
 from ...responses.leftovers import SPELLING, own, report_foreign
-from ...unknown import Model, Unknown, base, extras, given
+from ...unknown import Model, Opt, Unknown, base, extras, given
 from .._left import is_object, known, put_back
 from . import types
 from .types import WIRE, AnyPart, Json
@@ -75,7 +76,9 @@ def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Los
         return None
     if isinstance(part, rp.InputText | rp.InputImage | rp.InputFile) and given(part.prompt_cache_breakpoint):
         if dialect.cache_mark:
-            setattr(made, dialect.cache_mark, _mark(part.prompt_cache_breakpoint, dialect))
+            mark = part.prompt_cache_breakpoint
+            ttl = fit_lifetime(mark.ttl, dialect, f"{path}.prompt_cache_breakpoint.ttl", lost)
+            setattr(made, dialect.cache_mark, _mark(replace(mark, ttl=ttl), dialect))
         else:
             lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not take")
     if part.leftovers is not UNSET:
@@ -153,6 +156,15 @@ def _encode_file(
         return types.File(file=types.FileData(file_data=part.file_url, filename=part.filename))
     lost.refused(path, "a file, in a form this host does not take")
     return None
+
+
+def fit_lifetime(ttl: Opt[str], dialect: ChatDialect, path: str, lost: Losses) -> Opt[str]:
+    """The lifetime of what is cached as the host knows it."""
+    nearest = dialect.cache_ttls.get(ttl) if given(ttl) else None
+    if nearest is None:
+        return ttl
+    lost.changed(path, f"a lifetime of {ttl}, which this host does not know, sent as {nearest}")
+    return nearest
 
 
 def _mark(mark: rp.CacheBreakpoint, dialect: ChatDialect) -> Json:

@@ -25,6 +25,7 @@ from .. import Route
 from .._left import Rest, beyond, notes, put_back, report_unknown
 from .._pairing import paired
 from . import options, types
+from .content import fit_lifetime
 from .messages import decode_messages, encode_messages
 from .offer import decode_offer, encode_offer
 from .types import WIRE, Json
@@ -134,7 +135,8 @@ def _encode_rest(request: Request, body: types.Request, left: Json, dialect: Cha
             body.metadata = request.metadata
     if given(request.prompt_cache_options):
         options = request.prompt_cache_options
-        body.prompt_cache_options = types.CacheOptions(mode=options.mode, ttl=options.ttl)
+        ttl = fit_lifetime(options.ttl, dialect, "prompt_cache_options.ttl", lost)
+        body.prompt_cache_options = types.CacheOptions(mode=options.mode, ttl=ttl)
         for name in ("prewarm", "comparison_response_id"):
             if given(getattr(options, name)):
                 lost.dropped(f"prompt_cache_options.{name}", "an option of caching that this wire has no field for")

@@ -202,9 +202,8 @@ def encode_response(
         choice.logprobs = None
         said.refusal = None if said.refusal is UNSET else said.refusal
         said.annotations = [] if said.annotations is UNSET else said.annotations
-    for item in response.output:
-        if isinstance(item, Message) and (part := about.last_text([item])) is not None and part.logprobs:
-            choice.logprobs = first.get("logprobs", about.encode_logprobs(part))
+    if (found := about.encode_logprobs(about.texts(response.output))) is not None:
+        choice.logprobs = first.get("logprobs", found)
     if "index" in first:
         choice.index = absent(first["index"])
     choice = put_back(choice, {name: value for name, value in first.items() if name not in ("finish_reason", "index")})

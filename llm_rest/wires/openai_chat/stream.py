@@ -68,6 +68,7 @@ class StreamDecoder:
         self._speaking: Telling | None = None
         self._alike = Alike()
         self._calls: dict[int, _Call] = {}
+        self._others: set[int] = set()  # further choices that came
         self._counted = False  # the last thing that came were counts without text or calls, which hosts send at the end
         self._over = False
 
@@ -95,7 +96,8 @@ class StreamDecoder:
             self._start(chunk)
         for choice in choices:
             if choice.index:
-                continue  # further choices have no place in one response
+                self._others.add(choice.index)  # which have no place in one response
+                continue
             if given(choice.delta):
                 self._delta(choice.delta)
             if choice.finish_reason or choice.logprobs or given(choice.usage) or type(choice) is not types.ChunkChoice:
@@ -136,6 +138,8 @@ class StreamDecoder:
             self._pieces.whole(), request=self._request, dialect=self._dialect, now=self._now
         )
         self.losses[:] = lost
+        for index in sorted(self._others):
+            self.losses.dropped(f"choices[{index}]", "one more answer to the same question; a response has one")
         return response
 
     def _finish(self) -> None:

@@ -23,6 +23,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.carriers import seal
 from llm_rest.wires import openai_chat as wire
+from tests.support.streams import assembled
 from tests.wires.openai_chat import CALL, answered, asked, messages, plain, said, told
 
 TOLD = FunctionCallOutput(call_id="c1", output="Rain")
@@ -304,3 +305,40 @@ def test_the_state_of_other_vendors_has_details_that_clients_can_put_together() 
     again = {"model": "m", "messages": [{"role": "assistant", "content": "Hi", "reasoning_details": details}]}
     request, _ = wire.decode_request(wire.REQUEST.decode(msgspec.json.encode(again)))
     assert [item.encrypted_content for item in request.input or () if isinstance(item, Reasoning)] == sealed
+
+
+SIGNATURE = {"google": {"thought_signature": "c2ln"}}
+MALFORMED: list[dict[str, Any]] = [
+    {"id": "", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}},
+    {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a'}},
+    {"id": "c1", "type": "function", "function": {"name": "f", "arguments": None}},
+    {"id": "c1", "type": "function", "function": {"name": "nowhere", "arguments": "null"}},
+    {"id": "c1", "name": "f", "arguments": "{}"},
+]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("call", MALFORMED)
+@pytest.mark.parametrize("host", ["google", "openrouter"])
+def test_a_call_that_was_repaired_or_refused_keeps_its_signature(
+    host: str, call: dict[str, Any], streamed: bool
+) -> None:
+    dialect = CHAT_HOSTS[host]
+    message: dict[str, Any] = {"tool_calls": [call], "reasoning_details": [SIGNED]}
+    if host == "google":
+        message = {"tool_calls": [{**call, "extra_content": SIGNATURE}]}
+    document = said(content=None, finish_reason="tool_calls", **message)
+    if streamed:
+        choice = {"index": 0, "delta": message, "finish_reason": "tool_calls"}
+        machine = wire.decode_stream(dialect=dialect)
+        events = machine.feed(wire.EVENT.decode(msgspec.json.encode({**document, "choices": [choice]})))
+        items = assembled([*events, *machine.end()]).output
+    else:
+        items = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)), dialect=dialect)[0].output
+    assert isinstance(last := items[-1], FunctionCall)
+    refused = FunctionCallOutput(call_id=last.call_id, output="not a tool, or not its arguments", is_error=True)
+    found, _ = messages(*items, refused, dialect=dialect)
+    if host == "google":
+        assert found[0]["tool_calls"][0]["extra_content"] == SIGNATURE
+    else:
+        assert found[0]["reasoning_details"] == [SIGNED]

@@ -9,6 +9,7 @@ import pytest
 from llm_rest.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect
 from llm_rest.responses import (
     AdditionalTools,
+    CacheBreakpoint,
     CacheOptions,
     ChooseAllowed,
     ChooseCustom,
@@ -19,9 +20,11 @@ from llm_rest.responses import (
     CustomTool,
     FunctionTool,
     Grammar,
+    InputText,
     JsonObjectFormat,
     JsonSchemaFormat,
     McpTool,
+    Message,
     NamespaceTool,
     Prompt,
     ReasoningOptions,
@@ -559,3 +562,16 @@ def test_unknown_fields_are_not_leaked_to_this_wire() -> None:
 )
 def test_the_route_is_a_fact_of_the_host(dialect: ChatDialect, path: str) -> None:
     assert wire.route(Request(model="a/b"), dialect=dialect, stream=True).path == path
+
+
+@pytest.mark.parametrize(("asked", "sent_as"), [("1h", "30m"), ("5m", "30m"), ("30m", "30m"), ("24h", "24h")])
+def test_a_cache_lifetime_that_a_host_does_not_know_is_changed(asked: str, sent_as: str) -> None:
+    """chat.request.50"""
+    part = InputText(text="a", prompt_cache_breakpoint=CacheBreakpoint(mode="explicit", ttl=asked))
+    body, lost = sent(
+        Request(input=[Message(role="user", content=[part])], prompt_cache_options=CacheOptions(ttl=asked))
+    )
+    assert body["prompt_cache_options"] == {"ttl": sent_as}
+    assert body["messages"][0]["content"][0]["prompt_cache_breakpoint"]["ttl"] == sent_as
+    places = ["prompt_cache_options.ttl", "input[0].content[0].prompt_cache_breakpoint.ttl"]
+    assert lost == [f"{place} (changed)" for place in places if asked != sent_as]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from llm_rest.dialects import CHAT_HOSTS
@@ -249,3 +250,17 @@ def test_leftovers_from_anywhere_cannot_break_a_conversion(left: dict[str, Any])
     for event in disassemble(output(thought, text("a"), leftovers={"openai_chat": left})):
         machine.feed(event)
     machine.close()
+
+
+def test_log_probabilities_cover_all_texts() -> None:
+    """chat.response_back.1"""
+    one, other = ({"token": name, "logprob": -0.5, "bytes": [65], "top_logprobs": []} for name in "ab")
+    items: list[Any] = [
+        Message(role="assistant", content=[msgspec.convert({**TEXT, "logprobs": [each]}, OutputText)])
+        for each in (one, other)
+    ]
+    body, _ = shown(output(*items))
+    assert body["choices"][0]["logprobs"] == {"content": [one, other], "refusal": None}
+
+
+TEXT: dict[str, Any] = {"type": "output_text", "text": "x", "annotations": []}

@@ -520,3 +520,13 @@ def test_counts_that_text_follows_end_nothing() -> None:
     counted = {**piece(role="assistant", content=""), "usage": usage}
     events = told_bytes(counted, piece(content="H"), piece(content="i"), piece(content="!"), end=b"")
     assert not isinstance(events[-1], TERMINAL)
+
+
+def test_a_further_choice_of_a_stream_is_a_loss() -> None:
+    """chat.stream.13"""
+    machine = wire.decode_stream()
+    for text, index in (("A", 0), ("B", 1), ("b", 1), ("C", 2)):
+        document = {"id": "c", "model": "m", "choices": [{"index": index, "delta": {"content": text}}]}
+        machine.feed(wire.EVENT.decode(msgspec.json.encode(document)))
+    assert any(isinstance(event, TERMINAL) for event in machine.end())
+    assert [f"{loss.path} ({loss.kind})" for loss in machine.losses] == ["choices[1] (dropped)", "choices[2] (dropped)"]

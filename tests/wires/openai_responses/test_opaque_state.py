@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from llm_rest.dialects import ResponsesDialect
 from llm_rest.responses import (
@@ -209,3 +209,26 @@ def test_raw_reasoning_without_a_summary_is_kept_in_an_answer() -> None:
     """BUGS 7"""
     thought = Reasoning(id="rs_1", summary=[], content=[ReasoningText(text="Hm.")])
     assert wire.encode_response(wire.decode_response(answer(thought))[0])[0].output == [thought]
+
+
+@pytest.mark.parametrize("arguments", [{"a": 1}, None, '{"a'])
+def test_a_call_that_was_repaired_or_refused_keeps_the_reasoning_before_it(arguments: Any) -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB-_=="}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": arguments}
+    document = {"id": "resp_1", "status": "completed", "output": [thought, call]}
+    response, _ = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)))
+    refused = FunctionCallOutput(call_id="c1", output="not its arguments", is_error=True)
+    items, _ = replayed(ResponsesDialect(), *response.output, refused)
+    assert [type(item) for item in items] == [Reasoning, FunctionCall, FunctionCallOutput]
+    assert items[0].encrypted_content == "gAAAAB-_=="
+
+
+def test_raw_reasoning_that_comes_back_without_its_text_stays_behind() -> None:
+    """responses.request.24"""
+    thought = Reasoning(summary=[], content=[ReasoningText(text="Hm.")])
+    decoded, _ = wire.decode_response(answer(thought), dialect=RAW_REASONING)
+    bare = decoded.output[0]
+    assert isinstance(bare, Reasoning)
+    bare.content = UNSET
+    call = FunctionCall(call_id="c1", name="f", arguments="{}")
+    assert replayed(RAW_REASONING, bare, call) == ([call], ["input[0] (dropped)"])

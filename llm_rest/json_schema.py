@@ -1,9 +1,10 @@
 """What is wrong with a value by its JSON Schema, in words a model can act on.
 
 Follows JSON Schema 2020-12 (read 2026-11-20) as far as tools and typed output use it: everything about one value and its
-parts, references inside the document, and the formats date, date-time, email, uuid and uri. What it does not look at passes:
-other formats, `contains`, `if`, `dependentSchemas`, `unevaluated...`, references to other documents. Before changing this
-file, know that schemas and values come from others: a malformed keyword is no keyword, and nothing here may hang.
+parts, references inside the document, and the formats date, date-time, email, uuid and uri. What it does not look at passes,
+and `unchecked` names it: other formats, `contains`, `if`, `dependentSchemas`, `unevaluated...`, references to other documents.
+docs/typed-output.md has the same list. Before changing this file, know that schemas and values come from others: a malformed
+keyword is no keyword, and nothing here may hang.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ _DEPTH = 200
 _STEPS = 200_000
 _TRIES = 20_000_000
 
-_ONE = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
+_ONE = (
+    *("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
 
@@ -45,6 +49,26 @@ def problems(schema: Schema | bool, value: Any) -> list[str]:
 def malformed(schema: Schema) -> list[str]:
     """What is no schema in `schema`, each with its place."""
     return problems(_META, schema)
+
+
+UNCHECKED = frozenset(
+    "contains minContains maxContains if then else dependentSchemas dependencies unevaluatedItems unevaluatedProperties "
+    "$dynamicRef $recursiveRef contentEncoding contentMediaType contentSchema".split()
+)
+"""Keywords that say something about a value and are not looked at."""
+
+
+def unchecked(schema: Schema) -> list[str]:
+    """The keywords in `schema` that values are not checked against, each once; formats and references as they are written."""
+    found: dict[str, None] = {}
+    for _, one in walk(schema):
+        found |= dict.fromkeys(name for name in one if name in UNCHECKED)
+        named, reference = one.get("format"), one.get("$ref")
+        if isinstance(named, str) and named not in _FORMATS:
+            found[f"format {named}"] = None
+        if isinstance(reference, str) and not reference.startswith("#"):
+            found[f"$ref {reference}"] = None
+    return list(found)
 
 
 def checked(schema: Schema | bool, value: Any) -> tuple[Any, list[str]]:

@@ -136,7 +136,7 @@ def _is_whole(way: Way, target: Target) -> bool:
 
 
 def recovered(way: Way) -> tuple[str, ...]:
-    """The paths where what is lost is recorded and told nobody: every value is checked against the whole schema."""
+    """The paths where losses are recorded without a warning, since the value itself is checked when it comes back."""
     if way.tool is None:
         return ("text.format",)
     return "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ..errors import ConfigError
 from ..forms import DoesNotFit, convert, schema_of
-from ..json_schema import Schema, checked, malformed
+from ..json_schema import Schema, checked, malformed, unchecked
 from ..losses import Loss, Losses
 from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from ..responses.parts import OutputText
@@ -55,8 +55,10 @@ class Output(Generic[T]):
         if isinstance(form, Mapping):
             self.schema: Schema = _plain(cast("Mapping[str, Any]", form))
             name = self.schema.get("title")
+            self._unchecked = unchecked(self.schema)
         else:
             self.schema = schema_of(form)
+            self._unchecked = []  # the type itself checks what its schema says
             name = getattr(form, "__name__", None)
         self.name = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "answer"
         self.wraps = self.schema.get("type") != "object" or "anyOf" in self.schema or "oneOf" in self.schema
@@ -67,13 +69,19 @@ class Output(Generic[T]):
     def ways(self, request: Request, strategy: Strategy | None = None, *, strict: bool = False) -> Iterator[Way]:
         """The ways to ask, best first; with `strict`, schemas are written as hosts want them that enforce all of one."""
         for one in STRATEGIES if strategy is None else (strategy,):
-            match one:
-                case "native":
-                    yield self._native(request, strict=strict)
-                case "tool":
-                    yield self._tool(request)
-                case "instructions":
-                    yield from self._instructions(request)
+            for way in self._ways(one, request, strict):
+                what = f"the answer is not checked against: {', '.join(self._unchecked)}"
+                told = [Loss("output", what, "dropped")] if self._unchecked else []
+                yield way._replace(lost=[*way.lost, *told])
+
+    def _ways(self, strategy: Strategy, request: Request, strict: bool) -> Iterator[Way]:
+        match strategy:
+            case "native":
+                yield self._native(request, strict=strict)
+            case "tool":
+                yield self._tool(request)
+            case "instructions":
+                yield from self._instructions(request)
 
     def _native(self, request: Request, *, strict: bool) -> Way:
         lost = Losses()

@@ -235,7 +235,7 @@ async def test_text_around_the_json_is_overlooked_and_recorded(new_client: NewCl
         ("anthropic/claude-3-5-sonnet", "tool"),
         ("google/gemini-2.5-flash", "native"),
         ("ollama/llama3", "native"),
-        ("deepseek/deepseek-chat", "instructions"),
+        ("deepseek/deepseek-chat", "tool"),
     ],
 )
 async def test_the_best_way_that_model_and_wire_have_is_taken(

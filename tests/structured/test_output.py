@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, Union
 
 import attrs
@@ -15,6 +16,8 @@ from typing_extensions import TypeAliasType
 
 from llm_rest.errors import ConfigError
 from llm_rest.forms import DoesNotFit
+from llm_rest.json_schema import UNCHECKED as UNCHECKED_KEYWORDS
+from llm_rest.responses import Request
 from llm_rest.structured.output import Output
 
 
@@ -223,3 +226,34 @@ def test_what_there_is_of_a_wrapped_value_is_shown_without_its_wrap() -> None:
     assert Output(list[int]).partial({}) == []
     assert Output(list[int]).partial({"value": [1]}) == [[1]]
     assert Output(Person).partial({"name": "A"}) == [{"name": "A"}]
+
+
+UNCHECKED: list[tuple[dict[str, Any], list[str]]] = [
+    ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, ["if", "then"]),
+    ({"properties": {"a": {"type": "array", "contains": {"type": "integer"}}}}, ["contains"]),
+    ({"properties": {"a": {"type": "string"}}, "unevaluatedProperties": False}, ["unevaluatedProperties"]),
+    ({"properties": {"a": {"format": "ipv4"}, "b": {"format": "ipv4"}, "if": {}}}, ["format ipv4"]),
+    ({"properties": {"a": {"$ref": "https://a/b"}, "b": {"$ref": "#/$defs/c"}}}, ["$ref https://a/b"]),
+    ({"properties": {"contains": {"format": "date", "pattern": "x"}}, "required": ["contains"]}, []),
+]
+
+
+@pytest.mark.parametrize(("schema", "names"), UNCHECKED)
+def test_keywords_that_are_not_checked_are_one_loss(schema: dict[str, Any], names: list[str]) -> None:
+    for way in Output({"type": "object", **schema}).ways(Request(input="hi")):
+        found = [loss for loss in way.lost if loss.path == "output"]
+        assert [(loss.kind, loss.what) for loss in found] == [
+            ("dropped", f"the answer is not checked against: {', '.join(names)}") for _ in names[:1]
+        ]
+
+
+def test_a_type_checks_its_own_values() -> None:
+    for way in Output(timedelta).ways(Request(input="hi")):
+        assert [loss for loss in way.lost if loss.path == "output"] == []
+
+
+def test_the_page_names_what_is_checked_and_what_is_not() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "typed-output.md").read_text()
+    rows = [row.split("|") for row in page.splitlines() if row.count("|") == 4]
+    words = " ".join(row[3] for row in rows)
+    assert [name for name in UNCHECKED_KEYWORDS - {"$recursiveRef"} if name not in words] == []

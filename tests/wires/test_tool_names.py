@@ -66,7 +66,7 @@ def sent(name: str, request: Request) -> Any:
 @pytest.mark.parametrize("tool", NAMES)
 @every_wire
 def test_a_name_that_a_vendor_does_not_take_goes_out_as_one_it_takes(name: str, tool: str) -> None:
-    """chat.request.60 responses.request.40"""
+    """chat.request.60 responses.request.45"""
     found = set(names_in(sent(name, asked(tool, tool_choice=ChooseFunction(name=tool)))))
     assert len(found) == 1
     assert re.fullmatch(TAKEN[name], found.pop())
@@ -109,7 +109,7 @@ def test_a_call_comes_back_under_the_name_of_the_request(name: str, tool: str) -
 
 
 def test_a_responses_host_gets_every_name_changed_and_gives_every_name_back() -> None:
-    """responses.request.40"""
+    """responses.request.45"""
     inner = NamespaceTool(name="my.space", tools=[FunctionTool(name="a.b")])
     added = AdditionalTools(role="developer", tools=[FunctionTool(name="c.d")])
     chosen = ChooseAllowed(tools=[{"type": "function", "name": "e.f"}], mode="auto")

@@ -335,7 +335,8 @@ def test_a_call_that_was_repaired_or_refused_keeps_its_signature(
         items = assembled([*events, *machine.end()]).output
     else:
         items = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)), dialect=dialect)[0].output
-    assert isinstance(last := items[-1], FunctionCall)
+    last = items[-1]
+    assert isinstance(last, FunctionCall)
     refused = FunctionCallOutput(call_id=last.call_id, output="not a tool, or not its arguments", is_error=True)
     found, _ = messages(*items, refused, dialect=dialect)
     if host == "google":

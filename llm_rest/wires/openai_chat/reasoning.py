@@ -218,8 +218,8 @@ def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[
         name = str(detail.get("id", detail.get("index"))) if ours else ""
         claimed = _claimed(detail, bare, read) if ours else None
         if claimed is not None:
-            if text := bare[read : claimed.start].removesuffix(GAP):
-                items[f"before {name}"] = thought(text, TEXT_PLACES[0], dialect)
+            if before := bare[read : claimed.start].removesuffix(GAP):
+                items[f"before {name}"] = thought(before, TEXT_PLACES[0], dialect)
             items[name] = claimed.item
             read = claimed.end + len(GAP)
         item = items.setdefault(name, Reasoning(summary=[]))
@@ -237,8 +237,8 @@ def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[
         own = items[""]
         state = Thought(place="reasoning_details", shown=digest(text_of(own)), details=hidden)
         own.encrypted_content = seal(WIRE, dialect.issuer, state)
-    if read and (text := bare[read:]):
-        items["behind"] = thought(text, TEXT_PLACES[0], dialect)
+    if read and (behind := bare[read:]):
+        items["behind"] = thought(behind, TEXT_PLACES[0], dialect)
     return list(items.values())
 
 

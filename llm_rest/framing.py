@@ -1,4 +1,4 @@
-"""How streams are cut: Server-Sent Events and newline-delimited JSON, from bytes to frames and back.
+"""How streams are cut: Server-Sent Events and newline-delimited JSON, from bytes to frames and back; and how much a JSON text holds.
 
 Follows "Server-sent events" of the WHATWG HTML standard and the NDJSON convention (read 2026-11-20), with two liberties that
 vendors need: a last event without its blank line counts, and bare JSON between events is a frame of its own. Before changing
@@ -162,3 +162,65 @@ class NDJSON:
     def encode(data: bytes, event: str = "") -> bytes:
         """One line as it goes over the wire; NDJSON has no event names."""
         return data + b"\n"
+
+
+# --- how much a JSON text holds -------------------------------------------------------------------------------------
+
+ENTRIES = 1_000_000
+"""The most entries of one answer, or of one event of a stream, that is decoded: see `EntryCounter`."""
+
+
+class EntryCounter:
+    """Counts the entries of a JSON text without decoding it: `{`, `[` and `,` outside strings.
+
+    The time and the memory that decoding takes grow with the entries, not with the bytes: a text of 3 MB may be one string or a
+    million objects. `feed` pieces of the text, cut anywhere, get the number of entries so far. It is exact for JSON up to the
+    first character that is none, which is as far as a decoder comes.
+    """
+
+    __slots__ = ("_escaped", "_in_string", "entries")
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self._in_string = False
+        self._escaped = False  # the last piece ended in the backslash of an escape
+
+    def feed(self, piece: bytes) -> int:
+        """The number of entries so far, with those of `piece`."""
+        if self._escaped and piece:
+            self._escaped = False
+            piece = piece[1:]
+        if b"\\" in piece:
+            piece = self._without_escapes(piece)
+        if self._in_string and b'"' not in piece:
+            return self.entries  # in the middle of a long string
+        marks = piece.translate(None, _NO_MARKS)
+        # Where two quotes meet, no entry is between them, be it inside a string or outside.
+        outside = marks.replace(b'""', b"").split(b'"')[self._in_string :: 2]
+        self.entries += sum(map(len, outside))
+        self._in_string ^= marks.count(b'"') % 2 == 1
+        return self.entries
+
+    def _without_escapes(self, piece: bytes) -> bytes:
+        piece = piece.replace(b"\\\\", b"")
+        if piece.endswith(b"\\"):
+            self._escaped = True
+        return piece.replace(b'\\"', b"")
+
+
+_NO_MARKS = bytes(byte for byte in range(256) if byte not in b'{[,"')
+_WINDOW = 64 * 1024
+
+
+def exceeds_entries(text: bytes, limit: int) -> bool:
+    """Whether a whole JSON text has more than `limit` entries."""
+    if text.count(b"{") + text.count(b"[") + text.count(b",") <= limit:
+        return False  # even if none of them is in a string
+    counter = EntryCounter()
+    return any(counter.feed(text[start : start + _WINDOW]) > limit for start in range(0, len(text), _WINDOW))
+
+
+def check_entries(text: bytes, limit: int = ENTRIES) -> None:
+    """Return if an answer, or an event of a stream, may be decoded, else raise `ResponseTooLarge`."""
+    if exceeds_entries(text, limit):
+        raise ResponseTooLarge(f"the answer has more than {limit:,} JSON objects, lists and entries of them")

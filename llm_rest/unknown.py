@@ -314,7 +314,21 @@ class _Form:
 _WHOLE = re.compile(rb"""\s*"?(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE]\+?[0-9])?)"?\s*""")
 """A whole number as some hosts write it: `"11"`, `11.0`, `1.1e1`."""
 
-_form = lru_cache(maxsize=4096)(_Form)
+_MOST_FORMS = 4096
+_FORMS: dict[int, tuple[msgspec.json.Decoder[Any], _Form, Any]] = {}
+# By identity: the hash of a union is computed anew each time, which takes longer than decoding. What stands there keeps its form.
+
+
+def _taken_apart(form: Any) -> tuple[msgspec.json.Decoder[Any], _Form, Any]:
+    """The decoder of a type form, and what it is made of."""
+    found = _FORMS.get(id(form))
+    if found is None:
+        if len(_FORMS) >= _MOST_FORMS:
+            _FORMS.clear()
+        found = _FORMS[id(form)] = decoder_of(form), _Form(form), form
+    return found
+
+
 _objects = msgspec.json.Decoder(dict[str, Raw])
 _arrays = msgspec.json.Decoder(list[Raw])
 
@@ -339,11 +353,11 @@ class _Descent:
 
     def value(self, raw: bytes | Raw, form: Any, path: str) -> Any:
         """The value in `raw` as a `form`: whole if it fits, else piece by piece."""
+        decoder, taken, _ = _taken_apart(form)
         try:
-            return decoder_of(form).decode(raw)
+            return decoder.decode(raw)
         except msgspec.ValidationError as problem:
             mismatch = str(problem)  # the exception itself would keep the frames of all callers alive
-        taken = _form(form)
         first = bytes(raw).lstrip()[:1]
         if taken.counts and (number := _WHOLE.fullmatch(bytes(raw))) and (count := float(number[1])).is_integer():
             return int(count)

@@ -18,14 +18,16 @@ from msgspec.structs import replace
 from ..auth import Secret, credentials
 from ..client import AsyncClient
 from ..errors import ConfigError, ErrorFacts, LLMError, NotFound, printable
-from ..responses import Response
+from ..responses import ItemReference, Response
 from ..responses import events as ev
+from ..responses.request import items_of
 from ..transport import Timeouts
 from ..unknown import given
 from ..vendors import MESSAGES, VENDORS, Endpoint, resolve
 from . import compaction
 from .config import Config, Upstream, door
 from .handler import Refused
+from .kept import item_not_found
 from .reading import count
 from .restored import strangers
 
@@ -54,7 +56,10 @@ class History(Protocol):
         ...
 
     async def before(self, request: Request, context: Context) -> Request:
-        """The request with what it goes on from put in front, tied to nothing that somebody kept any more."""
+        """The request with what it goes on from put in front, tied to nothing that somebody kept any more.
+
+        It names the model as it is known upstream, `vendor/model`.
+        """
         ...
 
     async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
@@ -89,6 +94,9 @@ class NoHistory:
         if given(request.previous_response_id):
             message = "This server keeps nothing between requests; send the whole conversation as input."
             raise _unserved(message, "previous_response_id", code="previous_response_not_found")
+        for item in items_of(request):
+            if isinstance(item, ItemReference):
+                raise item_not_found(item.id or "", request)
         return request
 
     async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
@@ -263,7 +271,7 @@ class Gateway:
         if given(request.leftovers) and request.leftovers.get(MESSAGES, {}).get("thread"):
             message = "This server has no threads; send the whole conversation as messages."
             raise _unserved(message, "thread", code="thread_unsupported_request")  # by which the SDK knows to do so
-        asked = await self._history.before(request, context)
+        asked = await self._history.before(replace(request, model=way.model), context)
         if way.endpoint.wire != context.wire:
             asked = strangers(asked, way.endpoint.wire)
         most, wanted = self._limits.output_tokens, request.max_output_tokens

@@ -1,5 +1,7 @@
 """Opaque state for clients whose format has no place for it: kept when an answer goes out, put back when its turn returns.
 
+It is found by the caller, the model and the turn: two models that answer the same with calls of the same ids think differently.
+
 A vendor wants its signatures and encrypted reasoning back with the calls they belong to, and a client of Chat Completions or
 Ollama never sees them. What such a client does return, the text and the calls of a turn, names the turn. Before changing this
 file, know that a turn that was edited is not this turn any more, and stays as the client sent it. Its calls then go to another
@@ -67,7 +69,7 @@ class Restored:
     async def remember(self, request: Request, sent: Request, response: Response, scope: str) -> None:
         """Keep the output, if there is more in it than every client returns.
 
-        `request` is as its caller wrote it, `sent` as the vendor got it.
+        `request` is as its caller wrote it, `sent` as the vendor got it, which names the model.
         """
         if not any(_states(response.output)):
             return
@@ -77,18 +79,16 @@ class Restored:
         answered = _Answered(sent=_Sent(sent, items).digest, asked=asked, output=response.output)
         value = msgspec.json.encode(answered)
         place = "state:" + digest(value.decode())
-        await self._store.put(scope, place, value)
         before = ""
         for _, piece in _turns(items_of(request)):
             before = _chained(before, piece)
-        shown = _shown(response.output)
-        for name in (*shown.names, shown.turn(before)):
-            await self._store.put(scope, name, place.encode())
+        names = _shown(response.output).names(sent.model or "", before)
+        await self._store.put_all(scope, {place: value, **dict.fromkeys(names, place.encode())})
 
     async def restored(self, request: Request, scope: str, wire: str = "") -> Request:
         """The request with what belongs to its turns put back, and calls named as the vendor named them.
 
-        Thoughts are left out where what they answer has changed, and some where anything before them has, unless the caller
+        The request names the model that it goes to, as `sent` did. Thoughts are left out where what they answer has changed, and some where anything before them has, unless the caller
         speaks the wire of their vendor, and has to know.
         """
         turns = _turns(request.input) if isinstance(request.input, list) else []
@@ -99,7 +99,8 @@ class Restored:
         sent = _Sent(request, items)
         before = asked = ""
         for said, turn in turns:
-            found, edited = await self._found(turn, before, scope) if said else (None, False)
+            model = request.model or ""
+            found, edited = await self._found(turn, model, before, scope) if said else (None, False)
             before, asked = _chained(before, turn), _asked(turn, asked)
             changed = edited or (found is not None and not found.holds(sent.digest, asked))
             if changed and not _of(wire, found.output if found is not None else turn):
@@ -110,11 +111,14 @@ class Restored:
             items += [_renamed(item, named) for item in turn] if named else turn
         return replace(request, input=items)
 
-    async def _found(self, turn: list[AnyItem], before: str, scope: str) -> tuple[_Answered | None, bool]:
-        """What was answered when this turn was, if it still says the same; and whether it has the state of one that does not."""
+    async def _found(
+        self, turn: list[AnyItem], model: str, before: str, scope: str
+    ) -> tuple[_Answered | None, bool]:
+        """What that model answered when this turn was, if it still says the same; and whether it has the state of one that
+        does not."""
         shown = _shown(turn)
         edited = False
-        for name in (*shown.names, shown.turn(before)):
+        for name in shown.names(model, before):
             place = await self._store.get(scope, name)
             value = place and await self._store.get(scope, place.decode())
             try:
@@ -180,14 +184,14 @@ class _Shown(NamedTuple):
         """What makes it the same turn; ids are made up anew where a wire has none."""
         return self.text, self.calls
 
-    @property
-    def names(self) -> list[str]:
-        """What it is found by where the client kept its state, or the ids of its calls."""
-        return [*(f"held:{digest(state)}" for state in self.states), *(f"call:{name}" for name in self.ids)]
+    def names(self, model: str, before: str) -> list[str]:
+        """The keys under which it is stored: by the state or the ids of calls that the client returned, else by its text.
 
-    def turn(self, before: str) -> str:
-        """What it is found by otherwise: what it says, and what was said before. The same words are said in many places."""
-        return "turn:" + digest("\0".join((before, self.text, *map("\0".join, self.calls))))
+        The same text comes up in many places, so `before`, the conversation before it, belongs to that.
+        """
+        said = digest("\0".join((before, self.text, *map("\0".join, self.calls))))
+        held = (f"held:{model}:{digest(state)}" for state in self.states)
+        return [*held, *(f"call:{model}:{name}" for name in self.ids), f"turn:{model}:{said}"]
 
 
 def strangers(request: Request, wire: str) -> Request:

@@ -204,7 +204,7 @@ def _said(message: Message, reading: Reading) -> bytes | Refused:
     text = message.get("text")
     said: bytes = message.get("bytes") or b"" if text is None else text.encode()
     try:
-        reading.check_parts(said)
+        reading.check_entries(said)
         reading.hold(len(said))
     except Refused as refusal:
         return refusal

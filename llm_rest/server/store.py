@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from ..errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 T = TypeVar("T")
@@ -34,6 +34,10 @@ class Store(Protocol):
 
     async def put(self, scope: str, key: str, value: bytes) -> None:
         """Keep `value` instead of what was there. What is larger than the whole store is not kept."""
+        ...
+
+    async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
+        """Keep several values at once, by their keys."""
         ...
 
     async def delete(self, scope: str, key: str) -> bool:
@@ -71,6 +75,11 @@ class MemoryStore:
             self._size -= _size(old_scope, old_key, old)
         self._kept[scope, key] = value
         self._size += size
+
+    async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
+        """Keep several values at once, by their keys."""
+        for key, value in values.items():
+            await self.put(scope, key, value)
 
     async def delete(self, scope: str, key: str) -> bool:
         """Forget what is there."""
@@ -131,7 +140,11 @@ class SQLiteStore:
 
     async def put(self, scope: str, key: str, value: bytes) -> None:
         """Keep `value`, and drop what was used longest ago for it."""
-        await _in_thread(partial(self._put, scope, key, value))
+        await self.put_all(scope, {key: value})
+
+    async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
+        """Keep several values in one transaction, by their keys."""
+        await _in_thread(partial(self._put, scope, values))
 
     async def delete(self, scope: str, key: str) -> bool:
         """Forget what is there."""
@@ -147,23 +160,27 @@ class SQLiteStore:
             found: bytes = row[0]
             return found
 
-    def _put(self, scope: str, key: str, value: bytes) -> None:
-        size = _size(scope, key, value)
+    def _put(self, scope: str, values: Mapping[str, bytes]) -> None:
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                self._forget(scope, key)
-                while self._size + size > self._max >= size:
-                    self._forget(*self._db.execute("SELECT scope, key FROM kept ORDER BY used LIMIT 1").fetchone())
-                if size <= self._max:
-                    self._used += 1
-                    self._db.execute("INSERT INTO kept VALUES (?, ?, ?, ?, ?)", (scope, key, value, size, self._used))
-                    self._size += size
+                for key, value in values.items():
+                    self._put_one(scope, key, value)
                 self._db.execute("COMMIT")
             except BaseException:
                 self._db.execute("ROLLBACK")
                 self._look()
                 raise
+
+    def _put_one(self, scope: str, key: str, value: bytes) -> None:
+        size = _size(scope, key, value)
+        self._forget(scope, key)
+        while self._size + size > self._max >= size:
+            self._forget(*self._db.execute("SELECT scope, key FROM kept ORDER BY used LIMIT 1").fetchone())
+        if size <= self._max:
+            self._used += 1
+            self._db.execute("INSERT INTO kept VALUES (?, ?, ?, ?, ?)", (scope, key, value, size, self._used))
+            self._size += size
 
     def _delete(self, scope: str, key: str) -> bool:
         with self._lock:

@@ -8,10 +8,12 @@ import pytest
 
 from llm_rest.driving import drive
 from llm_rest.responses import Request, Response
-from llm_rest.responses.items import FunctionCall, FunctionCallOutput, Message
+from llm_rest.responses.items import FunctionCall, FunctionCallOutput, ItemReference, Message
 from llm_rest.server.handler import Refused
 from llm_rest.server.kept import Kept, Session
 from llm_rest.server.store import MemoryStore
+from llm_rest.unknown import Unknown
+from llm_rest.wires.openai_responses.complete import complete_items
 
 
 def response(name: str, text: str) -> Response:
@@ -120,3 +122,72 @@ def test_what_a_conversation_is_put_together_from_is_told_before_it_is_read() ->
     drive(kept.continued(Request(input="three", previous_response_id="r2"), "s", hold=held.append))
     assert len(held) == 2
     assert sum(held) > 1000
+
+
+def named(*names: str, **fields: Any) -> Request:
+    return Request(model="m", input=[*(ItemReference(id=name) for name in names), *fields.pop("more", [])], **fields)
+
+
+def test_items_are_found_by_the_ids_that_the_client_saw() -> None:
+    kept = Kept(MemoryStore())
+    given_by_the_vendor = Message(id="msg_1", role="assistant", content="first")
+    without_id = FunctionCall(call_id="c1", name="f", arguments="{}")
+    answered = Response(id="resp_9", status="completed", output=[given_by_the_vendor, without_id])
+    drive(kept.keep(Request(input="one"), answered, "s"))
+    shown = complete_items(answered.output, "resp_9", "completed")
+    ids = [str(item.id) for item in shown if not isinstance(item, Unknown)]
+    again = drive(kept.continued(named(*ids, more=[FunctionCallOutput(call_id="c1", output="1")]), "s"))
+    assert again.input == [given_by_the_vendor, without_id, FunctionCallOutput(call_id="c1", output="1")]
+
+
+@pytest.mark.parametrize(("name", "scope"), [("msg_9", "s"), ("msg_1", "mallory")])
+@pytest.mark.parametrize("store", [True, False])
+def test_an_item_that_is_not_there_or_somebody_elses_is_not_found(name: str, scope: str, store: bool) -> None:
+    kept = Kept(MemoryStore())
+    said = Message(id="msg_1", role="assistant", content="first")
+    drive(kept.keep(Request(input="one"), Response(id="r1", status="completed", output=[said]), "s"))
+    with pytest.raises(Refused) as caught:
+        drive(kept.continued(named(name, store=store), scope))
+    facts = caught.value.facts
+    assert (facts.status, facts.type, facts.param) == (404, "invalid_request_error", "input")
+    assert facts.message.startswith(f"Item with id '{name}' not found.")
+    assert ("`store`" in facts.message) is not store
+
+
+def test_items_of_a_deleted_response_are_gone() -> None:
+    store = MemoryStore()
+    kept = Kept(store)
+    for name in ("r1", "r2"):
+        items: list[Any] = [Message(id=f"msg_{name}", role="assistant", content="first"), FunctionCall(id="same", call_id="c", name="f", arguments=f'"{name}"')]  # fmt: skip
+        drive(kept.keep(Request(input="one"), Response(id=name, status="completed", output=items), "s"))
+    assert drive(kept.forget("r1", "s"))
+    with pytest.raises(Refused, match="Item with id 'msg_r1' not found"):
+        drive(kept.continued(named("msg_r1"), "s"))
+    assert drive(kept.continued(named("msg_r2", "same"), "s")).input == items
+    assert drive(kept.forget("r2", "s"))
+    assert not store._kept
+
+
+def test_references_in_a_stored_turn_are_resolved_when_a_request_continues_it() -> None:
+    kept = Kept(MemoryStore())
+    said = Message(id="msg_1", role="assistant", content="first")
+    drive(kept.keep(Request(input="one"), Response(id="r1", status="completed", output=[said]), "s"))
+    user = Message(role="user", content="two")
+    drive(kept.keep(named("msg_1", more=[user]), response("r2", "second"), "s"))
+    asked = drive(kept.continued(Request(input="three", previous_response_id="r2"), "s"))
+    assert asked.input == [said, user, *response("", "second").output, Message(role="user", content="three")]
+
+
+def test_a_connection_finds_its_own_items_and_those_that_were_stored() -> None:
+    store = MemoryStore()
+    kept, one, two = Kept(MemoryStore()), Session(store), Session(store)
+    for keeper, name in ((kept, "stored"), (one, "own")):
+        said = Message(id=name, role="assistant", content=name)
+        drive(keeper.keep(Request(input="one"), Response(id=f"r{name}", status="completed", output=[said]), "s"))
+    assert drive(kept.continued(named("own", "stored"), "s", one)).input == [
+        Message(id=name, role="assistant", content=name) for name in ("own", "stored")
+    ]
+    with pytest.raises(Refused, match="'own' not found"):
+        drive(kept.continued(named("own"), "s", two))
+    drive(one.end())
+    assert not store._kept

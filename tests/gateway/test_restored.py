@@ -135,7 +135,7 @@ def test_a_turn_that_every_client_returns_whole_is_not_kept() -> None:
     store = MemoryStore()
     answered = Response(id="r", status="completed", output=[call("weather")])
     drive(Restored(store).remember(ASKED, ASKED, answered, "s"))
-    assert drive(store.get("s", "call:c1")) is None
+    assert drive(store.get("s", "call:m:c1")) is None
 
 
 GEMINIS = Reasoning(summary=[], encrypted_content="llm_rest.1.gemini_generate_content.google.e30")
@@ -166,7 +166,7 @@ def test_a_thought_is_left_out_after_one_that_was_forgotten() -> None:
         drive(restored.remember(ASKED, sent, Response(id="r", status="completed", output=items), "s"))
     plain = (USER, call("a"), output(), USER, call("b", "c2"), output("c2"))
     assert returned(restored, *plain) == [*first, second, call("b", "c2"), output("c2")]
-    for name in ("call:c1", next(key for _, key in store._kept if key.startswith("turn:"))):
+    for name in ("call:m:c1", next(key for _, key in store._kept if key.startswith("turn:"))):
         drive(store.delete("s", name))
     assert returned(restored, *plain) == [*plain]
 
@@ -175,3 +175,19 @@ def test_a_client_on_the_wire_of_a_vendor_whose_thoughts_are_bound_has_to_know()
     restored = kept(THOUGHT, call("weather"))
     sent = [Message(role="user", content="Changed."), THOUGHT, call("weather"), output()]
     assert drive(restored.restored(Request(model="m", input=[*sent]), "s", "anthropic_messages")).input == sent
+
+
+def test_two_models_that_answer_one_caller_the_same_keep_their_own_thoughts() -> None:
+    restored = Restored(MemoryStore())
+    thoughts = {
+        "google/a": GEMINIS,
+        "google/b": Reasoning(summary=[], encrypted_content="llm_rest.1.gemini_generate_content.google.e31"),
+    }
+    for model, thought in thoughts.items():
+        answered = Response(id="r", status="completed", output=[thought, call("weather", "call_0")])
+        drive(restored.remember(ASKED, Request(model=model, input=[USER]), answered, "s"))
+    for model, thought in thoughts.items():
+        for call_id in ("call_0", "call_made_up"):
+            sent = Request(model=model, input=[USER, call("weather", call_id), output(call_id)])
+            found = drive(restored.restored(sent, "s")).input
+            assert found == [USER, thought, call("weather", "call_0"), output("call_0")]

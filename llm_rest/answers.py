@@ -24,9 +24,11 @@ from .errors import (
     LLMError,
     MalformedResponse,
     ProtocolError,
+    ResponseTooLarge,
     api_error,
     error_class,
 )
+from .framing import check_entries
 from .reply import Reply, reply
 from .responses.response import RESPONSE, ResponseError
 from .streams import Halves
@@ -102,12 +104,16 @@ def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
     """The document in an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
     try:
         if len(sent.answer.body) > _SHALLOW:
+            check_entries(sent.answer.body)
             check_depth(sent.answer.body)
         document = _decoded(sent.answer.body, decoder)
         # An empty one beside a good answer is how some hosts say that there was none.
         if not ("error" in getattr(type(document), "__extras__", ()) and extras(cast("Struct", document))["error"]):
             return document
         problem, limited = "it holds an error", False
+    except ResponseTooLarge as fault:
+        fault.status = sent.answer.status
+        raise told(fault, target, sent.attempts) from None
     except DecodeError as fault:
         problem, limited = fault.message, fault.limited
     failed = _is_error(sent.answer.body, target.endpoint.vendor.errors.verdict)

@@ -166,7 +166,7 @@ class NDJSON:
 
 # --- how much a JSON text holds -------------------------------------------------------------------------------------
 
-ENTRIES = 1_000_000
+ENTRIES = 250_000
 """The most entries of one answer, or of one event of a stream, that is decoded: see `EntryCounter`."""
 
 

@@ -7,6 +7,7 @@ import json
 import logging
 import pickle
 import re
+import time
 import traceback
 from typing import Any
 
@@ -28,6 +29,7 @@ from llm_rest.errors import (
     ProtocolError,
     QuotaError,
     RateLimitError,
+    ResponseTooLarge,
     ServerError,
     TimeoutError_,
 )
@@ -344,3 +346,29 @@ def test_the_key_is_not_shown_by_a_client_that_could_not_be_made(kind: type[Clie
     with pytest.raises(LLMError) as caught:
         kind("nobody/model", api_key=secret)
     assert secret not in shown_everywhere(caught.value)
+
+
+MODELS = ("openai/gpt-4o", "groq/x", "anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "ollama/x")
+"""One on each wire."""
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("model", MODELS)
+async def test_an_answer_of_more_entries_than_any_has_is_not_decoded(
+    new_client: NewClient, httpx_mock: HTTPXMock, model: str, streamed: bool
+) -> None:
+    many = b'{"id":"x","many":[%s{}]}' % (b"{}," * 600_000)
+    whole = many if not streamed else many + b"\n" if model.startswith("ollama") else b"data: %s\n\n" % many
+    httpx_mock.add_response(content=whole)
+    async with new_client(model=model) as llm:
+        began = time.process_time()
+        with pytest.raises(ResponseTooLarge, match="250,000 JSON objects") as caught:
+            if streamed:
+                async with llm.stream("Hi") as stream:
+                    async for _ in stream:
+                        pass
+            else:
+                await llm.generate("Hi")
+        assert time.process_time() - began < 1
+    assert (caught.value.status, caught.value.retryable, len(caught.value.attempts)) == (200, False, 1)
+    assert caught.value.vendor == model.partition("/")[0]

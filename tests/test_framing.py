@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.errors import ResponseTooLarge
-from llm_rest.framing import NDJSON, SSE, Frame
+from llm_rest.framing import NDJSON, SSE, EntryCounter, Frame, exceeds_entries
 
 
 def run(machine: SSE | NDJSON, pieces: list[bytes]) -> list[Frame]:
@@ -129,3 +132,51 @@ def test_lines_of_json_are_the_same_wherever_they_are_cut(lines: list[bytes], cu
 
 def test_a_line_is_encoded_with_its_end() -> None:
     assert NDJSON.encode(b"{}") == b"{}\n"
+
+
+# --- how much a JSON text holds -------------------------------------------------------------------------------------
+
+
+def entries(text: bytes) -> int:
+    """Counted character by character."""
+    count, in_string, escaped = 0, False, False
+    for char in text.decode("latin-1"):
+        if escaped:
+            escaped = False
+        elif char == '"':
+            in_string = not in_string
+        elif in_string:
+            escaped = char == "\\"
+        else:
+            count += char in "{[,"
+    return count
+
+
+TRICKY = st.text('{}[]," \\a\n', max_size=12)
+JSON = st.recursive(
+    TRICKY | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TRICKY, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(JSON, st.lists(st.integers(0, 7), min_size=1, max_size=40))
+def test_entries_outside_strings_are_counted_wherever_the_text_is_cut(document: object, cuts: list[int]) -> None:
+    text = json.dumps(document).encode()
+    counter, at = EntryCounter(), 0
+    for size in cuts:
+        counter.feed(text[at : at + size])
+        at += size
+    assert counter.feed(text[at:]) == entries(text)
+    assert exceeds_entries(text, entries(text)) is False
+    assert entries(text) == 0 or exceeds_entries(text, entries(text) - 1)
+
+
+def test_entries_are_counted_in_a_time_that_images_and_escapes_do_not_stretch() -> None:
+    """27 MB of images take some 5 ms where decoding takes 20; what is refused is never counted to its end."""
+    size = 27_000_000
+    for text in (b'["' + b"A" * size, b'["' + b'\\"' * (size // 2), b"[" + b'"{","[",' * (size // 8), b'"' * size):
+        counter, began = EntryCounter(), time.process_time()
+        for start in range(0, size, 65536):
+            counter.feed(text[start : start + 65536])
+        assert time.process_time() - began < 2

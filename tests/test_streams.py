@@ -75,6 +75,15 @@ def test_a_bad_frame_alone_raises_at_once() -> None:
         reader().feed(b'data: {"type":"x","y":' + b"[" * 50_000 + b"\n\n")
     with pytest.raises(ResponseTooLarge):
         reader(limit=100).feed(b"data: " + b"x" * 101)
+    with pytest.raises(ResponseTooLarge, match="entries"):
+        reader().feed(b'data: {"type":"x","y":[' + b"0," * 250_000 + b"0]}\n\n")
+
+
+def test_what_came_before_an_event_of_too_many_entries_is_given_first() -> None:
+    machine = reader()
+    assert texts(machine.feed(BEGIN + delta("one") + b'data: {"y":[' + b"0," * 250_000 + b"0]}\n\n")) == ["one"]
+    with pytest.raises(ResponseTooLarge, match="entries"):
+        machine.close()
 
 
 # --- halves of characters -------------------------------------------------------------------------------------------

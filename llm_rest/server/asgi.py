@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import ExitStack, aclosing, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from anyio import CancelScope, create_task_group, move_on_after, sleep
+from anyio import CancelScope, CapacityLimiter, create_task_group, move_on_after, sleep, to_thread
 from anyio.lowlevel import checkpoint
 
 from ..errors import ErrorFacts
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
 
+T = TypeVar("T")
+
 _log = logging.getLogger(__name__)
+
+LARGE = 128 * 1024
+"""How many bytes a body has that is converted in a thread: some 20 ms of work, or 100 where its kinds are unknown."""
 
 
 class Endpoint:
@@ -44,6 +49,7 @@ class Endpoint:
         self._handler = handler
         self._door = door
         self._remembered = MemoryStore(sockets.REMEMBERED)
+        self._one_at_a_time: CapacityLimiter | None = None  # belongs to the event loop
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, or stop where its client goes away first; answer on a WebSocket for as long as it is open."""
@@ -78,7 +84,7 @@ class Endpoint:
         except Refused as refusal:
             facts["wire"] = spoken(path, headers)
             if "expect" not in headers:  # or its client waits to be told to go on, and is told not to
-                await _drain(pieces)
+                await _drain(pieces, self._door.limits.body)
             await sending.answer(refused(facts["wire"], refusal.facts, facts["request_id"], close=True))
         except ConnectionError:
             pass  # the client went away before it had asked
@@ -130,6 +136,7 @@ class Endpoint:
         session: Session | None = None,
     ) -> Answer | Streamed:
         name = facts["request_id"]
+        how: dict[str, Any] = {"aside": self._aside} if len(body) > LARGE else {}
         try:
             return await exchange(
                 method,
@@ -142,10 +149,17 @@ class Endpoint:
                 facts=facts,
                 session=session,
                 hold=hold,
+                **how,
             )
         except Exception:
             _log.exception("a request failed", extra={"request_id": name})
             return refused(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
+
+    async def _aside(self, work: Callable[[], T], /) -> T:
+        """What `work` gives, in a thread. One at a time: each that runs makes the loop wait for the interpreter."""
+        if self._one_at_a_time is None:
+            self._one_at_a_time = CapacityLimiter(1)
+        return await to_thread.run_sync(work, limiter=self._one_at_a_time)
 
 
 def _facts(method: str, **more: Any) -> dict[str, Any]:
@@ -206,17 +220,14 @@ async def _received(receive: Receive) -> AsyncIterator[bytes]:
             return
 
 
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
+async def _drain(pieces: AsyncIterator[bytes], most: int) -> None:
     """Take in some of a body that nobody wants: a client that is still sending when the connection closes sees no answer."""
     size = 0
     with suppress(ConnectionError), move_on_after(1):
         async for piece in pieces:
             size += len(piece)
-            if size > _DRAINED:
+            if size > most:
                 return
-
-
-_DRAINED = 1024 * 1024
 
 
 async def _watch(receive: Receive, asked: CancelScope) -> None:

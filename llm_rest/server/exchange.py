@@ -7,7 +7,8 @@ the handler, so around one that never waits it can be driven without an event lo
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -38,7 +39,7 @@ from .public import public
 from .telling import as_array, written
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from ..losses import Loss
     from ..responses import Request, Response
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from .handler import Handler, Hold, Pause
     from .kept import Session
     from .routes import Place
+
+T = TypeVar("T")
 
 REQUEST_ID = {"anthropic_messages": "request-id"}
 """The header that names a request, by wire; elsewhere `x-request-id`."""
@@ -81,6 +84,17 @@ class Streamed(NamedTuple):
     body: AsyncGenerator[bytes | Pause]
 
 
+class Aside(Protocol):
+    """Runs what takes long without waiting for anything where others need not wait for it: in a thread."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...
+
+
+async def _here(work: Callable[[], T], /) -> T:
+    """What `work` gives, without an event loop."""
+    return work()
+
+
 async def exchange(
     method: str,
     path: str,
@@ -93,11 +107,13 @@ async def exchange(
     facts: dict[str, Any] | None = None,
     session: Session | None = None,
     hold: Hold | None = None,
+    aside: Aside = _here,
 ) -> Answer | Streamed:
     """The answer of `handler` to an HTTP request, streamed where that asks for it, or the error that the caller's wire spells.
 
     `scope` says who asks, `session` on which connection, where that matters. What the log should say of the request is put into
-    `facts`. `hold` is told of what is held besides the body. A request that is not named is named after its body.
+    `facts`. `hold` is told of what is held besides the body, `aside` converts a large body. A request that is not named is named after
+    its body.
     """
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
@@ -112,7 +128,7 @@ async def exchange(
         if place is None:
             return _misled(method, path, places, wire, request_id)
         wire = facts["wire"] = place.wire
-        asked = _asked(place, body)
+        asked = await aside(partial(_asked, place, body))
         model = place.model or getattr(asked, "model", None)
         facts["model"] = printable(model, 200) if given(model) else None
         place = _as_spoken(place, asked, model, handler)
@@ -132,19 +148,21 @@ async def exchange(
         facts["lost"] = context.losses, context.late
         match place.purpose:
             case "answer":
-                request = _read(place, context, asked)
+                request = await aside(partial(_read, place, context, asked))
                 if place.streams or request.stream is True:
                     return await _streamed(place, context, handler, request, query)
                 document = await _answered(place, context, handler, request)
             case "count":
-                request = _read(place, context, asked)
+                request = await aside(partial(_read, place, context, asked))
                 document = listings.COUNTED[wire].answer(await handler.count(request, context))
             case "models":
                 document = listings.models(wire, handler.models())
             case "model":
                 document = listings.model(wire, _known(place.model, handler))
             case "compact":
-                document = await keeping.compacted(_keeper(handler, path, wire), _read(place, context, asked), context)
+                document = await keeping.compacted(
+                    _keeper(handler, path, wire), await aside(partial(_read, place, context, asked)), context
+                )
             case "kept" | "items" | "cancel":
                 keeper, name = _keeper(handler, path, wire), place.model or ""
                 if place.purpose == "items":

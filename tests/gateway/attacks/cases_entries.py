@@ -1,29 +1,38 @@
-"""`E` bodies of very many entries: what they cost the process, and how long others wait meanwhile."""
+"""`Q` bodies of very many entries, to a gateway with the default limits: what one costs the process, and how long others wait."""
+
+# ruff: noqa: E501 - a case is a line
 
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import msgspec
+
 from llm_rest import wires
-from tests.gateway.attacks.raw import http, one
-from tests.gateway.attacks.table import Attack, Does
+from llm_rest.framing import EntryCounter
+from llm_rest.server.access import Limits
+from tests.gateway.attacks.raw import Line, http, one
+from tests.gateway.attacks.table import CLOSED, Attack, Does
 from tests.gateway.attacks.world import Place
 from tests.gateway.upstreams import question
 
-MiB = 1024 * 1024
 MILLION = 1_000_000
+LARGEST = 27_000_000
 CPU = 1.0
-"""The most seconds of CPU that one body may cost the process."""
+"""The most seconds of CPU that one body may cost the process, and the most that anybody waits for `/healthz` meanwhile."""
 TIMES = 6
-"""How many times its size a body may cost of memory, beside `SLACK` MiB for the interpreter."""
-SLACK = 24
+"""How many times its size a body may cost of memory, beside what any costs."""
+BESIDE = 64
+"""MiB that a small body may cost: a hundred thousand objects, and what the interpreter keeps."""
+TRIES = 3
+"""A busy machine makes everything seem to cost more, and nothing less."""
 
 Plain = dict[str, Any]
 TURNS = {"openai_responses": "input", "gemini_generate_content": "contents"}
@@ -118,7 +127,11 @@ def equal_ids(wire: str, n: int) -> Plain:
 
 def talk(wire: str, n: int) -> Plain:
     """n turns of one word."""
-    said = {"role": "user", "parts": [{"text": ""}]} if wire == "gemini_generate_content" else {"role": "user", "content": ""}
+    said = (
+        {"role": "user", "parts": [{"text": ""}]}
+        if wire == "gemini_generate_content"
+        else {"role": "user", "content": ""}
+    )
     return turns(wire, [said] * n)
 
 
@@ -151,3 +164,176 @@ SHAPES: dict[str, Callable[[str, int], Plain]] = {
     "parallel calls, answered in reverse": lambda wire, n: parallel(wire, n, reverse=True),
     "metadata": lambda wire, n: turns(wire, [_user(wire)], metadata={f"x{i}": "" for i in range(n)}),
 }  # fmt: skip
+
+
+# --- what a body costs ----------------------------------------------------------------------------------------------
+
+
+def encoded(document: Plain) -> bytes:
+    return msgspec.json.encode(document)
+
+
+def entries(body: bytes) -> int:
+    return EntryCounter().feed(body)
+
+
+def as_large_as_may_be(shape: Callable[[str, int], Plain], wire: str) -> bytes:
+    """A body with hardly fewer entries than are allowed."""
+    most, few, more = Limits().entries, 600, 1200
+    each = (entries(encoded(shape(wire, more))) - entries(encoded(shape(wire, few)))) / (more - few)
+    count = int(most / each) if each else few
+    while entries(body := encoded(shape(wire, count))) > most:
+        count -= 1 + count // 200
+    return body
+
+
+@contextmanager
+def others(place: Place) -> Generator[list[float]]:
+    """How long each of those waits who ask meanwhile whether the server runs."""
+    waited: list[float] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            line, began = Line(place.port), time.monotonic()
+            line.send(http(None, method="GET", path="/healthz")).hear(one)
+            waited.append(time.monotonic() - began)
+            line.close()
+            over.wait(0.05)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield waited
+    finally:
+        over.set()
+        asking.join()
+
+
+def cost(place: Place, raw: bytes, expected: tuple[int, ...]) -> list[str]:
+    """What is wrong with how one request is answered."""
+    found: list[str] = []
+    for _ in range(TRIES):
+        before, memory = place.world.cpu(), place.world.peak(forget=True)
+        with others(place) as waited:
+            line = place.line(raw).hear(one)
+        statuses = line.statuses or [CLOSED]
+        line.close()
+        spent, grown = place.world.cpu() - before, place.world.peak() - memory
+        found = [] if statuses[-1] in expected else [f"answered {statuses} {bytes(line.heard[-300:])!r}"]
+        found += [f"costs {spent:.2f} s of CPU"] if spent > CPU else []
+        found += [f"others wait {max(waited):.2f} s"] if max(waited, default=0) > CPU else []
+        found += [f"costs {grown} MiB"] if grown > BESIDE + TIMES * len(raw) // 2**20 else []
+        if not found:
+            return []
+    return found
+
+
+def posted(wire: str, behind: str, body: bytes, **how: Any) -> bytes:
+    """The request of a client on that wire, for a model behind that one."""
+    return http(body.replace(b'"@"', json.dumps(behind).encode(), 1), "anthropic-version: 2026-10-21", path=question(wire, behind, "", **how)[0])  # fmt: skip
+
+
+def over(names: Iterable[str], size: Callable[[str, str], bytes], callers: Iterable[str] = wires.NAMES) -> Does:
+    """Bodies that are refused before they are decoded."""
+
+    def does(place: Place) -> list[str]:
+        return [
+            f"{name} on {wire}: {fault}"
+            for name in names
+            for wire in callers
+            for fault in cost(place, posted(wire, "openai_chat", size(name, wire)), (400, CLOSED))
+        ]
+
+    return does
+
+
+def swollen(size: int) -> Callable[[str, str], bytes]:
+    """A body of a shape that has about that size."""
+
+    def body(name: str, wire: str) -> bytes:
+        few, more = (len(encoded(SHAPES[name](wire, n))) for n in (600, 1200))
+        return encoded(SHAPES[name](wire, size * 600 // (more - few)))
+
+    return body
+
+
+def million(name: str, wire: str) -> bytes:
+    """A body of a million of it."""
+    return encoded(SHAPES[name](wire, MILLION))
+
+
+def within(names: Iterable[str], pairs: Callable[[int], Iterable[tuple[str, str]]]) -> Does:
+    """Bodies that are taken, with as many entries as may be."""
+
+    def does(place: Place) -> list[str]:
+        return [
+            f"{name} on {wire} for {behind}: {fault}"
+            for n, name in enumerate(names)
+            for wire, behind in pairs(n)
+            for fault in cost(place, posted(wire, behind, as_large_as_may_be(SHAPES[name], wire)), (200, 400, 422))
+        ]
+
+    return does
+
+
+def _all_pairs(n: int) -> list[tuple[str, str]]:
+    return [(wire, behind) for wire in wires.NAMES for behind in wires.NAMES]
+
+
+def _some_pairs(n: int) -> list[tuple[str, str]]:
+    names = wires.NAMES
+    return [(names[n % 5], names[(2 * n) % 5])]
+
+
+def images(place: Place) -> list[str]:
+    """27 MB that are nothing special: they are taken."""
+    found: list[str] = []
+    data = b64encode(b"\x89PNG\r\n\x1a\n" + os.urandom(LARGEST // 4 * 3 // 4)).decode()
+    for wire in wires.NAMES:
+        url = f"data:image/png;base64,{data}"
+        part: Any = {
+            "openai_responses": {"type": "input_image", "image_url": url},
+            "openai_chat": {"type": "image_url", "image_url": {"url": url}},
+            "anthropic_messages": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
+            "gemini_generate_content": {"inlineData": {"mimeType": "image/png", "data": data}},
+        }.get(wire)  # fmt: skip
+        if wire == "ollama_chat":
+            document = turns(wire, [{"role": "user", "content": "What is it?", "images": [data] * 4}])
+        else:
+            document = parts(wire, [part] * 4)
+        for behind in wires.NAMES:
+            found += [f"{wire} for {behind}: {fault}" for fault in cost(place, posted(wire, behind, encoded(document)), (200,))]  # fmt: skip
+    return found
+
+
+def calls(place: Place) -> list[str]:
+    """A vendor that answers with a thousand calls."""
+    found: list[str] = []
+    for wire in wires.NAMES:
+        for behind in wires.NAMES:
+            for streamed in (False, True):
+                path, document = question(wire, f"calls-{behind}", "hi", stream=streamed)
+                raw = http(encoded(document), "anthropic-version: 2026-10-21", path=path)
+                found += [f"{behind} for {wire}: {fault}" for fault in cost(place, raw, (200,))]
+    return found
+
+
+ELSEWHERE = {"gateway": "it has limits of its own", "simulator": "it stands behind the same door"}
+UNKNOWN = ("empty objects as turns", "empty lists as turns", "numbers as turns", "empty objects as parts")
+
+
+def _on_default(id: str, given: str, does: Does, **more: Any) -> Attack:
+    return Attack(id, given, does, on=("default",), cannot=ELSEWHERE, mib=400, **more)
+
+
+CASES = [
+    _on_default("Q01", "a million of {}, [] and numbers", over(UNKNOWN, million, ("openai_responses", "gemini_generate_content"))),
+    _on_default("Q02", "as many as 27 MB hold", over(("empty objects as turns", "deep and wide in a schema"), swollen(LARGEST), ("openai_responses",))),
+    _on_default("Q03", "as many as may be, on some wires", within(SHAPES, _some_pairs)),
+    _on_default("Q04", "27 MB of images", images, whole=True),
+    _on_default("Q05", "1,000 calls in one answer", calls, whole=True),
+    _on_default("Q06", "a million of everything", over(SHAPES, million), whole=True),
+    _on_default("Q07", "27 MB of everything", over(SHAPES, swollen(LARGEST)), whole=True),
+    *(_on_default(f"Q{n:02}", f"as many as may be: {name}", within([name], _all_pairs), whole=True) for n, name in enumerate(SHAPES, 10)),
+]  # fmt: skip

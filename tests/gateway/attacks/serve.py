@@ -1,5 +1,5 @@
-"""`python -m tests.gateway.attacks.serve URL`: two gateways to the vendor at that URL, of which the one with tokens keeps
-conversations in a file, and a simulator, until stdin ends.
+"""`python -m tests.gateway.attacks.serve URL CANNED`: two gateways to the vendor at that URL, of which the one with tokens keeps
+conversations in a file, one with the default limits to the vendor at the other URL, and a simulator, until stdin ends.
 
 A process of its own, so that its memory is its own. Prints where they are; its log, as verbose as it gets, is on stderr.
 """
@@ -50,7 +50,14 @@ def config(url: str, tokens: dict[str, str], keep: Keep) -> Config:
     return Config(models={**models, "endless": way("endless", "openai_chat")}, tokens=tokens, limits=LIMITS, keep=keep)
 
 
-def main(url: str) -> None:
+def usual(canned: str) -> Config:
+    """The same models with the limits that a gateway has unless told otherwise, and `calls-...`, which answer with many calls."""
+    short, long = config(canned, {}, Keep()), config(f"{canned}/calls", {}, Keep())
+    models = {**short.models, **{f"calls-{name}": model for name, model in long.models.items()}}
+    return Config(models=models)
+
+
+def main(url: str, canned: str) -> None:
     out = logging.StreamHandler(sys.stderr)
     out.setFormatter(JsonLines())
     logging.basicConfig(level=logging.DEBUG, handlers=[out])
@@ -58,11 +65,13 @@ def main(url: str) -> None:
         TemporaryDirectory() as folder,
         running(Gateway(config(url, {}, Keep()))) as gateway,
         running(Gateway(config(url, TOKENS, Keep(path=f"{folder}/kept.sqlite")))) as guarded,
+        running(Gateway(usual(canned))) as default,
         running(Simulator(), door=Door.at("127.0.0.1", limits=LIMITS)) as simulator,
     ):
-        print(json.dumps({"gateway": gateway, "guarded": guarded, "simulator": simulator}), flush=True)
+        there = {"gateway": gateway, "guarded": guarded, "default": default, "simulator": simulator}
+        print(json.dumps(there), flush=True)
         sys.stdin.read()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:3])

@@ -30,6 +30,8 @@ class Attack:
     mib: int = 64
     slow: bool = False
     """Waits for something; all of these are made at the same time."""
+    whole: bool = False
+    """Takes minutes: made by `python -m tests.gateway.attacks` alone."""
     cannot: Mapping[str, str] = field(default_factory=dict[str, str])
     """The servers on which there is no such attack, and why."""
 
@@ -95,7 +97,7 @@ def run(group: Sequence[Attack], place: Place) -> list[str]:
     asked = place.question("openai_chat", "say Fine.", token=ALICE if place.name == "guarded" else "")
     answer = place.ask(asked)
     place.lines[-1].close()
-    if answer is None or answer.status != 200 or b'"Fine."' not in answer.body:
+    if answer is None or answer.status != 200 or b"Fine." not in answer.body:
         found.append(f"a normal request is answered {answer}")
     grown = world.peak() - before
     if grown > max(attack.mib for attack in group):

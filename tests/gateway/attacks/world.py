@@ -21,6 +21,7 @@ from llm_rest.responses import Request, Response
 from llm_rest.server.app import running
 from llm_rest.server.handler import Context, Told
 from llm_rest.server.simulator import Simulator
+from tests.gateway.attacks.canned import canned
 from tests.gateway.attacks.raw import LONG, Answer, Line, http, one
 from tests.gateway.upstreams import Busy, question
 
@@ -129,6 +130,11 @@ class World:
                 return int(line.split()[1]) // 1024
         return 0
 
+    def cpu(self) -> float:
+        """The seconds of CPU that the servers have had."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def files(self) -> int:
         """How many files the servers have open."""
         return len([*Path(f"/proc/{self.process.pid}/fd").iterdir()])
@@ -154,11 +160,11 @@ def attacked() -> Generator[World]:
     """The servers, for as long as the block lasts."""
     vendor, trap = Vendor(), Trap()
     secrets = {"ATTACKED_KEY": KEY, "ATTACKED_ALICE": ALICE, "ATTACKED_BOB": BOB}
-    with tempfile.TemporaryDirectory() as folder, running(vendor) as url:
+    with tempfile.TemporaryDirectory() as folder, running(vendor) as url, canned() as other:
         log = Path(folder) / "log"
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.gateway.attacks.serve", url],
+                [sys.executable, "-m", "tests.gateway.attacks.serve", url, other],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=out,

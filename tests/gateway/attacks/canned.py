@@ -1,0 +1,82 @@
+"""A vendor on every wire that reads nothing of what it is asked: a short answer, or one of a thousand calls below `/calls`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import msgspec
+
+from llm_rest import wires
+from llm_rest.responses import AnyItem, FunctionCall, Message, OutputText, Request, Response, Usage
+from llm_rest.responses.assemble import disassemble
+from llm_rest.streams import StreamWriter
+
+CALLS = 1000
+
+_WIRES = {
+    "responses": "openai_responses",
+    "completions": "openai_chat",
+    "messages": "anthropic_messages",
+    "chat": "ollama_chat",
+}
+_TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}
+
+
+@cache
+def answer(wire: str, *, calls: bool, streamed: bool) -> tuple[str, bytes]:
+    """The content type and the body of an answer."""
+    module = wires.load(wire)
+    output: list[AnyItem] = [
+        Message(id="msg_1", role="assistant", status="completed", content=[OutputText(text="Fine.", annotations=[])])
+    ]
+    if calls:
+        output = [FunctionCall(id=f"fc_{n}", call_id=f"call_{n}", name="f", arguments='{"n":1}') for n in range(CALLS)]
+    usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+    response = Response(id="resp_1", created_at=1, status="completed", model="x", output=output, usage=usage)
+    if not streamed:
+        return "application/json", msgspec.json.encode(module.encode_response(response, request=Request())[0])
+    writer = StreamWriter(module, request=Request())
+    return _TYPES[module.FRAMING], b"".join(map(writer.feed, disassemble(response))) + writer.close()
+
+
+class _Answers(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        left, head = int(self.headers["content-length"]), b""
+        while left:
+            piece = self.rfile.read(min(left, 1 << 20))
+            left -= len(piece)
+            head, tail = (head or piece[:1000]), piece[-1000:]
+        path = self.path.partition("?")[0]
+        wire = _WIRES.get(path.rpartition("/")[2], "gemini_generate_content")
+        streamed = "stream" in path or any(b'"stream":true' in end for end in (head, tail))
+        kind, body = answer(wire, calls=path.startswith("/calls"), streamed=streamed)
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+
+@contextmanager
+def canned() -> Generator[str]:
+    """Its URL, for as long as the block lasts."""
+    server = _Server(("127.0.0.1", 0), _Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,4 +1,4 @@
-"""How streams are cut: Server-Sent Events and newline-delimited JSON, from bytes to frames and back; and how much a JSON text holds.
+"""How streams are cut: Server-Sent Events and newline-delimited JSON, from bytes to frames and back; entries of JSON texts.
 
 Follows "Server-sent events" of the WHATWG HTML standard and the NDJSON convention (read 2026-11-20), with two liberties that
 vendors need: a last event without its blank line counts, and bare JSON between events is a frame of its own. Before changing

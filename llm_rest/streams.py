@@ -35,8 +35,8 @@ class StreamReader:
     """Turns the bytes of a vendor's stream into Responses events, as they come.
 
     `feed` raises `DecodeError` for a frame that is not a document of the wire, and `ResponseTooLarge` for one beyond `limit`
-    bytes or of too many entries; where events came before it in the same bytes, they are given first and the next call raises. A stream that ends
-    before its last event gives no terminal event.
+    bytes or of too many entries; where events came before it in the same bytes, they are given first and the next call raises.
+    A stream that ends before its last event gives no terminal event.
     """
 
     def __init__(

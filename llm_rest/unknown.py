@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from itertools import accumulate, count
+from math import inf
 from operator import sub
 from threading import RLock
 from types import UnionType
@@ -46,6 +47,9 @@ _OPEN = "open"
 _MAX_DEPTH = 400
 _MAX_EXTRAS = 256
 _MAX_SHAPES = 1000
+
+MOST_UNKNOWN = 10_000
+"""The most objects of unknown kinds, or with unknown fields, in a request: each costs many times what others do."""
 
 
 class Unknown(dict[str, Any]):
@@ -193,16 +197,22 @@ class Decoder(Generic[T]):
     """Turns JSON bytes into a `T`; what `T` does not know is kept.
 
     `repair`, where given, rewrites the plain value of a document that did not fit as it came (older spellings, missing
-    tags), before the second attempt. `decode` raises `DecodeError` for bytes that are not a `T`, and nothing else.
+    tags), before the second attempt. `most_unknown` bounds the objects of unknown kinds or with unknown fields. `decode` raises
+    `DecodeError` for bytes that are not a `T`, and nothing else.
     """
 
-    __slots__ = ("_fast", "_repair", "_type")
+    __slots__ = ("_fast", "_most_unknown", "_repair", "_type")
 
     def __init__(
-        self, type: Any, *, repair: Callable[[Any], Any] | None = None
-    ) -> None:  # a type form, not only a class
+        self,
+        type: Any,  # a type form, not only a class
+        *,
+        repair: Callable[[Any], Any] | None = None,
+        most_unknown: float = inf,
+    ) -> None:
         self._type = type
         self._repair = repair
+        self._most_unknown = most_unknown
         self._fast: msgspec.json.Decoder[T] | None = None
 
     def decode(self, data: bytes | bytearray | str) -> T:
@@ -226,7 +236,7 @@ class Decoder(Generic[T]):
                 repaired = self._repair(plain)
                 # What needed no repair keeps the sender's own spelling.
                 raw = raw if repaired == plain else msgspec.json.encode(repaired)
-            return cast("T", _Descent().value(raw, self._type, "$"))
+            return cast("T", _Descent(self._most_unknown).value(raw, self._type, "$"))
         except msgspec.MsgspecError as problem:
             raise DecodeError(f"not valid JSON: {problem}", path="$") from None
         except UnicodeError as problem:
@@ -346,10 +356,11 @@ def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
 class _Descent:
     """The way down into one document that did not fit as a whole."""
 
-    __slots__ = ("_shapes",)
+    __slots__ = ("_shapes", "_unknown_left")
 
-    def __init__(self) -> None:
+    def __init__(self, most_unknown: float) -> None:
         self._shapes: set[tuple[type[Struct], tuple[str, ...]]] = set()
+        self._unknown_left = most_unknown
 
     def value(self, raw: bytes | Raw, form: Any, path: str) -> Any:
         """The value in `raw` as a `form`: whole if it fits, else piece by piece."""
@@ -373,6 +384,7 @@ class _Descent:
                 if model is not None:
                     return self._build(model, fields, path)
                 if taken.is_open:
+                    self._is_unknown(path)
                     return Unknown(msgspec.json.decode(raw))
         raise _at(path, mismatch)
 
@@ -395,7 +407,13 @@ class _Descent:
             raise DecodeError(f"{model.__name__} lacks a required field: {problem}", path=path) from None
         return self._extend(built, unknown, path) if unknown and isinstance(built, Model) else built
 
+    def _is_unknown(self, path: str) -> None:
+        self._unknown_left -= 1
+        if self._unknown_left < 0:
+            raise DecodeError("too many objects of unknown kinds or with unknown fields", path=path)
+
     def _extend(self, built: Model, unknown: dict[str, Any], path: str) -> Model:
+        self._is_unknown(path)
         self._shapes.add((type(built), tuple(unknown)))
         # Every shape costs a class, whose cost grows with the square of its fields; no real document has a tenth of this.
         if len(unknown) > _MAX_EXTRAS or len(self._shapes) > _MAX_SHAPES:

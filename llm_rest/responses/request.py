@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from ..unknown import Decoder, Model, Open, Opt
+from ..unknown import MOST_UNKNOWN, Decoder, Model, Open, Opt
 from .items import AnyItem, Message
 from .normalize import normalize
 from .parts import Leftovers
@@ -149,5 +149,5 @@ def items_of(request: Request) -> list[AnyItem]:
 OURS = ("stop", "seed", "top_k", "extra", "leftovers")
 """The fields of `Request` that are not part of the Responses format."""
 
-REQUEST: Decoder[Request] = Decoder(Request, repair=normalize)
+REQUEST: Decoder[Request] = Decoder(Request, repair=normalize, most_unknown=MOST_UNKNOWN)
 """Decodes a request as it stands, and what people write instead of it (`responses/normalize.py`)."""

@@ -112,8 +112,8 @@ async def exchange(
     """The answer of `handler` to an HTTP request, streamed where that asks for it, or the error that the caller's wire spells.
 
     `scope` says who asks, `session` on which connection, where that matters. What the log should say of the request is put into
-    `facts`. `hold` is told of what is held besides the body, `aside` converts a large body. A request that is not named is named after
-    its body.
+    `facts`. `hold` is told of what is held besides the body, `aside` converts a large body. A request without a name is named
+    after its body.
     """
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"

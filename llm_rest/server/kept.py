@@ -2,7 +2,8 @@
 
 A turn is kept with its own input alone and the name of the turn before it; the conversation is put together when it is asked
 for. A turn whose history has gone is gone too. Output items are also stored by themselves, since a client that names them names
-those of every turn. Before changing this file, know that both ids are those that the client saw. Follows "Conversation state" of the OpenAI reference (read 2026-11-20).
+those of every turn. Before changing this file, know that both ids are those that the client saw. Follows "Conversation state"
+of the OpenAI reference (read 2026-11-20).
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ class Restored:
     async def restored(self, request: Request, scope: str, wire: str = "") -> Request:
         """The request with what belongs to its turns put back, and calls named as the vendor named them.
 
-        The request names the model that it goes to, as `sent` did. Thoughts are left out where what they answer has changed, and some where anything before them has, unless the caller
-        speaks the wire of their vendor, and has to know.
+        The request names the model that it goes to, as `sent` did. Thoughts are left out where what they answer has changed, and
+        some where anything before them has, unless the caller speaks the wire of their vendor, and has to know.
         """
         turns = _turns(request.input) if isinstance(request.input, list) else []
         if not any(said for said, _ in turns):

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from ...dialects import MessagesDialect
 from ...losses import Loss
 from ...responses import Request
-from ...unknown import Decoder, Model, Opt
+from ...unknown import MOST_UNKNOWN, Decoder, Model, Opt
 from .. import Route
 from . import types
 from .betas import route
@@ -49,7 +49,7 @@ class Count(Model):
     context_management: Opt[ContextCount] = UNSET
 
 
-COUNT_REQUEST: Decoder[CountRequest] = Decoder(CountRequest)
+COUNT_REQUEST: Decoder[CountRequest] = Decoder(CountRequest, most_unknown=MOST_UNKNOWN)
 COUNT: Decoder[Count] = Decoder(Count)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from msgspec import UNSET, Raw, field
 
-from ...unknown import Decoder, Model, Open, Opt
+from ...unknown import MOST_UNKNOWN, Decoder, Model, Open, Opt
 
 Plain = dict[str, Any]
 
@@ -660,7 +660,7 @@ class Request(Model):
     output_format: Opt[OutputFormat] = UNSET
 
 
-REQUEST: Decoder[Request] = Decoder(Request)
+REQUEST: Decoder[Request] = Decoder(Request, most_unknown=MOST_UNKNOWN)
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------

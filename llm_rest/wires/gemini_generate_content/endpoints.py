@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from ...dialects import GeminiDialect
 from ...losses import Losses
-from ...unknown import Decoder, given
+from ...unknown import MOST_UNKNOWN, Decoder, given
 from .. import Route
 from .._left import report_unknown
 from . import types
@@ -54,7 +54,7 @@ class Count(types.Document):
         return self.total_tokens
 
 
-COUNT_REQUEST: Decoder[CountRequest] = ProtoDecoder(CountRequest)
+COUNT_REQUEST: Decoder[CountRequest] = ProtoDecoder(CountRequest, most_unknown=MOST_UNKNOWN)
 COUNT: Decoder[Count] = ProtoDecoder(Count)
 
 _COUNTED = ("contents", "system_instruction", "tools", "generation_config")

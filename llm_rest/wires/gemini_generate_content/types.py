@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from ...errors import DecodeError
-from ...unknown import Decoder, Model
+from ...unknown import MOST_UNKNOWN, Decoder, Model
 from .spelling import NULL, ProtoDecoder
 
 WIRE = "gemini_generate_content"
@@ -537,7 +537,7 @@ class Response(Document):
     model_status: Maybe[Json] = UNSET
 
 
-REQUEST: Decoder[Request] = ProtoDecoder(Request)
+REQUEST: Decoder[Request] = ProtoDecoder(Request, most_unknown=MOST_UNKNOWN)
 """Decodes a request, in snake_case too."""
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Raw, UnsetType, field
 
 from ...responses.parts import Logprob
-from ...unknown import Decoder, Model, Opt
+from ...unknown import MOST_UNKNOWN, Decoder, Model, Opt
 
 WIRE = "ollama_chat"
 Json = dict[str, Any]
@@ -160,6 +160,6 @@ class Chunk(Line):
     error: Opt[Any] = UNSET
 
 
-REQUEST: Decoder[Request] = Decoder(Request)
+REQUEST: Decoder[Request] = Decoder(Request, most_unknown=MOST_UNKNOWN)
 RESPONSE: Decoder[Answer] = Decoder(Answer)
 EVENT: Decoder[Chunk] = Decoder(Chunk)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Raw, UnsetType
 
 from ...responses.parts import AudioData
-from ...unknown import Decoder, Model, Open, Opt
+from ...unknown import MOST_UNKNOWN, Decoder, Model, Open, Opt
 
 WIRE = "openai_chat"
 
@@ -515,5 +515,5 @@ class Chunk(_Document):
     status_code: Opt[Any] = UNSET
 
 
-REQUEST: Decoder[Request] = Decoder(Request)
+REQUEST: Decoder[Request] = Decoder(Request, most_unknown=MOST_UNKNOWN)
 EVENT: Decoder[Chunk] = Decoder(Chunk)

@@ -87,6 +87,13 @@ class _Shared:
         self._caller.cancel()
         return Cancelled()
 
+    def close_idle(self) -> None:
+        """Close connections that have waited for another call for a minute, or that the other side has ended.
+
+        The next call does the same: this is for programs that may make none for long.
+        """
+        self._caller.transport.tidy()
+
     def __repr__(self) -> str:
         caller = getattr(self, "_caller", None)  # which a client that was refused has not
         named = caller and caller.defaults.get("model")

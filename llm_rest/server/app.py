@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from math import ceil
 from typing import TYPE_CHECKING
 
-from anyio import move_on_after, sleep
+from anyio import create_task_group, move_on_after, sleep
 
 from ..errors import ConfigError
 from .access import GRACE, Door
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from .handler import Handler
 
+
+TIDY = 10.0
+"""How often connections to vendors that have waited too long for another request are closed, in seconds."""
 
 LEAVING = 5.0
 """How many seconds requests that are cut get to let go of what they use."""
@@ -48,7 +51,12 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-        yield
+        async with create_task_group() as tasks:
+            tidy: Callable[[], None] | None = getattr(answering, "tidy", None)
+            if tidy is not None:
+                tasks.start_soon(_tidying, tidy)
+            yield
+            tasks.cancel_scope.cancel()
         # Requests that were cut when the grace was over leave first, as long as they may still use what is closed.
         with move_on_after(LEAVING):
             while entrance.busy:  # noqa: ASYNC110 - a door knows nothing of event loops
@@ -61,6 +69,12 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
     # A route would not match every path there is: its pattern ends at a line break.
     app.router.default = Endpoint(answering, entrance)
     return app
+
+
+async def _tidying(tidy: Callable[[], None]) -> None:
+    while True:
+        await sleep(TIDY)
+        tidy()
 
 
 def serve(
@@ -112,7 +126,7 @@ def _server(
     try:
         import uvicorn
 
-        from .patience import protocols
+        from .patience import PatientServer, protocols
     except ImportError as missing:
         raise _missing(missing) from None
     http, websocket = protocols(door)
@@ -137,7 +151,7 @@ def _server(
         timeout_graceful_shutdown=round(grace),
     )
     named = f"[{host}]" if ":" in host else host
-    return uvicorn.Server(config), bound, f"http://{named}:{bound.getsockname()[1]}"
+    return PatientServer(config), bound, f"http://{named}:{bound.getsockname()[1]}"
 
 
 def _door(handler: Handler | None, host: str | None) -> Door:

@@ -64,7 +64,7 @@ class Endpoint:
         pieces = _received(receive)
         begun = time.perf_counter()
         try:
-            _check_head(scope["headers"], headers)
+            _check_head(scope["headers"], headers, scope["http_version"])
             caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
             if path == HEALTH:
                 facts["path"] = path
@@ -192,8 +192,10 @@ async def _logged(
         _finish(facts, begun)
 
 
-def _check_head(lines: list[tuple[bytes, bytes]], headers: dict[str, str]) -> None:
-    """Return if the head of a request is one. Raises `Refused` for too long a one, and for one with two ends."""
+def _check_head(lines: list[tuple[bytes, bytes]], headers: dict[str, str], version: str) -> None:
+    """Return if the head of a request is one. Raises `Refused` for too long a one, one with two ends, an unknown version."""
+    if version not in VERSIONS:
+        raise Refused(ErrorFacts(status=505, message=f"HTTP/{version} is not supported; use HTTP/1.1."))
     if len(lines) > _MOST_HEADERS:
         raise Refused(ErrorFacts(status=431, message="The request has too many headers."))
     if "content-length" in headers and "transfer-encoding" in headers:
@@ -202,6 +204,9 @@ def _check_head(lines: list[tuple[bytes, bytes]], headers: dict[str, str]) -> No
 
 
 _MOST_HEADERS = 500
+
+VERSIONS = ("1.0", "1.1", "2", "2.0", "3", "3.0")
+"""The versions of HTTP that are answered, as servers name them."""
 
 HEALTH = "/healthz"
 """Where the server says that it runs, to anybody."""

@@ -245,11 +245,19 @@ class Gateway:
         """Who may ask, and how much, as the set-up says."""
         return door(self._config, host)
 
+    def tidy(self) -> None:
+        """Close connections to vendors that have waited too long for another request, or that the vendor has ended."""
+        for client in self._clients():
+            client.close_idle()
+
     async def aclose(self) -> None:
         """Close the connections to all vendors, and what is kept."""
-        for client in {self._shared, *(way.client for way in self._named.values())}:
+        for client in self._clients():
             await client.aclose()
         self._history.close()
+
+    def _clients(self) -> set[AsyncClient]:
+        return {self._shared, *(way.client for way in self._named.values())}
 
     def _dress(self, response: Response, request: Request, way: _Way, context: Context) -> None:
         """Tell the answer as one to what the caller asked."""

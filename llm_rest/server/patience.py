@@ -6,15 +6,59 @@ uvicorn's own protocols with as little added as will do, and that nothing here r
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import logging
 from typing import TYPE_CHECKING, Any
 
+from uvicorn import Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from .sockets import RESTART
 
 if TYPE_CHECKING:
+    import socket
+
     from .access import Door
+
+_log = logging.getLogger(__name__)
+
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+QUIET = 60.0
+"""How many seconds nothing more is logged after a line about connections that could not be accepted."""
+
+
+class PatientServer(Server):
+    """A server that stays up, and quiet, when it has no file descriptors left for connections.
+
+    asyncio reports each connection that it cannot accept, thousands of times a second. Here connections on which nothing is being
+    asked are closed instead, so that those who ask get theirs.
+    """
+
+    _quiet_until = 0.0
+    _closed_at = 0.0
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        asyncio.get_running_loop().set_exception_handler(self._failed)
+        await super().startup(sockets=sockets)
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        problem = context.get("exception")
+        if "socket" not in context or not isinstance(problem, OSError) or problem.errno not in _EXHAUSTED:
+            loop.default_exception_handler(context)
+            return
+        now = loop.time()
+        if now >= self._closed_at + 1:
+            self._closed_at = now
+            idle = [line for line in self.server_state.connections if isinstance(line, Http) and not line.busy]
+            for line in idle:
+                line.transport.close()
+            if now >= self._quiet_until:
+                self._quiet_until = now + QUIET
+                _log.warning("cannot accept connections: %s; %d idle ones are closed", problem.strerror, len(idle))
 
 
 class Http(H11Protocol):
@@ -33,6 +77,18 @@ class Http(H11Protocol):
         self._looking.cancel()
         super().connection_lost(exc)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being answered."""
+        return self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
+
+    def handle_websocket_upgrade(self, event: Any) -> None:
+        """Leave the connection to the WebSocket protocol, which is not told the version of HTTP."""
+        if event.http_version == b"1.1":
+            super().handle_websocket_upgrade(event)
+        else:
+            self.send_400_response("A WebSocket needs HTTP/1.1.")
+
     def _look_later(self) -> None:
         self._looking = self.loop.call_later(self.door.limits.head_seconds, self._look)
 
@@ -40,7 +96,7 @@ class Http(H11Protocol):
         """Close the connection if it is as idle as the last time, whatever crumbs came in between."""
         if self.transport.is_closing() or self.transport.get_protocol() is not self:
             return
-        busy = self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
+        busy = self.busy
         if not busy and self.cycle is self._idle_at:
             self.transport.close()
             return

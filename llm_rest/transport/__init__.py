@@ -107,6 +107,10 @@ class Transport(Protocol):
         """A call that may be ended from outside."""
         ...
 
+    def tidy(self) -> None:
+        """Close the idle connections that are of no use any more."""
+        ...
+
     async def close(self) -> None:
         """Close every connection. Later calls raise `ClientClosedError`."""
         ...

@@ -164,6 +164,11 @@ class Exchanges(ABC):
         """Ends what happens inside with `TimeoutError` after so many seconds; a thread is not interrupted."""
         return self._waiter.within(seconds)
 
+    def tidy(self) -> None:
+        """Close the idle connections that are of no use any more."""
+        for home in self._homes():
+            home.tidy()
+
     async def close(self) -> None:
         """Close every connection that waits. Later calls raise `ClientClosedError`."""
         self.closed = True

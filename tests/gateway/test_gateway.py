@@ -6,6 +6,7 @@ import json
 import logging
 import socket
 import time
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from llm_rest.server.access import Limits
 from llm_rest.server.app import running
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
-from llm_rest.server.handler import Context, Refused
+from llm_rest.server.handler import Context, Refused, Told
 from llm_rest.server.logs import JsonLines
 from tests.gateway.attacks.world import eventually
 from tests.gateway.upstreams import (
@@ -377,18 +378,27 @@ def asking(client: httpx.Client, wire: str, model: str, *, stream: bool, window:
     return plain
 
 
-def test_a_client_that_goes_away_is_not_worked_for_any_more() -> None:
-    busy = Busy(0.01)
+class Silent(Busy):
+    """A vendor that never begins to answer."""
+
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+        await self.answer(request, context)
+        yield []
+
+
+@pytest.mark.parametrize("how", ["whole", "streamed", "not begun"])
+@pytest.mark.parametrize("behind", wires.NAMES)
+def test_the_upstream_call_stops_when_the_client_goes_away(behind: str, how: str) -> None:
+    busy = Silent() if how == "not begun" else Busy(0.01)
     with running(busy) as url, gateway(everything(url)) as client:
         for wire in wires.NAMES:
-            for stream in (False, True):
-                busy.reset()
-                with asking(client, wire, "openai_chat", stream=stream) as plain:
-                    assert busy.came.wait(60)
-                    if stream:
-                        assert plain.recv(100)
-                    assert not busy.left.is_set()
-                assert busy.left.wait(60), (wire, stream)
+            busy.reset()
+            with asking(client, wire, behind, stream=how != "whole") as plain:
+                assert busy.came.wait(60)
+                if how == "streamed":
+                    assert plain.recv(100)
+                assert not busy.left.is_set()
+            assert busy.left.wait(60), wire
 
 
 def test_a_client_that_never_reads_holds_back_the_vendor() -> None:

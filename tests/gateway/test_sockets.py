@@ -20,7 +20,7 @@ from llm_rest.server.history import StoredHistory
 from llm_rest.server.logs import JsonLines
 from llm_rest.server.simulator import Simulator
 from tests.gateway.attacks.world import eventually
-from tests.gateway.upstreams import everything
+from tests.gateway.upstreams import Busy, everything
 
 Plain = dict[str, Any]
 
@@ -149,6 +149,17 @@ def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(
     assert (whole["losses"], whole["status"], whole["streamed"]) == (2, 200, True)
     assert (refused["status"], "losses" in refused) == (404, False)
     assert left["error"] == "gone"
+
+
+@pytest.mark.parametrize("behind", wires.NAMES)
+def test_the_upstream_call_stops_when_the_client_of_a_websocket_goes_away(behind: str) -> None:
+    busy = Busy(0.01)
+    with running(busy) as upstream, running(Gateway(config := everything(upstream)), door=door(config, None)) as url:
+        with talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
+            socket.send(json.dumps({"type": "response.create", "model": behind, "input": "hi"}))
+            assert socket.recv(timeout=60)
+            assert not busy.left.is_set()
+        assert busy.left.wait(60)
 
 
 def ours(caplog: pytest.LogCaptureFixture) -> list[Plain]:

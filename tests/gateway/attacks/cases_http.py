@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
-from tests.gateway.attacks.raw import CHUNKED, END, HOST, PATHS, chunk, http, one
+from tests.gateway.attacks.raw import CHUNKED, END, HOST, PATHS, chunk, http, one, upgrade
 from tests.gateway.attacks.table import CLOSED, Attack, Does, each, judged, sent
 from tests.gateway.attacks.world import Place
 
@@ -111,7 +111,13 @@ HEADS = [
         ("escapes", sent(http(GOOD, path="/v1beta/models/" + "%25" * 30_000 + ":generateContent"), 400, 404, 414, 431, CLOSED, closes=False)),
     )),
     Attack("H13", "a version of HTTP that is not spoken", each(*(
-        (version, sent(http(GOOD, version=version), 200, 400, 404, 505, CLOSED, closes=False)) for version in ("HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/11", "HTTP/1", "http/1.1", "FTP/1.1", "", "HTTP/1.1 x")
+        (version, sent(http(GOOD, version=version), 200, 400, 404, 505, CLOSED, closes=False)) for version in ("HTTP/11", "HTTP/1", "http/1.1", "FTP/1.1", "", "HTTP/1.1 x")
+    ))),
+    Attack("H22", "a version of HTTP that there is not", each(*(
+        (version, each(
+            ("a request", sent(http(GOOD, version=version), 505)),
+            ("a WebSocket", sent(upgrade().replace(b"HTTP/1.1", version.encode()), 400)),
+        )) for version in ("HTTP/9.9", "HTTP/2.1", "HTTP/1.2", "HTTP/0.9")
     ))),
     Attack("H14", "two names of the server, or none", each(("two", sent(http(GOOD, HOST), 400)), ("none", sent(http(GOOD, host=""), 400)), ("none, as of old", sent(http(GOOD, host="", version="HTTP/1.0"), 403)))),
     Attack("H15", "TLS on the plain port", each(

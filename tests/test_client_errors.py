@@ -361,14 +361,18 @@ async def test_an_answer_of_more_entries_than_any_has_is_not_decoded(
     whole = many if not streamed else many + b"\n" if model.startswith("ollama") else b"data: %s\n\n" % many
     httpx_mock.add_response(content=whole)
     async with new_client(model=model) as llm:
+
+        async def ask() -> None:
+            if not streamed:
+                await llm.generate("Hi")
+                return
+            async with llm.stream("Hi") as stream:
+                async for _ in stream:
+                    pass
+
         began = time.process_time()
         with pytest.raises(ResponseTooLarge, match="250,000 JSON objects") as caught:
-            if streamed:
-                async with llm.stream("Hi") as stream:
-                    async for _ in stream:
-                        pass
-            else:
-                await llm.generate("Hi")
+            await ask()
         assert time.process_time() - began < 1
     assert (caught.value.status, caught.value.retryable, len(caught.value.attempts)) == (200, False, 1)
     assert caught.value.vendor == model.partition("/")[0]

@@ -450,9 +450,9 @@ def test_a_field_is_given_when_it_is_neither_absent_nor_null(value: Any, has: bo
 
 def test_a_decoder_takes_as_many_objects_of_unknown_kinds_or_fields_as_it_is_said_to() -> None:
     few: Decoder[Any] = Decoder(Document, most_unknown=10)
-    for unknown in ({"type": "new"}, {"type": "note", "text": "t", "new": 1}):
-        items = [{"type": "note", "text": "t"}] * 50 + [unknown] * 10
+    for new in ({"type": "new"}, {"type": "note", "text": "t", "new": 1}):
+        items = [{"type": "note", "text": "t"}] * 50 + [new] * 10
         assert len(few.decode(json.dumps({"items": items}).encode()).items) == 60
         with pytest.raises(DecodeError, match=r"\$\.items\[60\]: too many objects of unknown kinds") as caught:
-            few.decode(json.dumps({"items": [*items, unknown]}).encode())
+            few.decode(json.dumps({"items": [*items, new]}).encode())
         assert caught.value.path == "$.items[60]"

@@ -37,9 +37,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `body` is bytes of a request, `entries` the JSON objects and lists in it and what these hold, `bodies` the bytes of all
     requests at a time, `body_seconds` how long one may take to arrive, `head_seconds` how long a connection is kept on which
-    nothing is asked, whatever comes, `concurrent` the requests of one caller at a time, `stall` the seconds in which a caller must read something of what waits
-    for it. `output_tokens` caps what is asked of a model, `seconds` how long it may take to answer, `upstream` the requests to
-    vendors at a time, `grace` the seconds that streams get to finish when the server is told to stop.
+    nothing is asked, whatever comes, `concurrent` the requests of one caller at a time, `stall` the seconds in which a caller
+    must read something of what waits for it. `output_tokens` caps what is asked of a model, `seconds` how long it may take to
+    answer, `upstream` the requests to vendors at a time, `grace` the seconds that streams get to finish when the server is
+    told to stop.
     """
 
     body: int = 32 * 1024 * 1024

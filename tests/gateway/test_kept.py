@@ -158,7 +158,10 @@ def test_items_of_a_deleted_response_are_gone() -> None:
     store = MemoryStore()
     kept = Kept(store)
     for name in ("r1", "r2"):
-        items: list[Any] = [Message(id=f"msg_{name}", role="assistant", content="first"), FunctionCall(id="same", call_id="c", name="f", arguments=f'"{name}"')]  # fmt: skip
+        items: list[Any] = [
+            Message(id=f"msg_{name}", role="assistant", content="first"),
+            FunctionCall(id="same", call_id="c", name="f", arguments=f'"{name}"'),
+        ]
         drive(kept.keep(Request(input="one"), Response(id=name, status="completed", output=items), "s"))
     assert drive(kept.forget("r1", "s"))
     with pytest.raises(Refused, match="Item with id 'msg_r1' not found"):

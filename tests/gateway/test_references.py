@@ -44,16 +44,15 @@ def asking(address: str, way: str, token: str = ALICE) -> Generator[Ask]:
     """A client that asks over HTTP or on one WebSocket: what it gets is the response, or the error with its status."""
     headers = {"authorization": f"Bearer {token}"}
     with ExitStack() as open_:
-        if way == "websocket":
-            socket = open_.enter_context(
-                connect(address.replace("http", "ws", 1), proxy=None, additional_headers=headers)
-            )
-        else:
-            http = open_.enter_context(httpx.Client(headers=headers, timeout=60))
+        http = open_.enter_context(httpx.Client(headers=headers, timeout=60))
+        url = address.replace("http", "ws", 1)
+        socket = (
+            open_.enter_context(connect(url, proxy=None, additional_headers=headers)) if way == "websocket" else None
+        )
 
         def ask(model: str, said: Any, **fields: Any) -> Plain:
             document = {"model": model, "input": said, "tools": TOOLS, **fields}
-            if way == "websocket":
+            if socket is not None:
                 socket.send(json.dumps({"type": "response.create", **document}))
                 return last(json.loads(socket.recv(timeout=60)) for _ in range(10_000))
             answer = http.post(address, json={**document, "stream": way == "streamed"})

@@ -47,7 +47,7 @@ class _Answers(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        left, head = int(self.headers["content-length"]), b""
+        left, head, tail = int(self.headers["content-length"]), b"", b""
         while left:
             piece = self.rfile.read(min(left, 1 << 20))
             left -= len(piece)

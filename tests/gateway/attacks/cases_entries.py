@@ -18,6 +18,7 @@ import msgspec
 from llm_rest import wires
 from llm_rest.framing import EntryCounter
 from llm_rest.server.access import Limits
+from llm_rest.unknown import MOST_UNKNOWN
 from tests.gateway.attacks.raw import Line, http, one
 from tests.gateway.attacks.table import CLOSED, Attack, Does
 from tests.gateway.attacks.world import Place
@@ -165,6 +166,14 @@ SHAPES: dict[str, Callable[[str, int], Plain]] = {
     "metadata": lambda wire, n: turns(wire, [_user(wire)], metadata={f"x{i}": "" for i in range(n)}),
 }  # fmt: skip
 
+TAKEN: dict[str, Callable[[str, int], Plain]] = {
+    **SHAPES,
+    "as many unknown turns as may be": lambda wire, n: turns(wire, [{"type": "x"}] * min(n, MOST_UNKNOWN - 1)),
+    "as many unknown parts as may be": lambda wire, n: parts(wire, [{"type": "x"}] * min(n, MOST_UNKNOWN - 1)),
+    "as many unknown fields as may be": lambda wire, n: turns(wire, [{**_user(wire), "x": i} for i in range(min(n, MOST_UNKNOWN - 1))]),
+}  # fmt: skip
+"""Those, and some that are larger than another limit lets them be."""
+
 
 # --- what a body costs ----------------------------------------------------------------------------------------------
 
@@ -222,7 +231,9 @@ def cost(place: Place, raw: bytes, expected: tuple[int, ...]) -> list[str]:
         spent, grown = place.world.cpu() - before, place.world.peak() - memory
         found = [] if statuses[-1] in expected else [f"answered {statuses} {bytes(line.heard[-300:])!r}"]
         found += [f"costs {spent:.2f} s of CPU"] if spent > CPU else []
-        found += [f"others wait {max(waited):.2f} s"] if max(waited, default=0) > CPU else []
+        # Where others keep the machine busy, too, everybody waits so many times as long.
+        busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        found += [f"others wait {max(waited):.2f} s"] if max(waited, default=0) > CPU * busy else []
         found += [f"costs {grown} MiB"] if grown > BESIDE + TIMES * len(raw) // 2**20 else []
         if not found:
             return []
@@ -271,7 +282,7 @@ def within(names: Iterable[str], pairs: Callable[[int], Iterable[tuple[str, str]
             f"{name} on {wire} for {behind}: {fault}"
             for n, name in enumerate(names)
             for wire, behind in pairs(n)
-            for fault in cost(place, posted(wire, behind, as_large_as_may_be(SHAPES[name], wire)), (200, 400, 422))
+            for fault in cost(place, posted(wire, behind, as_large_as_may_be(TAKEN[name], wire)), (200, 400, 422))
         ]
 
     return does
@@ -320,6 +331,13 @@ def calls(place: Place) -> list[str]:
 
 
 ELSEWHERE = {"gateway": "it has limits of its own", "simulator": "it stands behind the same door"}
+SAMPLE = (
+    "empty objects as turns",
+    "as many unknown parts as may be",
+    "turns of one word",
+    "turns whose calls share an id",
+    "parallel calls, answered in reverse",
+)
 UNKNOWN = ("empty objects as turns", "empty lists as turns", "numbers as turns", "empty objects as parts")
 
 
@@ -330,10 +348,10 @@ def _on_default(id: str, given: str, does: Does, **more: Any) -> Attack:
 CASES = [
     _on_default("Q01", "a million of {}, [] and numbers", over(UNKNOWN, million, ("openai_responses", "gemini_generate_content"))),
     _on_default("Q02", "as many as 27 MB hold", over(("empty objects as turns", "deep and wide in a schema"), swollen(LARGEST), ("openai_responses",))),
-    _on_default("Q03", "as many as may be, on some wires", within(SHAPES, _some_pairs)),
+    _on_default("Q03", "as many as may be, on some wires", within(SAMPLE, _some_pairs)),
     _on_default("Q04", "27 MB of images", images, whole=True),
     _on_default("Q05", "1,000 calls in one answer", calls, whole=True),
     _on_default("Q06", "a million of everything", over(SHAPES, million), whole=True),
     _on_default("Q07", "27 MB of everything", over(SHAPES, swollen(LARGEST)), whole=True),
-    *(_on_default(f"Q{n:02}", f"as many as may be: {name}", within([name], _all_pairs), whole=True) for n, name in enumerate(SHAPES, 10)),
+    *(_on_default(f"Q{n:02}", f"as many as may be: {name}", within([name], _all_pairs), whole=True) for n, name in enumerate(TAKEN, 10)),
 ]  # fmt: skip

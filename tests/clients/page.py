@@ -43,8 +43,8 @@ STATE = """\
 ## Loops and chats
 
 Anthropic's tool runner asks for a thread that the server keeps; the gateway has none and says so in the way by which the runner
-knows to send the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id` of
-OpenAI's Responses work in front of every wire (`tests/clients/test_loops.py`).
+knows to send the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id` and
+`item_reference` of OpenAI's Responses, over HTTP and WebSocket, work in front of every wire (`tests/clients/test_loops.py`).
 
 ## Opaque state
 

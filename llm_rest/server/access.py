@@ -44,7 +44,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     body: int = 32 * 1024 * 1024
-    entries: int = 50_000
+    entries: int = 40_000
     bodies: int = 256 * 1024 * 1024
     body_seconds: float = 60
     head_seconds: float = 15

@@ -22,7 +22,7 @@ from llm_rest.server.simulator import Simulator
 
 MiB = 1024 * 1024
 LIMITS = Limits(
-    body=8 * MiB, entries=50_000, bodies=24 * MiB, body_seconds=1.5, head_seconds=1.5, stall=4, concurrent=200
+    body=8 * MiB, entries=40_000, bodies=24 * MiB, body_seconds=1.5, head_seconds=1.5, stall=4, concurrent=200
 )
 
 

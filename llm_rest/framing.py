@@ -73,9 +73,9 @@ class SSE:
 
     @staticmethod
     def encode(data: bytes, event: str = "") -> bytes:
-        """One event as it goes over the wire."""
-        head = f"event: {event}\n".encode() if event else b""
-        return head + b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n"
+        """One event as it goes over the wire: `data`, which is JSON or an end mark, in one line."""
+        head = b"event: " + event.encode("utf-8", "replace").translate(_SPACES) + b"\n" if event else b""
+        return head + b"data: " + one_line(data) + b"\n\n"
 
     def _only_lf(self, chunk: bytes) -> bytes:
         """`chunk` with every line end as LF, also where a CRLF was cut in two."""
@@ -161,7 +161,26 @@ class NDJSON:
     @staticmethod
     def encode(data: bytes, event: str = "") -> bytes:
         """One line as it goes over the wire; NDJSON has no event names."""
-        return data + b"\n"
+        return one_line(data) + b"\n"
+
+
+_SPACES = bytes.maketrans(b"\r\n", b"  ")
+_SEPARATORS = tuple((char.encode(), f"\\u{ord(char):04x}".encode()) for char in "\u0085\u2028\u2029")
+"""What line readers of several languages split at, and JSON allows inside strings; and its escape."""
+
+
+def one_line(text: bytes) -> bytes:
+    """The JSON in `text` without anything that a client may take for the end of a line.
+
+    Line breaks stand between tokens only, where a space says the same: models put them into the arguments of calls, which
+    some wires hold as they came. Separators of Unicode stand inside strings only, where their escape says the same.
+    """
+    if b"\n" in text or b"\r" in text:
+        text = text.translate(_SPACES)
+    if not text.isascii():
+        for separator, escape in _SEPARATORS:
+            text = text.replace(separator, escape)
+    return text
 
 
 # --- how much a JSON text holds -------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,12 +49,26 @@ def test_every_byte_may_come_alone(stream: bytes) -> None:
     assert run(SSE(), [stream[i : i + 1] for i in range(len(stream))]) == run(SSE(), [stream])
 
 
-@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8", exclude_characters="\r\n")), st.binary())))
-def test_what_is_encoded_comes_back(events: list[tuple[str, bytes]]) -> None:
-    # A bare CR is a line end in SSE, so data that holds one cannot come back as it was; JSON never does.
-    events = [(name.removeprefix(" "), data.replace(b"\r", b" ")) for name, data in events]
-    stream = b"".join(SSE.encode(data, name) for name, data in events)
-    assert run(SSE(), [stream]) == [Frame(name, data) for name, data in events]
+JSON = st.recursive(
+    st.none() | st.integers() | st.text('a\\"\r\n\v\f\x1c\x85\u2028\u2029\U0001f600', max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8")), JSON, st.sampled_from([None, 2]), st.booleans())))
+def test_what_is_encoded_comes_back_in_one_line_each(events: list[tuple[str, Any, int | None, bool]]) -> None:
+    """Whatever the JSON looks like, and whatever a client takes for the end of a line."""
+    for name, value, indent, crlf in events:
+        text = json.dumps(value, indent=indent, ensure_ascii=False).encode()
+        data = text.replace(b"\n", b"\r\n") if crlf else text
+        name = name.strip()
+        (frame,) = run(SSE(), [SSE.encode(data, name)])
+        assert frame.event == name.replace("\r", " ").replace("\n", " ")
+        assert json.loads(frame.data) == value
+        assert SSE.encode(data).decode().splitlines() == [f"data: {frame.data.decode()}", ""]
+        assert run(NDJSON(), [NDJSON.encode(data)]) == [Frame("", frame.data)]
+        assert NDJSON.encode(data).decode().splitlines() == [frame.data.decode()]
 
 
 # The examples of the WHATWG text, section "Interpreting an event stream" and "Parsing an event stream".

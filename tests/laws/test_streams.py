@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +14,7 @@ from llm_rest.responses import Response
 from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.emit import Emitter
 from llm_rest.responses.events import TERMINAL, OutputTextDelta
-from llm_rest.responses.items import Message
+from llm_rest.responses.items import FunctionCall, Message
 from llm_rest.responses.parts import OutputText
 from tests.laws.harness import response_trip
 from tests.laws.rows import ROWS, dialects, thoughts, vendors
@@ -67,6 +68,31 @@ def test_the_first_output_leaves_before_the_last_input_came(name: str) -> None:
     """BUGS 26. A text of many pieces: what is written never waits for the end."""
     pieces, _ = written(name, list(_long_answer(50)))
     assert sum(map(bool, pieces[:-5])) >= 49
+
+
+@every_wire
+def test_no_line_break_leaves_in_a_stream(name: str) -> None:
+    """Models write arguments over several lines, and clients split lines at all that Unicode calls a line break."""
+    text = OutputText(text="one\ntwo\r\u2028three\u2029four\x85", annotations=[])
+    answer = Response(
+        id="resp_1",
+        model="m",
+        status="completed",
+        output=[
+            Message(id="msg_1", role="assistant", status="completed", content=[text]),
+            FunctionCall(id="fc_1", call_id="c1", name="f", arguments='{\n  "x":\r\n 1,\r"y": "\u2028\\n"\n}\n'),
+        ],
+    )
+    stream = b"".join(written(name, disassemble(answer))[0])
+    lines = [line for line in stream.decode().splitlines() if line and not line.startswith("event: ")]
+    documents = [line.removeprefix("data: ") for line in lines]
+    told = [json.loads(document) for document in documents if document != "[DONE]"]
+    assert told, "nothing was told"
+    message, call = assembled(read(name, [stream])).output
+    assert isinstance(message, Message)
+    assert isinstance(call, FunctionCall)
+    assert message.content[0] == OutputText(text=text.text, annotations=[])
+    assert json.loads(call.arguments) == {"x": 1, "y": "\u2028\n"}
 
 
 @every_wire

@@ -65,6 +65,8 @@ class Thought(Payload, tag="thought"):
     marks: list[Mark] = []
     call: str = ""
     signature: str = ""
+    tool: str = ""
+    """The name in a call without an id, which stays when the arguments are put right."""
 
 
 class Shown(Payload, tag="shown"):

@@ -8,6 +8,8 @@ Search and file search (read 2026-11-20).
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
@@ -68,9 +70,9 @@ def sources_of(said: Sequence[Said], candidate: types.Candidate) -> list[list[An
     if not said:
         return found
     if given(grounding):
-        chunks = grounding.grounding_chunks or []
+        chunks, texts = grounding.grounding_chunks or [], _Texts(said)
         for support in grounding.grounding_supports or ():
-            place = _locate(support.segment if given(support.segment) else types.Segment(), said)
+            place = _locate(support.segment if given(support.segment) else types.Segment(), texts)
             for index in support.grounding_chunk_indices or ():
                 source = _source(chunks[index], place) if 0 <= index < len(chunks) else None
                 if source is not None:
@@ -102,32 +104,49 @@ def _source(chunk: types.GroundingChunk, place: Place) -> AnyAnnotation | None:
     return UrlCitation(url=uri, title=title, start_index=place.start, end_index=place.end) if given(uri) else None
 
 
-def _locate(segment: types.Segment, said: Sequence[Said]) -> Place:
+MOST_TEXTS = 64
+"""In so many texts a segment is looked for that is not where it says; in more, every segment would cost all of them."""
+
+
+class _Texts:
+    """The texts of an answer: each `named` by the place of its part, and where its bytes begin."""
+
+    def __init__(self, said: Sequence[Said]) -> None:
+        self.all = [part.text for _, part in said]
+        self.named: dict[int, int] = {}
+        for k, (place, _) in enumerate(said):
+            self.named.setdefault(place, k)
+        sizes = (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in self.all)
+        self.begins = [0, *accumulate(sizes)]
+
+
+def _locate(segment: types.Segment, texts: _Texts) -> Place:
     """Where a segment stands: in the part it names if its text is there, else wherever it is, else where its bytes lead."""
-    named = next((k for k, (place, _) in enumerate(said) if place == (segment.part_index or 0)), 0)
+    said, named = texts.all, texts.named.get(segment.part_index or 0, 0)
     if not given(segment.end_index):
         return Place(named)
     start, end = segment.start_index or 0, segment.end_index
-    texts = [part.text for _, part in said]
-    order = [named, *(k for k in range(len(said)) if k != named)]
+    there = _stretch(said[named], start, end)
     if given(segment.text):
-        for k in order:
-            found = _stretch(texts[k], start, end)
-            if found is not None and texts[k][slice(*found)] == segment.text:
+        if there is not None and said[named][slice(*there)] == segment.text:
+            return Place(named, *there)
+        others = range(len(said)) if len(said) <= MOST_TEXTS else ()
+        for k in others:
+            found = _stretch(said[k], start, end)
+            if found is not None and said[k][slice(*found)] == segment.text:
                 return Place(k, *found)
         # Streamed texts are cut into parts where the whole answer has one.
-        before = 0
-        for k, text in enumerate(texts):
-            size = len(text.encode("utf-8", "surrogatepass"))
-            found = _stretch(text, start - before, min(end - before, size)) if before <= start < before + size else None
-            if found is not None and segment.text.startswith(text[slice(*found)]):
+        k = bisect_right(texts.begins, start) - 1
+        if 0 <= k < len(said):
+            before, size = texts.begins[k], texts.begins[k + 1] - texts.begins[k]
+            found = _stretch(said[k], start - before, min(end - before, size))
+            if found is not None and segment.text.startswith(said[k][slice(*found)]):
                 return Place(k, *found)
-            before += size
-        for k in order:
-            at = texts[k].find(segment.text)
+        for k in (named, *others):
+            at = said[k].find(segment.text)
             if at >= 0:
                 return Place(k, at, at + len(segment.text))
-    return Place(named, *(_stretch(texts[named], start, end) or ()))
+    return Place(named, *(there or ()))
 
 
 def _stretch(text: str, start: int, end: int) -> tuple[int, int] | None:

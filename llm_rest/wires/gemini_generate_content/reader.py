@@ -151,7 +151,7 @@ class Reader:
             self.said.append((self.place, said))
         self.texts.append(said)
 
-    def _close_texts(self, call: str = "", signature: str = "") -> None:
+    def _close_texts(self, call: str = "", signature: str = "", tool: str = "") -> None:
         """End the item that is open. Signatures of texts go before it; a thought carries its own and that of the next call."""
         thought, texts, marks = self._open, self.texts, self._marks
         if thought is None and not signature:
@@ -167,7 +167,8 @@ class Reader:
                 self.items.append(carrier(Shown(digest=digest(seen), marks=marks), self._issuer, self.id("rs")))
             return
         seen = digest("".join(part.text for part in texts))
-        sealed = seal(WIRE, self._issuer, Thought(digest=seen, marks=marks, call=call, signature=signature))
+        held = Thought(digest=seen, marks=marks, call=call, signature=signature, tool=tool)
+        sealed = seal(WIRE, self._issuer, held)
         self.items.append(Reasoning(id=self.id("rs"), summary=cast("Any", texts), encrypted_content=sealed))
 
     def _signed(self, item: AnyItem, seen: str, marks: list[Mark]) -> None:
@@ -185,7 +186,7 @@ class Reader:
         signature = part.thought_signature
         if given(signature) or self._open is not None:
             ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
-            self._close_texts(ref, signature or "")
+            self._close_texts(ref, signature or "", item.name if ref and not call.id else "")
         item.id, item.status = self.id("fc"), self._status
         self.items.append(called_as(item, self._named) if self._named else item)
 

@@ -57,7 +57,8 @@ class _LateWriter(Writer):
                 told = [texts[j] for j in streamed]
             else:
                 told = [*texts.values()][: len(streamed)]  # some hosts number the parts from 1
-            left = [part for part, text, _ in self.said if any(one is text for one in told)]
+            these = {id(one) for one in told}
+            left = [part for part, text, _ in self.said if id(text) in these]
         else:
             left = [part for part in self.parts if part.text][: len(streamed)]
         self.more = self.more or any(map(says_more, left))

@@ -87,6 +87,7 @@ class Writer:
         self._seen = EMPTY  # the digest of what was shown last, and its parts
         self._shown: list[types.Part] = []
         self._signatures: dict[str, tuple[str, str]] = {}
+        self._next = ("", "")  # how an envelope names the call right behind it, and the tool it calls
         self._pending: list[tuple[str, AnyItem]] = []
         self._awaiting: Awaiting | None = None
 
@@ -219,6 +220,7 @@ class Writer:
         summary = item.summary or ()
         if payload.call:
             self._signatures[payload.call] = path, payload.signature
+            self._next = payload.call, payload.tool
         if digest("".join(part.text for part in summary)) != payload.digest:
             self._lost.dropped(f"{path}.summary", "a thought whose text was changed")
             return
@@ -303,6 +305,7 @@ class Writer:
             part.thought_signature = DUMMY
             self._lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
         self._called = True
+        self._next = "", ""
         self._shown, self._seen = [], ""
         self.parts.append(part)
 
@@ -312,4 +315,7 @@ class Writer:
         if found is None:
             arguments = text_of(call.args) if call.args is not UNSET else "{}"
             found = self._signatures.pop(call_ref(None, call.name or "", arguments), None)
+        ref, tool = self._next
+        if found is None and tool and tool == call.name:
+            found = self._signatures.pop(ref, None)
         return found[1] if found is not None else ""

@@ -18,7 +18,7 @@ import pytest
 from llm_rest import RateLimitError, wires
 from llm_rest.driving import drive
 from llm_rest.errors import ErrorFacts
-from llm_rest.responses import Message, OutputText, Request, Response, ResponseError
+from llm_rest.responses import Message, OutputText, Reasoning, ReasoningText, Request, Response, ResponseError
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import disassemble
 from llm_rest.server import app, asgi
@@ -205,6 +205,77 @@ def test_a_wire_with_a_list_of_models_of_its_own_is_asked_there() -> None:
         assert answer.status == 200
         assert [model["name"] for model in body["models"]] == ["one", "two"]
     assert ask("/api/tags", b"", headers={})[0].status == 405
+
+
+# --- what Ollama's clients ask beside the chat ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefix", ["", "/ollama"])
+def test_ollamas_clients_learn_the_version_and_what_is_loaded(prefix: str) -> None:
+    assert set(ask(f"{prefix}/api/version", b"", method="GET", headers={})[1]) == {"version"}
+    _, body = ask(f"{prefix}/api/ps", b"", method="GET", headers={})
+    assert [model["name"] for model in body["models"]] == ["one", "two"]
+    _, tags = ask(f"{prefix}/api/tags", b"", method="GET", headers={})
+    assert len({model["digest"] for model in tags["models"]}) == 2, "clients keep what they know of a model by it"
+
+
+def test_ollamas_clients_learn_what_a_model_can_do() -> None:
+    answer, body = ask("/api/show", {"model": "one"}, headers={})
+    assert answer.status == 200
+    assert body["capabilities"] == ["completion", "tools", "vision", "thinking"]
+    assert "tools" in body["template"].lower()
+    answer, body = ask("/api/show", {"model": "three"}, headers={})
+    assert answer.status == 404
+    assert "three" in message_of(body)
+    assert ask("/api/show", {}, headers={})[0].status == 400
+    assert ask("/api/show", b"", method="GET", headers={})[0].status == 405
+
+
+def test_a_prompt_of_ollamas_is_answered_as_a_chat_of_one_message() -> None:
+    handler = Scripted()
+    document = {"model": "m", "prompt": "Hi", "system": "Be brief.", "stream": False, "options": {"num_predict": 5}}
+    answer, body = ask("/api/generate", document, handler, headers={})
+    assert answer.status == 200
+    assert (body["response"], body["done"], "message" in body) == ("ho", True, False)
+    (request, _) = handler.asked[0]
+    assert request.instructions == "Be brief."
+    assert request.input == [Message(role="user", content="Hi")]
+    assert (request.model, request.max_output_tokens) == ("m", 5)
+
+
+def test_a_prompt_of_ollamas_is_streamed_unless_it_says_otherwise() -> None:
+    thought = Reasoning(summary=[], content=[ReasoningText(text="Hm.")])
+    said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])])
+    handler = Scripted(Response(id="resp_1", status="completed", model="m", output=[thought, said]))
+    body = json.dumps({"model": "m", "prompt": "Hi", "think": True}).encode()
+    answer = drive(exchange("POST", "/api/generate", {}, body, handler))
+    assert isinstance(answer, Streamed)
+    lines = [json.loads(line) for line in b"".join(drive(pieces(answer.body))).splitlines()]
+    assert [line.get("thinking", "") + line["response"] for line in lines] == ["Hm.", "ho", ""]
+    assert [line["done"] for line in lines] == [False, False, True]
+    assert not any("message" in line for line in lines)
+
+
+def test_a_prompt_of_ollamas_without_words_loads_the_model() -> None:
+    answer, body = ask("/api/generate", {"model": "one"}, headers={})
+    assert (answer.status, body["done"], body["done_reason"], body["response"]) == (200, True, "load", "")
+    assert ask("/api/generate", {"model": "three"}, headers={})[0].status == 404
+
+
+@pytest.mark.parametrize("field", [{"suffix": "b"}, {"template": "{{ .Prompt }}"}, {"context": [1]}])
+def test_what_only_a_server_with_the_model_can_take_is_refused(field: Plain) -> None:
+    answer, body = ask("/api/generate", {"model": "m", "prompt": "Hi", **field}, headers={})
+    assert answer.status == 400
+    assert message_of(body).startswith(next(iter(field)))
+
+
+@pytest.mark.parametrize("path", ["/api/embed", "/api/pull", "/ollama/api/delete"])
+def test_a_path_that_is_not_there_is_told_to_ollamas_clients_in_their_words(path: str) -> None:
+    answer, body = ask(path, {"model": "m"}, headers={})
+    assert answer.status == 404
+    assert isinstance(body["error"], str)
+    answer, body = ask("/api/v1/chat/completions", {"model": "m"}, headers={})
+    assert isinstance(body["error"], dict)
 
 
 COUNTED = {

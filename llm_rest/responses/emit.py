@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .parts import AnyAnnotation, ContentPart, Logprob
-    from .response import Response
+    from .response import Response, Usage
 
 
 class Step(Protocol):
@@ -81,10 +81,10 @@ class Emitter:
         """Add an event that was made elsewhere."""
         self._events.append(event)
 
-    def start(self, response: Response) -> None:
-        """Begin: `response` is what is known before any output."""
+    def start(self, response: Response, usage: Usage | None = None) -> None:
+        """Begin: `response` is what is known before any output, and `usage` what was counted by then."""
         ending = {name: None for name in _ENDING if given(getattr(response, name))}
-        begun = replace(response, status="in_progress", output=[], usage=None, **ending)
+        begun = replace(response, status="in_progress", output=[], usage=usage, **ending)
         self.send(ev.ResponseCreated(sequence_number=self.number(), response=begun))
         self.send(ev.ResponseInProgress(sequence_number=self.number(), response=begun))
 

@@ -29,14 +29,17 @@ from ..errors import (
     TransportError,
     printable,
 )
+from ..models import UNKNOWN, Capabilities
 from ..responses.carriers import digest
 from ..streams import StreamWriter
 from ..unknown import given
+from ..wires.ollama_chat import endpoints as ollama
 from . import keeping, listings, routes
 from .handler import Context, Refused
 from .logs import counted
 from .public import public
-from .telling import as_array, written
+from .reading import count
+from .telling import as_array, as_generated, written
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -64,6 +67,9 @@ CONTENT_TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}
 
 ARRAYS = {"gemini_generate_content": "alt=sse"}
 """Where a stream is one growing JSON array unless the query asks for events, by wire."""
+
+COUNTED_FIRST = ("anthropic_messages",)
+"""The wires whose streams begin with the number of input tokens, which their clients show."""
 
 _MOST_LOSSES = 4096
 
@@ -120,7 +126,7 @@ async def exchange(
     facts = {} if facts is None else facts
     path, _, query = path.partition("?")
     places = routes.find(path, named)
-    wire = facts["wire"] = places[0].wire if places else listings.caller(named)
+    wire = facts["wire"] = places[0].wire if places else listings.missed(path, named)
     if places:  # in a path to nowhere, and in queries, stand keys
         facts["path"] = printable(path, 200)
     try:
@@ -129,6 +135,8 @@ async def exchange(
             return _misled(method, path, places, wire, request_id)
         wire = facts["wire"] = place.wire
         asked = await aside(partial(_asked, place, body))
+        if place.purpose == "generate":
+            body = msgspec.json.encode(asked)
         model = place.model or getattr(asked, "model", None)
         facts["model"] = printable(model, 200) if given(model) else None
         place = _as_spoken(place, asked, model, handler)
@@ -147,16 +155,27 @@ async def exchange(
         )
         facts["lost"] = context.losses, context.late
         match place.purpose:
-            case "answer":
+            case "generate" if not asked.messages:
+                document = listings.loaded(_known(model, handler))
+            case "answer" | "generate":
                 request = await aside(partial(_read, place, context, asked))
                 if place.streams or request.stream is True:
                     return await _streamed(place, context, handler, request, query)
                 document = await _answered(place, context, handler, request)
+                if place.purpose == "generate":
+                    document = ollama.generated(msgspec.json.decode(msgspec.json.encode(document)))
             case "count":
                 request = await aside(partial(_read, place, context, asked))
                 document = listings.COUNTED[wire].answer(await handler.count(request, context))
             case "models":
                 document = listings.models(wire, handler.models())
+            case "running":
+                document = listings.running(handler.models())
+            case "version":
+                document = {"version": listings.VERSION}
+            case "show":
+                known = getattr(handler, "capabilities", None)
+                document = listings.shown(known(asked.model) if known else _unknown(asked.model, handler))
             case "model":
                 document = listings.model(wire, _known(place.model, handler))
             case "compact":
@@ -261,6 +280,11 @@ def _known(model: str | None, handler: Handler) -> str:
     return model
 
 
+def _unknown(model: str, handler: Handler) -> Capabilities:
+    _known(model, handler)
+    return UNKNOWN
+
+
 def _keeper(handler: Handler, path: str, wire: str) -> keeping.Keeper:
     if not isinstance(handler, keeping.Keeper):
         raise Refused(routes.nowhere("GET", path, wire))
@@ -285,10 +309,13 @@ async def _answered(place: Place, context: Context, handler: Handler, request: R
 async def _streamed(place: Place, context: Context, handler: Handler, request: Request, query: str) -> Streamed:
     wire = wires.load(place.wire)
     writer = StreamWriter(wire, dialect=place.dialect, request=request)
-    body = written(handler.stream(request, context), writer, context, facts_of)
+    input_tokens = partial(count, request) if place.wire in COUNTED_FIRST else None
+    body = written(handler.stream(request, context), writer, context, facts_of, input_tokens)
     content_type = CONTENT_TYPES[wire.FRAMING]
     if place.wire in ARRAYS and ARRAYS[place.wire] not in query.split("&"):
         body, content_type = as_array(body), "application/json"
+    if place.purpose == "generate":
+        body = as_generated(body)
     # As long as nothing has been sent, an error is an answer of its own.
     await anext(body)
     headers = {
@@ -302,11 +329,23 @@ async def _streamed(place: Place, context: Context, handler: Handler, request: R
 
 def _asked(place: Place, body: bytes) -> Any:
     """The document in the body, as the wire's struct; `None` where a path needs none."""
+    if place.purpose == "show":
+        return ollama.SHOW.decode(body)
+    if place.purpose == "generate":
+        prompted = ollama.GENERATE.decode(body)
+        for name in UNPROMPTED:
+            if getattr(prompted, name):
+                raise Refused(ErrorFacts(status=400, message=f"{name}: not served; use prompt and system", param=name))
+        return ollama.chat_request(prompted)
     if place.purpose not in ("answer", "count", "compact"):
         return None
     document = listings.COUNTED[place.wire].request(body) if place.purpose == "count" else body
     asked = wires.load(place.wire).REQUEST.decode(document)
     return public(asked, body) if place.wire == "openai_responses" else asked
+
+
+UNPROMPTED = ("suffix", "template", "context")
+"""Fields of Ollama's `/api/generate` that only a server with the model itself can take."""
 
 
 def _as_spoken(place: Place, asked: Any, model: Opt[str], handler: Handler) -> Place:

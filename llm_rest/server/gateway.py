@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ..auth import Secret, credentials
 from ..client import AsyncClient
 from ..errors import ConfigError, ErrorFacts, LLMError, NotFound, printable
+from ..models import Capabilities, capabilities
 from ..responses import ItemReference, Response
 from ..responses import events as ev
 from ..responses.request import items_of
@@ -235,6 +236,11 @@ class Gateway:
     def has_model(self, name: str) -> bool:
         """Whether it is one of these, or a model of a vendor that is served."""
         return name in self._named or name.partition("/")[0] in self._vendors
+
+    def capabilities(self, name: str) -> Capabilities:
+        """What is known of the model that a name leads to."""
+        endpoint = self._found(name).endpoint
+        return capabilities(endpoint.model, endpoint.vendor.name)
 
     def dialect(self, wire: str, model: Opt[str]) -> Any:
         """The vendor's own, where the caller speaks its wire: then nothing changes on the way but the name of the model."""

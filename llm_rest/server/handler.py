@@ -76,8 +76,8 @@ class Handler(Protocol):
     """Answers requests. Each method may raise `Refused`, or any `LLMError`.
 
     It may also have `aclose()`, called when the server ends, `tidy()`, called now and then, `door(host)`, which says who may
-    ask where nobody else does, and `dialect(wire, model)`, which says in which dialect a caller of that wire speaks about
-    that model, `None` for its plain one.
+    ask where nobody else does, `dialect(wire, model)`, which says in which dialect a caller of that wire speaks about that
+    model, `None` for its plain one, and `capabilities(model)`, which says what is known of that model.
     """
 
     async def answer(self, request: Request, context: Context) -> Response:

@@ -24,7 +24,20 @@ from . import listings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Purpose = Literal["answer", "count", "models", "model", "kept", "items", "cancel", "compact"]
+Purpose = Literal[
+    "answer",
+    "count",
+    "models",
+    "model",
+    "kept",
+    "items",
+    "cancel",
+    "compact",
+    "running",
+    "version",
+    "show",
+    "generate",
+]
 
 
 class Place(Struct, frozen=True):
@@ -63,15 +76,17 @@ def find(path: str, headers: Mapping[str, str]) -> list[Place]:
         wire, model = listings.caller(headers), found["model"]
         purpose: Purpose = "model" if model else "models"
         fitting.append(Place(purpose, wire, DIALECTS[wire](), vendor, unquote(model) if model else None, methods=READ))
-    if own := listings.LISTED.get(below):
-        fitting.append(Place("models", own, DIALECTS[own](), vendor, methods=READ))
+    if (own := listings.BESIDE.get(below)) and vendor in (None, "ollama"):
+        beside, is_read = own
+        wire = listings.OLLAMA
+        fitting.append(Place(beside, wire, DIALECTS[wire](), vendor, methods=READ if is_read else ("POST",)))
     return fitting
 
 
 def spoken(path: str, headers: Mapping[str, str]) -> str:
     """The wire that whoever asks for `path` speaks, be there anything or not."""
     places = find(path.partition("?")[0], headers)
-    return places[0].wire if places else listings.caller(headers)
+    return places[0].wire if places else listings.missed(path, headers)
 
 
 def nowhere(method: str, path: str, wire: str) -> ErrorFacts:

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 
 from .. import wires
 from ..errors import LLMError
-from ..responses import Response, ResponseError
+from ..framing import NDJSON
+from ..responses import Response, ResponseError, Usage
 from ..responses import events as ev
 from ..responses.assemble import disassemble
+from ..wires.ollama_chat.endpoints import generated
 from .handler import Pause, Refused
 from .logs import counted
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..streams import StreamWriter
     from .handler import Context, Told
+
+_encode = msgspec.json.Encoder().encode
 
 TOKEN = 4
 """The characters in a piece where nobody says otherwise."""
@@ -80,9 +84,11 @@ async def written(
     writer: StreamWriter,
     context: Context,
     facts_of: Callable[[LLMError], ErrorFacts],
+    input_tokens: Callable[[], int] | None = None,
 ) -> AsyncGenerator[bytes | Pause]:
     """The bytes of the stream, as they come: first none, once there is an event, or what the handler raises instead of it.
 
+    `input_tokens` estimates what the input costs, for wires that tell it before the answer, where the vendor did not.
     What it raises later is told as the wire tells errors in a stream. A stream whose events end without the last one ends
     just as abruptly here. Closing this closes `events`, if the first piece was taken.
     """
@@ -98,6 +104,8 @@ async def written(
                     last = batch[-1]
                     if not begun.id:
                         begun = next((e.response for e in batch if isinstance(e, ev.ResponseCreated)), begun)
+                        if input_tokens is not None and begun.id and not begun.usage:
+                            batch = _estimated(batch, input_tokens())
                     number += len(batch)
                     piece = b"".join([writer.feed(event) for event in batch])
                     if isinstance(last, ev.TERMINAL):
@@ -131,6 +139,25 @@ async def as_array(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[byte
     yield b"]" if before != b"[" else b"[]"
 
 
+async def as_generated(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[bytes | Pause]:
+    """The lines of `/api/chat` as those of `/api/generate`."""
+    async with aclosing(events):
+        async for piece in events:
+            lines = piece.splitlines() if isinstance(piece, bytes) else ()
+            told = [NDJSON.encode(_encode(generated(msgspec.json.decode(line)))) for line in lines]
+            yield b"".join(told) if told else piece
+
+
+def _estimated(batch: list[AnyEvent], tokens: int) -> list[AnyEvent]:
+    usage = Usage(input_tokens=tokens, output_tokens=0, total_tokens=tokens)
+    return [
+        replace(event, response=replace(event.response, usage=usage))
+        if isinstance(event, ev.ResponseCreated)
+        else event
+        for event in batch
+    ]
+
+
 CODES = {429: "rate_limit_exceeded", 529: "server_overloaded"}
 """The code of an error that has none, by the status that a stream cannot tell; any other is a `server_error`."""
 
@@ -150,5 +177,7 @@ def _failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:
             sequence_number=number,
             error=ev.StreamError(code=facts.code, message=facts.message, type=facts.type, param=facts.param),
         ),
-        ev.ResponseFailed(sequence_number=number + 1, response=replace(begun, status="failed", error=error)),
+        ev.ResponseFailed(
+            sequence_number=number + 1, response=replace(begun, status="failed", error=error, usage=None)
+        ),
     ]

@@ -16,6 +16,7 @@ import pytest
 
 from llm_rest import ConfigError, wires
 from llm_rest.errors import ErrorFacts
+from llm_rest.models import capabilities
 from llm_rest.responses import Request, Response
 from llm_rest.responses import events as ev
 from llm_rest.server.access import Limits
@@ -69,6 +70,19 @@ def test_an_error_of_the_vendor_keeps_its_status_in_the_callers_words(
     assert isinstance(events[-1], ev.ResponseFailed)
     assert events[-1].response.error
     assert events[-1].response.error.message == "Broke."
+
+
+@pytest.mark.parametrize("behind", wires.NAMES)
+def test_clients_of_anthropic_learn_the_input_tokens_when_an_answer_begins(http: httpx.Client, behind: str) -> None:
+    """From the vendor where it tells them then, else an estimate; the end tells what the vendor counted."""
+    streamed = post(http, "anthropic_messages", behind, "say Hello.", stream=True)
+    lines = [json.loads(line[6:]) for line in streamed.text.splitlines() if line.startswith("data: ")]
+    begun = next(line["message"]["usage"] for line in lines if line["type"] == "message_start")
+    ended = next(line["usage"] for line in lines if line["type"] == "message_delta")
+    whole = post(http, "anthropic_messages", behind, "say Hello.").json()["usage"]
+    assert begun["input_tokens"] > 0
+    assert (ended["input_tokens"], ended["output_tokens"]) == (whole["input_tokens"], whole["output_tokens"])
+    assert "usage" not in streamed.headers.get("x-llm-rest-losses", "")
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
@@ -173,6 +187,20 @@ def test_a_name_leads_where_the_operator_said(upstream: str) -> None:
         refused = post(client, "openai_chat", "openai/gpt-5.2", "hi")
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "model_not_found")
     assert "fast, simulator/first" in message_of(refused)
+
+
+def test_ollamas_clients_learn_what_the_model_behind_a_name_can_do(upstream: str) -> None:
+    models: dict[str, str | Upstream] = {"old": Upstream(model="simulator/gpt-3.5-turbo", base_url=upstream)}
+    with gateway(Config(models=models)) as client:
+        shown = client.post("/api/show", json={"model": "old"}).json()
+        missing = client.post("/api/show", json={"model": "new"})
+        prompted = client.post("/api/generate", json={"model": "old", "prompt": "Hi", "stream": False}).json()
+    known = capabilities("gpt-3.5-turbo", "simulator")
+    assert shown["model_info"].get("llm_rest.context_length") == known.context_window
+    assert ("vision" in shown["capabilities"]) == (known.vision is not False)
+    assert (missing.status_code, isinstance(missing.json()["error"], str)) == (404, True)
+    assert prompted["model"] == "old"
+    assert prompted["response"]
 
 
 @pytest.mark.parametrize(

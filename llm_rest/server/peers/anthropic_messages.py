@@ -209,11 +209,13 @@ def _messages(document: Plain) -> Iterator[ErrorFacts]:
 def _blocks(groups: list[Group]) -> Iterator[ErrorFacts]:
     called: set[str] = set()
     for group in groups:
+        # Models say blank text before a call, and recorded requests that send it back were accepted.
+        calls = group.role == "assistant" and any(block.get("type") == "tool_use" for _, block in group.blocks)
         for path, block in group.blocks:
             kind = block.get("type")
             if kind == "text" and not block["text"]:
                 yield _invalid(f"{path}.text: text content blocks must be non-empty".replace(".text:", ":"))
-            elif kind == "text" and not block["text"].strip():
+            elif kind == "text" and not block["text"].strip() and not calls:
                 yield _invalid("messages: text content blocks must contain non-whitespace text")
             elif kind in THOUGHTS and block.get("cache_control"):
                 yield _invalid(f"{path}.{kind}.cache_control: Extra inputs are not permitted")

@@ -7,6 +7,7 @@ stream without `message_stop` broke off. What single blocks do is in `stream_blo
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from copy import copy
 from functools import partial
@@ -50,7 +51,7 @@ class StreamDecoder:
         named = renamed(request.tools) if request and request.tools else None
         self._open = OpenBlock(self._to, BlockReader(dialect.issuer, "", named), self.losses)
         self._index: int | None = None  # of the open block, as the vendor counts
-        self._later: dict[int, list[OfBlock]] = {}  # of blocks that began while another was open
+        self._later: OrderedDict[int, list[OfBlock]] = OrderedDict()  # of blocks that began while another was open
         self._message: types.Message | None = None
         self._noted: set[str] = set()
         self._over = False
@@ -116,7 +117,8 @@ class StreamDecoder:
         if self._message is not None and (self._message.id or self._open.place or self._open.block is not None):
             return self._message
         if self._message is None:
-            self._to.start(begun(message, self._request, self._now))
+            response = begun(message, self._request, self._now)
+            self._to.start(response, response.usage or None)
         content, message = message.content, copy(message)
         message.content, message.usage = [], copy(message.usage)
         self._message = message
@@ -186,7 +188,7 @@ class StreamDecoder:
 
     def _catch_up(self) -> None:
         while self._open.block is None and self._later:
-            for event in self._later.pop(next(iter(self._later))):
+            for event in self._later.popitem(last=False)[1]:
                 self._of_block(event)
 
     def _grow(self, event: Delta) -> None:

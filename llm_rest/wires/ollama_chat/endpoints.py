@@ -1,4 +1,4 @@
-"""The neighbours of `/api/chat`: the models there are, and what one of them can do.
+"""The neighbours of `/api/chat`: the models there are, what one of them can do, and the answer to a single prompt.
 
 Older servers say nothing of capabilities, and of a model nothing is known then. Follows Ollama's API reference (read 2026-11-20).
 """
@@ -10,8 +10,9 @@ from typing import Literal
 from msgspec import UNSET
 
 from ...dialects import OllamaDialect
-from ...unknown import Decoder, Model, Opt
+from ...unknown import Decoder, Model, Opt, extras, with_extras
 from .. import Route
+from . import types
 from .request import OLLAMA
 from .types import Json
 
@@ -80,8 +81,47 @@ class Shown(Model):
         return found if isinstance(found, int) else None
 
 
+class Generate(types.Request):
+    """The body of `POST /api/generate`: one prompt instead of messages. Without a prompt it loads the model."""
+
+    prompt: Opt[str] = UNSET
+    suffix: Opt[str] = UNSET
+    images: Opt[list[str]] = UNSET
+    system: Opt[str] = UNSET
+    template: Opt[str] = UNSET
+    context: Opt[list[int]] = UNSET
+    raw: Opt[bool] = UNSET
+
+
 MODELS: Decoder[ModelList] = Decoder(ModelList)
+SHOW: Decoder[ShowRequest] = Decoder(ShowRequest)
 SHOWN: Decoder[Shown] = Decoder(Shown)
+GENERATE: Decoder[Generate] = Decoder(Generate)
+
+
+def chat_request(asked: Generate) -> types.Request:
+    """The request of `/api/chat` that asks the same. It has no place for `suffix`, `template` and `context`."""
+    request = types.Request(**{name: getattr(asked, name) for name in types.Request.__struct_fields__})
+    request.messages = []
+    if asked.prompt or asked.images:
+        if asked.system and not asked.raw:
+            request.messages.append(types.Message(role="system", content=asked.system))
+        request.messages.append(types.Message(role="user", content=asked.prompt or "", images=asked.images))
+    return with_extras(request, extras(asked))
+
+
+def generated(answer: Json) -> Json:
+    """The answer of `/api/generate`, or a line of its stream, for one of `/api/chat`."""
+    said = answer.get("message")
+    if not isinstance(said, dict):
+        return answer
+    told = {"response": said.get("content") or "", "thinking": said.get("thinking") or ""}
+    fields = {"response": told["response"]} if not told["thinking"] else told
+    return {
+        key: value
+        for name, inner in answer.items()
+        for key, value in (fields.items() if name == "message" else ((name, inner),))
+    }
 
 
 def models_route(*, dialect: OllamaDialect = OLLAMA) -> Route:

@@ -8,6 +8,7 @@ server reuses what it computed for the same beginning. Follows Ollama's API refe
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -24,7 +25,7 @@ from ...responses.items import (
 )
 from ...responses.leftovers import own, report_foreign
 from ...responses.repair import derived_call_id
-from ...unknown import Unknown, given
+from ...unknown import Opt, Unknown, given
 from .._left import leftovers, report_unknown, rest, sent, spell
 from .._renamed import qualified
 from . import types
@@ -257,7 +258,7 @@ def decode_messages(
 
 
 class _Reader:
-    __slots__ = ("_dialect", "_leading", "_lost", "_open", "_spoke", "_taken", "items")
+    __slots__ = ("_answers", "_dialect", "_leading", "_lost", "_spoke", "_taken", "items")
 
     def __init__(self, dialect: OllamaDialect, lost: Losses) -> None:
         self.items: list[AnyItem] = []
@@ -266,7 +267,7 @@ class _Reader:
         self._leading = True  # nobody has spoken yet
         self._spoke = False  # the message before was the assistant's
         self._taken: set[str] = set()
-        self._open: list[tuple[FunctionCall, Any]] = []  # calls without an output, and their ids in the document
+        self._answers = _Unanswered()
 
     def add(self, k: int, message: types.Message) -> None:
         role = message.role.lower()
@@ -291,12 +292,13 @@ class _Reader:
         if (left or spelling) and isinstance(first, Message | Reasoning | FunctionCall):
             first.leftovers = leftovers(WIRE, {**own(first.leftovers, WIRE), **left}, spelling)
         calls = [item for item in items if isinstance(item, FunctionCall)]
-        self._open += zip(calls, (call.id for call in message.tool_calls or ()), strict=True)
+        for item, call in zip(calls, message.tool_calls or (), strict=True):
+            self._answers.add(item, call.id)
         self.items += items
 
     def _output(self, k: int, message: types.Message) -> FunctionCallOutput:
-        call = self._answered(message)
         id = message.tool_call_id
+        call = self._answers.take(id, message.tool_name)
         item = FunctionCallOutput(
             call_id=call.call_id if call else id or derived_call_id(f"messages[{k}]", 0),
             output=decode_content(message.content or "", message.images or None),
@@ -315,14 +317,6 @@ class _Reader:
         item.leftovers = leftovers(WIRE, left, spelling)
         return item
 
-    def _answered(self, message: types.Message) -> FunctionCall | None:
-        """The call that a tool message is about: of its id, else the next of its name, else the next."""
-        id, name = message.tool_call_id, message.tool_name
-        for place, (call, given_id) in enumerate(self._open):
-            if (id and given_id == id) or (not id and call.name == name):
-                return self._open.pop(place)[0]
-        return self._open.pop(0)[0] if self._open and not id else None
-
     def _plain(self, role: str, message: types.Message) -> Message:
         item = Message(role=role, content=decode_content(message.content or "", message.images or None))
         spelling: Json = {} if message.role == role else {"role": message.role}
@@ -334,3 +328,38 @@ class _Reader:
             spelling[APART] = True
         item.leftovers = leftovers(WIRE, rest(message, "role", "content", "images"), spelling)
         return item
+
+
+class _Unanswered:
+    """The calls without an output yet, found by the id they came with, by their name, and in their order."""
+
+    __slots__ = ("_answered", "_by_id", "_by_name", "_calls", "_in_order")
+
+    def __init__(self) -> None:
+        self._calls: list[FunctionCall] = []
+        self._answered: set[int] = set()
+        self._by_id: dict[str, deque[int]] = {}
+        self._by_name: dict[str, deque[int]] = {}
+        self._in_order: deque[int] = deque()
+
+    def add(self, call: FunctionCall, id: Opt[str]) -> None:
+        """A call that came with `id`."""
+        place = len(self._calls)
+        self._calls.append(call)
+        self._in_order.append(place)
+        self._by_name.setdefault(call.name, deque()).append(place)
+        if id:
+            self._by_id.setdefault(id, deque()).append(place)
+
+    def take(self, id: Opt[str], name: Opt[str]) -> FunctionCall | None:
+        """The call that a tool message is about: of its id, else the next of its name, else the next.
+
+        The server looks at no id, and there are clients that make up one for a call that came without.
+        """
+        for places in (self._by_id.get(id or ""), self._by_name.get(name or ""), self._in_order):
+            while places:
+                place = places.popleft()
+                if place not in self._answered:
+                    self._answered.add(place)
+                    return self._calls[place]
+        return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct
 
 from ...responses.carriers import seal
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
@@ -58,13 +58,15 @@ def text_of(item: Reasoning) -> str:
 class Turn:
     """One message of the assistant, put together from items; `finish` gives it."""
 
-    __slots__ = ("_left", "_lost", "_texts", "calls", "said", "thoughts")
+    __slots__ = ("_content", "_left", "_lost", "_texts", "_thinking", "calls", "said", "thoughts")
 
     def __init__(self, lost: Losses, left: Json | None = None) -> None:
         self.said = types.Message(role="assistant", content="")
         self.calls: list[tuple[FunctionCall | CustomToolCall, str]] = []  # each with its path
         self.thoughts: list[str] = []  # the paths of the thoughts
         self._texts: list[str] = []  # the paths of the texts
+        self._content: list[str] = []  # the texts themselves
+        self._thinking: list[str] = []
         self._left = left or {}
         self._lost = lost
 
@@ -73,14 +75,13 @@ class Turn:
         """Whether something was said."""
         return bool(self._texts)
 
-    def _joined(self, before: str | None | UnsetType, text: str, path: str, paths: list[str]) -> str:
-        """`text` after what stands there already. What is joined to one is no longer told apart."""
+    def _add(self, text: str, pieces: list[str], path: str, paths: list[str]) -> None:
+        """`text` after the `pieces` that stand there already. What is joined to one is no longer told apart."""
+        pieces.append(text)
         paths.append(path)
-        if not before:
-            return text
-        for each in paths if len(paths) == 2 else paths[-1:]:
-            self._lost.changed(each, "joined with its neighbour to one text, with a blank line between them")
-        return f"{before}\n\n{text}"
+        if len(pieces) > 1:
+            for each in paths if len(paths) == 2 else paths[-1:]:
+                self._lost.changed(each, "joined with its neighbour to one text, with a blank line between them")
 
     def keep(self, item: AnyItem, path: str) -> None:
         """Take what the document said about the whole message."""
@@ -93,7 +94,7 @@ class Turn:
         """Add a thought."""
         if self.has_text or self.calls:
             self._lost.changed(path, "a thought after a text or call, put before them")
-        self.said.thinking = self._joined(self.said.thinking, text, path, self.thoughts)
+        self._add(text, self._thinking, path, self.thoughts)
 
     def say(self, item: Message, path: str, *, keeps: tuple[str, ...] = ()) -> None:
         """Add the text of a message; one that says nothing adds nothing. What `keeps` names is told elsewhere."""
@@ -111,7 +112,7 @@ class Turn:
             return
         if self.calls:
             lost.changed(path, "a text after a call, put before it")
-        self.said.content = self._joined(self.said.content, text, path, self._texts)
+        self._add(text, self._content, path, self._texts)
 
     def call(self, item: FunctionCall | CustomToolCall, path: str) -> None:
         """Add a call."""
@@ -124,6 +125,10 @@ class Turn:
 
     def finish(self) -> types.Message:
         """The message."""
+        if self._content:
+            self.said.content = "\n\n".join(self._content)
+        if self._thinking:
+            self.said.thinking = "\n\n".join(self._thinking)
         if self._texts and is_blank(self.said.content or "", self.calls):
             self._lost.changed(self._texts[0], "nothing but space beside calls, which is read as no message")
         if not self._left:

@@ -54,7 +54,7 @@ class StreamDecoder:
         self._kind: type[Message | Reasoning] | None = None
         self._item: OpenItem | None = None
         self._pieces: list[str] = []
-        self._space = ""  # that has not been followed by a text
+        self._space: list[str] = []  # that has not been followed by a text
         self._taken: set[str] = set()  # ids of calls
         self._calls = 0
         self._thinks = False
@@ -109,11 +109,11 @@ class StreamDecoder:
     def _end(self, line: types.Chunk) -> None:
         spelling: Json = {}
         if self._space and not self._calls:
-            self._grow(Message, self._space)
+            self._grow(Message, "".join(self._space))
         elif self._space and any(isinstance(item, Message) for item in self._response.output):
             self.losses.dropped("message.content", "space after a call")
         elif self._space:
-            spelling["content"] = self._space
+            spelling["content"] = "".join(self._space)
         self._close()
         self._over = True
         line = put_back(line, self._unknown) if self._unknown.keys() - extras(line).keys() else line
@@ -141,10 +141,11 @@ class StreamDecoder:
 
     def _say(self, text: str, logprobs: list[Logprob] | None) -> None:
         if self._kind is not Message:
-            text = self._space + text
-            self._space = text if text.isspace() else ""
-            if self._space:
+            if text.isspace():
+                self._space.append(text)
                 return
+            text = "".join([*self._space, text])
+            self._space = []
         self._grow(Message, text, None if self._thinks else logprobs)
 
     def _grow(self, kind: type[Message | Reasoning], text: str, logprobs: list[Logprob] | None = None) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from llm_rest import wires
 from llm_rest.errors import DecodeError
 from llm_rest.losses import Loss
 from llm_rest.responses import (
@@ -212,6 +213,26 @@ def test_a_tool_message_is_paired_by_id_by_name_or_by_order() -> None:
     outputs = [(item.output, item.call_id) for item in found if isinstance(item, FunctionCallOutput)]
     assert outputs[:3] == [("third", "3"), ("second", "2"), ("first", "1")]
     assert outputs[3][1] not in ("1", "2", "3")
+
+
+@pytest.mark.parametrize("ids", [(), ("1", "2", "3")], ids=["calls without ids", "calls with ids"])
+def test_a_tool_message_with_an_id_of_no_call_answers_the_next_call_of_its_name_or_the_next(ids: Any) -> None:
+    """Clients make up ids for calls that came without, and the server looks at none."""
+    names = zip(("f", "g", "f"), ids or ("", "", ""), strict=True)
+    messages = (
+        HI,
+        calling(*(call(name, **({"id": id} if id else {})) for name, id in names)),
+        {"role": "tool", "content": "second", "tool_call_id": "x1", "tool_name": "g"},
+        {"role": "tool", "content": "first", "tool_call_id": "x2"},
+        {"role": "tool", "content": "third", "tool_call_id": "x3", "tool_name": "f"},
+    )
+    found = items(*messages)
+    called = [item.call_id for item in found if isinstance(item, FunctionCall)]
+    outputs = {item.call_id: item.output for item in found if isinstance(item, FunctionCallOutput)}
+    assert outputs == dict(zip(called, ("first", "second", "third"), strict=True))
+    for name in wires.NAMES:
+        _, lost = wires.load(name).encode_request(read(*messages)[0])
+        assert [loss for loss in lost if loss.kind == "refused"] == []
 
 
 def test_results_in_another_order_are_written_in_the_order_of_the_calls() -> None:

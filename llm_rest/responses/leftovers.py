@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 SPELLING = "spelling"
 
+NEAR = "near"
+"""In the spelling: fields that Responses says only nearly, each with what other wires get in their place."""
+
 
 def own(leftovers: Leftovers | UnsetType, wire: str) -> dict[str, Any]:
     """What `wire` itself left; empty where it left nothing."""
@@ -30,6 +33,7 @@ def report_foreign(leftovers: Leftovers | UnsetType, wire: str, path: str, lost:
     for other, fields in leftovers.items():
         if other == wire:
             continue
+        _report_near(fields, path, lost)
         for name, value in fields.items():
             if name != SPELLING and _says_something(value):
                 lost.dropped(f"{path}{'.' if path else ''}leftovers.{other}.{name}", f"{name} of a document of {other}")
@@ -41,3 +45,10 @@ def _says_something(value: Any) -> bool:
     if isinstance(value, list):
         return any(_says_something(inner) for inner in cast("Any", value))
     return bool(value)
+
+
+def _report_near(fields: dict[str, Any], path: str, lost: Losses) -> None:
+    notes: Any = fields.get(SPELLING)
+    near: Any = cast("dict[str, Any]", notes).get(NEAR) if isinstance(notes, dict) else None
+    for name, what in cast("dict[str, Any]", near).items() if isinstance(near, dict) else ():
+        lost.changed(f"{path}.{name}" if path else name, str(what))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -72,6 +73,56 @@ def test_opaque_state_survives_a_file_and_a_client_that_rewrites_ids(name: str, 
     again = REQUEST.decode(json.dumps(document, indent=1).encode())
     body, _ = sent(name, again, case.dialect)
     assert [text for text in case.opaque if body.count(text.encode()) != 1] == []
+
+
+@every_case
+@pytest.mark.parametrize("arguments", ['{"q": "x"}', '{"q": 1', "no JSON", "[1]", "", "null"])
+def test_opaque_state_returns_with_a_call_whose_arguments_were_repaired_or_refused(
+    name: str, case: Thinking, arguments: str
+) -> None:
+    """What the model got wrong goes back with an error, what a caller put right with its output: the thought is the same."""
+    request = conversation(name, case)
+    assert isinstance(request.input, list)
+    for item in request.input:
+        if isinstance(item, FunctionCall):
+            item.arguments = arguments
+        if isinstance(item, FunctionCallOutput):
+            item.output, item.is_error = "Error: the arguments are no JSON object", True
+    body, _ = sent(name, request, case.dialect)
+    assert [text for text in case.opaque if body.count(text.encode()) != 1] == []
+
+
+REPAIRED: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "openai_responses": ("arguments", ({"q": 1}, None, '{"q": 1', "")),
+    "openai_chat": ("arguments", ({"q": 1}, None, '{"q": 1', "")),
+    "anthropic_messages": ("input", (None, "no object", [1])),
+    "gemini_generate_content": ("args", (None, {"q": 1})),
+    "ollama_chat": ("arguments", (None, "{}", '{"q": 1', [1])),
+}
+"""The field of a call's arguments on each wire, and what hosts put there instead of what belongs there."""
+
+
+def with_arguments(document: Any, field: str, arguments: Any) -> Any:
+    """The document with other arguments in all calls of the tool that the answers call."""
+    if isinstance(document, list):
+        return [with_arguments(each, field, arguments) for each in document]
+    if not isinstance(document, dict):
+        return document
+    changed = {key: with_arguments(value, field, arguments) for key, value in document.items()}
+    return {**changed, field: arguments} if document.get("name") == "search" and field in document else changed
+
+
+@every_case
+def test_opaque_state_returns_with_a_call_that_its_host_misspelled(name: str, case: Thinking) -> None:
+    field, values = REPAIRED[name]
+    for value in values:
+        odd = replace(case, answer=with_arguments(case.answer, field, value))
+        response, _ = decoded(name, odd)
+        calls = [item for item in response.output if isinstance(item, FunctionCall)]
+        outputs = [FunctionCallOutput(call_id=call.call_id, output="no", is_error=True) for call in calls]
+        items = [Message(role="user", content="Think."), *response.output, *outputs]
+        body, _ = sent(name, Request(model=ROWS[name].models[0], input=[*items]), case.dialect)
+        assert [text for text in case.opaque if body.count(text.encode()) != 1] == [], value
 
 
 @every_pair

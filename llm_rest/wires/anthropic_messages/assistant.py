@@ -53,8 +53,6 @@ class BlockReader:
     """
 
     parts: list[ours.ContentPart] | None = None
-    hosted: tuple[ours.AnyItem, ...] = ()
-    carriers: tuple[ours.AnyItem, ...] = ()
     _first = 0
     _citations: list[list[types.AnyCitation] | None] | None = None
     _run: list[tuple[int, types.AnyBlock]] | None = None
@@ -62,6 +60,8 @@ class BlockReader:
     def __init__(self, issuer: str, id: str | None = None, renamed: dict[str, Named] | None = None) -> None:
         self.id = id
         self.items: list[ours.AnyItem] = []
+        self.hosted: list[ours.AnyItem] = []
+        self.carriers: list[ours.AnyItem] = []
         self.renamed = renamed or {}
         self._issuer = issuer
         self._status: Opt[str] = UNSET if id is None else "completed"
@@ -85,8 +85,10 @@ class BlockReader:
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
             self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
+        elif self._run is None:
+            self._run = [(i, block)]
         else:
-            self._run = [*(self._run or ()), (i, block)]
+            self._run.append((i, block))
 
     def settle(self, block: types.AnyBlock | None = None) -> None:
         """Close what does not go on with `block`: the texts of a message, or a run of the vendor's tools."""
@@ -101,7 +103,7 @@ class BlockReader:
         elif self._run is not None and (block is None or isinstance(block, SAID)):
             run, self._run = self._run, None
             shown = run_items(run, self.id)
-            self.hosted += (*shown,)
+            self.hosted += shown
             self.items += shown
             self._carry(Sealed(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
 
@@ -127,7 +129,7 @@ class BlockReader:
 
     def _carry(self, payload: Payload, i: int) -> None:
         item = carrier(payload, self._issuer, self.id_of("rs", i))
-        self.carriers += (item,)
+        self.carriers.append(item)
         self.items.append(item)
 
 
@@ -279,17 +281,17 @@ class BlockWriter:
         return before if block is None else [*before, block]
 
     def _run(self, payload: Sealed, path: str) -> list[types.AnyBlock]:
-        items = [item for _, item in self._pending]
-        # Items of other vendors may stand before those of this run.
-        start = next((n for n in range(len(items) + 1) if fingerprint(items[n:]) == payload.digest), None)
-        if start is None:
-            self.lost.dropped(path, "the blocks of items that were changed or left out since")
-            return self._leave_pending()
-        del self._pending[start:]
         blocks = returning_blocks(payload.blocks)
         if blocks is None:
             self.lost.dropped(path, "opaque state that was damaged on the way")
-        return [*self._leave_pending(), *(blocks or ())]
+            return self._leave_pending()
+        # Items of other vendors may stand before those of this run.
+        start = len(self._pending) - len(run_items([*enumerate(blocks)], None))
+        if start < 0 or fingerprint([item for _, item in self._pending[start:]]) != payload.digest:
+            self.lost.dropped(path, "the blocks of items that were changed or left out since")
+            return self._leave_pending()
+        del self._pending[start:]
+        return [*self._leave_pending(), *blocks]
 
     def _cite(self, payload: Cited, path: str) -> None:
         citations = returning_citations(payload.citations)

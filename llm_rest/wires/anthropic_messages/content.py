@@ -17,7 +17,7 @@ from msgspec import UNSET
 from ... import responses as ours
 from ...dialects import MessagesDialect, MessagesModel
 from ...losses import Losses
-from ...responses.leftovers import SPELLING
+from ...responses.leftovers import NEAR, SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from .._left import as_object, report_unknown
@@ -41,11 +41,12 @@ _B = TypeVar("_B")
 class Context:
     """What every part of one encoding shares: the losses, the facts, and the cache marks as they come."""
 
-    __slots__ = ("dialect", "lost", "marks", "model", "replay")
+    __slots__ = ("beside_call", "dialect", "lost", "marks", "model", "replay")
 
     def __init__(self, lost: Losses, dialect: MessagesDialect, model: MessagesModel, *, replay: bool) -> None:
         self.lost = lost
         self.replay = replay  # a history on its way back to the vendor, which refuses blank texts
+        self.beside_call = False  # except beside a call, where models say them
         self.dialect = dialect
         self.model = model
         self.marks: list[tuple[str, types.MarkableBlock | types.Tool]] = []
@@ -129,6 +130,8 @@ def ttl_of(mark: types.CacheControl, kept: dict[str, Any], spelled: dict[str, An
         kept["cache_control"] = plain(mark)
     elif mark.ttl is not UNSET and ttl is UNSET:
         spelled["cache_control"] = plain(mark)
+    if ttl is not UNSET:
+        spelled[NEAR] = {**spelled.get(NEAR, {}), "cache_control.ttl": f"a cache lifetime of {mark.ttl}, read as {ttl}"}
     return ttl
 
 
@@ -151,7 +154,7 @@ def _new_block(part: ours.ContentPart, path: str, context: Context) -> types.Tex
 
 def text_block(text: str, path: str, context: Context) -> types.Text | None:
     """A text block; nothing for blank text that would go back to the vendor, which refuses it."""
-    if context.replay and (not text or text.isspace()):
+    if context.replay and (not text or (text.isspace() and not context.beside_call)):
         if text:
             context.lost.dropped(path, "blank text, which this wire refuses")
         return None

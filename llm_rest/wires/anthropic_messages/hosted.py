@@ -9,6 +9,7 @@ execution, tool search and MCP connector guides of Anthropic (read 2026-11-20).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -183,7 +184,7 @@ def _allowed(enabled: Opt[bool], allowed: Opt[list[str]]) -> Opt[list[str]]:
 # --- what a run did, as items ---------------------------------------------------------------------------------------
 
 
-def run_items(run: list[tuple[int, types.AnyBlock]], message_id: str | None) -> list[ours.AnyItem]:
+def run_items(run: Sequence[tuple[int, types.AnyBlock]], message_id: str | None) -> list[ours.AnyItem]:
     """The visible items of a run, in the order of its uses."""
     results: Results = {block.tool_use_id: block for _, block in run if isinstance(block, types.ServerToolResult)}
     return [item for i, block in run for item in shown(i, block, results, message_id)]
@@ -200,7 +201,7 @@ def shown(i: int, block: types.AnyBlock, results: Results, message_id: str | Non
     return cast("list[ours.AnyItem]", items)
 
 
-def conclude(hosted: tuple[ours.AnyItem, ...], going_on: bool, container: Opt[str]) -> None:
+def conclude(hosted: Sequence[ours.AnyItem], going_on: bool, container: Opt[str]) -> None:
     """Set what only the end of an answer tells: where its code ran, and whether a use without result still goes on."""
     for item in hosted:
         if isinstance(item, ours.CodeInterpreterCall):

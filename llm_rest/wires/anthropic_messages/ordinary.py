@@ -6,6 +6,7 @@ changing this file, know that its loops are the hot path of the converters: a ch
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from msgspec import UNSET
@@ -83,7 +84,7 @@ class OpenTurn:
         self._results = 0  # how many results it begins with
         self._joins = False  # whether what a user says next belongs to it
         self._closed = False  # whether the next item begins a message in any case
-        self._waiting: dict[str, list[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
+        self._waiting: dict[str, deque[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
         self._ids: set[str] = set()
         self._taken: set[int] = set()  # results that moved up
         self._held: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
@@ -128,7 +129,7 @@ class OpenTurn:
                 else:
                     break
                 ids.add(call.id)
-                waiting[call.id] = [(call, i)]
+                waiting[call.id] = deque(((call, i),))
             elif type(item) is FunctionCallOutput:
                 output, waits = item.output, waiting.get(item.call_id or "")
                 if waits is None or type(output) is not str or len(waits) > 1:
@@ -139,7 +140,7 @@ class OpenTurn:
                 del waiting[item.call_id or ""]
                 result = ToolResult(call.id, output or UNSET)
                 if role == "user":
-                    self._blocks().insert(results, result)
+                    self._blocks().append(result)
                     results += 1
                 else:
                     messages.append(InputMessage("user", [result]))

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
 from ...losses import Loss, Losses
-from ...responses.leftovers import SPELLING
+from ...responses.leftovers import NEAR, SPELLING
 from ...responses.request import items_of
 from ...unknown import extras, given, with_extras
 from .._left import report_unknown
@@ -27,7 +27,7 @@ from .content import Context, part_of
 from .history import decode_messages
 from .leftovers import DEFAULT, WIRE, left, merged, own_fields, plain, rest
 from .options import decode_options, decode_text, encode_options, encode_text
-from .thinking import decode_thinking, encode_sampling, encode_thinking, samples, settle_thinking, spelling_of
+from .thinking import decode_thinking, encode_sampling, encode_thinking, near, samples, settle_thinking, spelling_of
 from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools
 from .turns import Turns
 
@@ -228,6 +228,8 @@ def decode_request(
     said = spelling_of(thinking, config.effort, body.max_tokens, facts)
     if said is not None:
         spelled["reasoning"] = said
+    if nearly := near(thinking, config.effort, request.reasoning):
+        spelled[NEAR] = nearly
     more = rest(config, ("task_budget",) if given(config.effort) else ("task_budget", "effort"))
     decode_text(body, request, spelled, more)
     if more or (given(body.output_config) and config == types.OutputConfig()):

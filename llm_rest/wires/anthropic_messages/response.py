@@ -128,11 +128,12 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
         explanation = (message.stop_details or {}).get("explanation")
         if isinstance(explanation, str) and explanation:
             said = ours.RefusalPart(refusal=explanation)
-            id = reader.id_of("msg", blocks)
-            output.append(ours.Message(id=id, role="assistant", status="incomplete", content=[said]))
+            named = reader.id_of("msg", blocks)
+            output.append(ours.Message(id=named, role="assistant", status="incomplete", content=[said]))
     elif reason == "max_output_tokens":
         # The last thing the model did was cut short; a carrier behind it is not that thing.
-        last = next((item for item in reversed(output) if all(item is not one for one in reader.carriers)), None)
+        carriers = {id(one) for one in reader.carriers}
+        last = next((item for item in reversed(output) if id(item) not in carriers), None)
         if last is not None and not isinstance(last, Unknown):
             last.status = "incomplete"
 
@@ -209,8 +210,10 @@ def encode_end(
     )
     if "id" in spelled:
         body.id = UNSET
-    if "usage" in spelled and not response.usage:
+    if not response.usage and "usage" in spelled:
         body.usage = UNSET
+    elif not response.usage:
+        lost.changed("usage", "counts that were not given, which this wire requires; it says 0")
     return returned(body, fields, "leftovers", lost)
 
 

@@ -110,8 +110,8 @@ class StreamEncoder:
         while self._at < len(response.output):
             self._done(response.output[self._at])
             self._catch_up()
-        while self._later:
-            self._at = min(self._later)
+        for at in sorted(self._later):
+            self._at = max(self._at, at)
             self._catch_up()
         self._to.stop()
         self._to.whole(*self._writer.close())
@@ -160,7 +160,7 @@ class StreamEncoder:
         blocks = returning_blocks(payload.blocks) if isinstance(payload, Sealed) else None
         if blocks is None or not isinstance(self._item, VISIBLE):
             return
-        between = [self._later.get(k, ()) for k in range(self._at + 1, index)]
+        between = (self._later.get(k, ()) for k in range(self._at + 1, index))
         if all(any(isinstance(getattr(event, "item", None), VISIBLE) for event in events) for events in between):
             for k in range(self._at, index + 1):
                 self._later.pop(k, None)
@@ -246,6 +246,7 @@ class StreamEncoder:
             block.text = ""
             self._texts.append(block)
             self._to.start(block)
+            block.citations = [*block.citations] if block.citations else block.citations  # what was sent stays as it is
             self._to.part = index
 
     def _end_part(self, part: ours.ContentPart | None, index: int) -> None:
@@ -264,7 +265,10 @@ class StreamEncoder:
             self._send_citation(self._texts[-1], citation)
 
     def _send_citation(self, text: types.Text, citation: types.AnyCitation) -> None:
-        text.citations = [*(text.citations or ()), citation]
+        if text.citations:
+            text.citations.append(citation)
+        else:
+            text.citations = [citation]
         self._to.delta(types.CitationsDelta(citation=citation))
 
     def _end_message(self, item: ours.Message) -> None:

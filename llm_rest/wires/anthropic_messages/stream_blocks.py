@@ -185,7 +185,10 @@ class OpenBlock:
 
     def _on_citation(self, delta: types.CitationsDelta) -> None:
         block: Any = self.block
-        block.citations = [*(block.citations or ()), delta.citation]
+        if block.citations:
+            block.citations.append(delta.citation)
+        else:
+            block.citations = [delta.citation]
         # Its annotation, if it has one, covers a text that has not come yet.
         event = Unknown(type=CITATION, sequence_number=self._to.number(), item_id=self._item.id)
         event |= {"output_index": self._item.index, "content_index": len(self.reader.parts or ())}

@@ -34,7 +34,7 @@ class BlockSender:
         self.model = ""  # that went on with the answer
         self.shown = ""  # what of an item the open thought shows
         self._thought = 0
-        self._head = ""
+        self._head: list[str] = []
         self.as_it_comes: bool | None = None
 
     def start(self, block: types.AnyBlock) -> None:
@@ -110,14 +110,16 @@ class BlockSender:
     def call(self, block: types.ToolUse) -> None:
         """A call begins."""
         self.start(replace(block, input=NOTHING))
-        self._head, self.as_it_comes = "", None
+        self._head, self.as_it_comes = [], None
 
     def arguments(self, text: str) -> None:
         """A piece of a call's arguments. They are sent as they come if they begin as an object; other ones have to be mended."""
         if self.as_it_comes is None:
-            text = self._head = self._head + text
-            if text.lstrip():
-                self.as_it_comes = text.lstrip()[0] == "{"
+            self._head.append(text)
+            if not text or text.isspace():
+                return
+            text = "".join(self._head)
+            self.as_it_comes = text.lstrip()[0] == "{"
         if self.as_it_comes and text:
             self.sent += len(text)
             self.delta(types.InputJsonDelta(partial_json=text))

@@ -128,6 +128,18 @@ def decode_thinking(
     return ours.ReasoningOptions(effort=found, summary=summary) if given(found) else UNSET
 
 
+def near(
+    thinking: Opt[types.ThinkingConfig], effort: Opt[str], reasoning: Opt[ours.ReasoningOptions]
+) -> dict[str, str]:
+    """The fields of thinking that Responses says only nearly."""
+    if not given(thinking) or not given(thinking.budget_tokens) or not given(reasoning) or thinking.type != "enabled":
+        return {}
+    if given(effort):
+        return {"thinking.budget_tokens": f"a budget of {thinking.budget_tokens} tokens, beside the effort {effort!r}"}
+    budget = f"a budget of {thinking.budget_tokens} tokens, read as the effort {reasoning.effort!r}"
+    return {"thinking.budget_tokens": budget}
+
+
 def spelling_of(thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel) -> Any:
     """How a request of this wire spelled what it asks; nothing where encoding spells it the same way again."""
     reasoning = decode_thinking(thinking, effort, max_tokens, model)
@@ -155,7 +167,8 @@ def encode_sampling(request: ours.Request, body: types.Request, context: Context
         value = getattr(request, name)
         if not given(value):
             continue
-        if taken == "no" or (thinks and not (name == "top_p" and value >= 0.95)):
+        taken_thinking = value == 1 if name == "temperature" else name == "top_p" and value >= 0.95
+        if taken == "no" or (thinks and not taken_thinking):
             lost.dropped(name, why)
         elif name == "top_p" and taken == "one" and given(body.temperature):
             lost.dropped("top_p", "this model takes temperature or top_p, not both")

@@ -8,6 +8,7 @@ Messages reference on roles and tool results, and the guide to system messages i
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -39,6 +40,8 @@ class Turns(OpenTurn):
         self.compacts = False
         self._offered = offered
         self._items: Sequence[ours.AnyItem] = ()
+        self._outputs: dict[str, deque[int]] | None = None  # where the outputs of a call id are that did not come yet
+        self._repeated: dict[str, int] = {}  # how often a call id came again
         self._fell_back = False  # whether the open message changes the model
         self._about: dict[str, Any] = {}  # fields of a message that did not begin yet
 
@@ -90,7 +93,9 @@ class Turns(OpenTurn):
     def _message(self, item: ours.Message, i: int) -> None:
         path, content = f"input[{i}]", item.content
         if item.role == "assistant":
+            self.context.beside_call = self._stands_beside_call(i)
             blocks = self._writer.write(item, path)
+            self.context.beside_call = False
             if blocks:
                 self._answer_with(blocks, i)
                 if isinstance(content, str) and self.messages[-1].content is blocks:
@@ -116,6 +121,13 @@ class Turns(OpenTurn):
                 self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
             self._ask(said)
 
+    def _stands_beside_call(self, i: int) -> bool:
+        """Whether the item at `i` is in one message with a call, which stands right before it or behind it."""
+        items, behind = self._items, i + 1
+        while behind < len(items) and isinstance(items[behind], ours.Reasoning):
+            behind += 1
+        return (i > 0 and isinstance(items[i - 1], Call)) or (behind < len(items) and isinstance(items[behind], Call))
+
     def _open(self, role: str, content: Content) -> None:
         """Begin a message."""
         self.messages.append(types.InputMessage(role, content))
@@ -130,7 +142,7 @@ class Turns(OpenTurn):
             self._blocks().extend(blocks)
             return
         if self._role == "assistant":
-            self._close_answer()
+            self._close_answer(i)
         else:
             if self._waiting:
                 self._settle(i)
@@ -141,23 +153,23 @@ class Turns(OpenTurn):
     def _leave_answer(self, i: int) -> None:
         """What follows at `i` is not the model's: its message is complete, and its calls need their results now."""
         if self._writer.waits:
-            self._close_answer()
+            self._close_answer(i)
         if self._waiting:
             self._settle(i)
 
-    def _close_answer(self) -> None:
+    def _close_answer(self, i: int) -> None:
         self._writer.close()
         if self._fell_back:
-            self._drop_declined()
+            self._drop_declined(i)
 
-    def _drop_declined(self) -> None:
+    def _drop_declined(self, i: int) -> None:
         """Leave out what the vendor does not take back of a model that handed over: its thinking and unanswered calls."""
         content = self._blocks()
         last = max(n for n, block in enumerate(content) if isinstance(block, types.Fallback))
         answered = {block.tool_use_id for block in content if isinstance(block, types.ServerToolResult)}
         handed_over = {block.id for block in content[:last] if isinstance(block, types.ToolUse)}
         for call_id, waits in [*self._waiting.items()]:
-            if self._answer_of(call_id, 0) is None and waits[0][0].id in handed_over:
+            if self._answer_of(call_id, i) is None and waits[0][0].id in handed_over:
                 del self._waiting[call_id]
             else:
                 answered.update(block.id for block, _ in waits)
@@ -178,14 +190,14 @@ class Turns(OpenTurn):
             return
         if self._writer.waits:
             self._writer.settle()
-        call_id, id, repeated = item.call_id, wire_id(item.call_id), 0
-        while id in self._ids:
+        call_id, repeated = item.call_id, self._repeated.get(item.call_id, 0)
+        while (id := wire_id(call_id, repeated)) in self._ids:
             repeated += 1
-            id = wire_id(call_id, repeated)
+        self._repeated[call_id] = repeated
         self._ids.add(id)
         block = encode_call(item, id, f"input[{i}]", self.context)
         self._answer_with([block], i)
-        self._waiting.setdefault(call_id, []).append((block, i))
+        self._waiting.setdefault(call_id, deque()).append((block, i))
 
     # --- results
 
@@ -193,19 +205,19 @@ class Turns(OpenTurn):
         if i in self._taken:
             return
         if self._writer.waits:
-            self._close_answer()
+            self._close_answer(i)
         call_id = item.call_id or ""
         waiting = self._waiting.pop(call_id, None)
         if waiting is None:
             self.lost.refused(f"input[{i}]", f"a result for {call_id!r}, which no call before it asks for")
             call = types.ToolUse(wire_id(call_id), "", Raw(b"{}"))
         else:
-            call = waiting[0][0]
-            if len(waiting) > 1:
-                self._waiting[call_id] = waiting[1:]
+            call, _ = waiting.popleft()
+            if waiting:
+                self._waiting[call_id] = waiting
         block = encode_result(item, call, f"input[{i}]", self.context)
-        if self._role == "user" and not self._closed:
-            self._blocks().insert(self._results, block)
+        if self._role == "user" and not self._closed and self._results == len(blocks := self._blocks()):
+            blocks.append(block)
             self._results += 1
         else:
             self.messages.append(types.InputMessage("user", [block]))
@@ -213,11 +225,16 @@ class Turns(OpenTurn):
             self._joins, self._closed = True, False
 
     def _answer_of(self, call_id: str, start: int) -> int | None:
-        for j in range(start, len(self._items)):
-            item = self._items[j]
-            if isinstance(item, Output) and item.call_id == call_id and j not in self._taken:
-                return j
-        return None
+        """Where the next output for a call id is, at `start` or later; asked in the order of the items."""
+        if self._outputs is None:
+            self._outputs = {}
+            for j in range(start, len(self._items)):
+                if isinstance(item := self._items[j], Output):
+                    self._outputs.setdefault(item.call_id or "", deque()).append(j)
+        places = self._outputs.get(call_id)
+        while places and (places[0] < start or places[0] in self._taken):
+            places.popleft()
+        return places[0] if places else None
 
     def _settle(self, start: int) -> None:
         """Give every call its result now: one that comes later moves up, one that never comes makes the request invalid."""

@@ -724,7 +724,15 @@ class Error(Model, tag_field="type", tag="error"):
     request_id: Opt[str] = UNSET
 
 
-RESPONSE: Decoder[Message | Error] = Decoder(Message | Error)
+def _typed(document: Any) -> Any:
+    """An answer; one without a type, as some hosts send it, is what its fields say."""
+    answer = cast("Plain", document if isinstance(document, dict) else {})
+    if "type" not in answer and isinstance(answer.get("content"), list) and not answer.get("error"):
+        return {**answer, "type": "message"}
+    return _lenient(document)
+
+
+RESPONSE: Decoder[Message | Error] = Decoder(Message | Error, repair=_typed)
 """Decodes an answer, and the error body that stands in its place."""
 
 

@@ -22,6 +22,7 @@ from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...unknown import Unknown, base, extras, with_extras
 from .content import strip_parts
+from .items import decode_items
 from .names import names_of, original, with_original_names
 from .response import decode_response, encode_item, encode_response
 
@@ -210,8 +211,7 @@ class StreamDecoder:
         return place
 
     def _decoded(self, item: AnyItem) -> AnyItem:
-        alone = replace(self._seen.response, output=[item])
-        return original(decode_response(alone, dialect=self._dialect)[0].output[0], self._names)
+        return original(decode_items([item], "output", self._dialect, Losses())[0], self._names)
 
     def _end_item(self, theirs: int, item: AnyItem, *, decoded: bool = False) -> None:
         place = self._places.get(theirs) or self._announce(theirs, item)

@@ -57,10 +57,13 @@ def test_a_system_string_is_instructions_and_blocks_are_a_developers_message() -
     assert read(system="Be brief.").instructions == "Be brief."
     request = read(system=[text("One."), text("Two.", cache_control={"type": "ephemeral", "ttl": "1h"})])
     assert request.instructions is UNSET
-    assert first(request) == Message(
-        role="developer",
-        content=[InputText(text="One."), InputText(text="Two.", prompt_cache_breakpoint=CacheBreakpoint(ttl="30m"))],
+    near = {"near": {"cache_control.ttl": "a cache lifetime of 1h, read as 30m"}}
+    two = InputText(
+        text="Two.",
+        prompt_cache_breakpoint=CacheBreakpoint(ttl="30m"),
+        leftovers={"anthropic_messages": {"spelling": near}},
     )
+    assert first(request) == Message(role="developer", content=[InputText(text="One."), two])
 
 
 def test_a_result_is_an_output_with_its_error_flag() -> None:
@@ -336,7 +339,12 @@ def test_input_tokens_leave_out_what_the_cache_gave_and_took() -> None:
         "output_tokens_details": {"thinking_tokens": 2},
     }
     assert kinds(lost) == [("service_tier", "dropped")]
-    assert shown()[0]["usage"] == {"input_tokens": 0, "output_tokens": 0}
+
+
+def test_counts_that_were_not_given_are_zeros_and_reported() -> None:
+    body, lost = shown(usage=None)
+    assert body["usage"] == {"input_tokens": 0, "output_tokens": 0}
+    assert kinds(lost) == [("usage", "changed")]
 
 
 def test_counts_that_do_not_add_up_are_told() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from msgspec import UNSET
 
+from llm_rest.errors import DecodeError
 from llm_rest.responses import (
     CodeInterpreterCall,
     CodeLogs,
@@ -459,3 +461,19 @@ def test_an_error_in_the_place_of_an_answer_is_a_failed_response() -> None:
     assert response.error
     assert (response.status, response.error.code, response.error.message) == ("failed", "server_overloaded", "Busy.")
     assert (response.id, response.created_at, lost) == ("req_1", 7, [])
+
+
+def test_an_answer_without_a_type_is_an_answer() -> None:
+    """Some hosts leave it out, and the answer is paid for."""
+    said = {"id": "msg_1", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "Hi"}]}
+    document = {**said, "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}
+    response, lost = wire.decode_response(wire.RESPONSE.decode(json.dumps(document).encode()))
+    assert (response.status, lost) == ("completed", [])
+    (message,) = response.output
+    assert isinstance(message, Message)
+    assert isinstance(message.content[0], OutputText)
+    assert message.content[0].text == "Hi"
+    failed, _ = wire.decode_response(wire.RESPONSE.decode(b'{"error": {"message": "no"}}'))
+    assert failed.status == "failed"
+    with pytest.raises(DecodeError):
+        wire.RESPONSE.decode(b'{"id": "msg_1"}')

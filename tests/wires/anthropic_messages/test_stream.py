@@ -8,7 +8,7 @@ import tracemalloc
 import msgspec
 import pytest
 
-from llm_rest.responses import CustomTool, FunctionCall, FunctionTool, Message, Request
+from llm_rest.responses import CustomTool, FunctionCall, FunctionTool, Message, Request, Usage
 from llm_rest.responses import events as ev
 from llm_rest.unknown import Unknown
 from llm_rest.wires import anthropic_messages as wire
@@ -48,13 +48,14 @@ PAGE = {
 }
 
 
-def test_a_beginning_has_no_usage_yet() -> None:
+def test_a_beginning_tells_what_was_counted_by_then() -> None:
     """anthropic.stream.1"""
     created, progress = decoded([started(usage={"input_tokens": 3, "output_tokens": 1, "service_tier": "priority"})])[0]
     assert outline([created, progress]) == ["created", "in_progress"]
     assert created.response == progress.response
     found = created.response
-    assert (found.id, found.model, found.status, found.usage) == ("msg_1", "m", "in_progress", None)
+    assert (found.id, found.model, found.status) == ("msg_1", "m", "in_progress")
+    assert found.usage == Usage(input_tokens=3, output_tokens=1, total_tokens=4)
     assert found.service_tier == "priority"
 
 

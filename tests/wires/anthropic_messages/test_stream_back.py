@@ -62,7 +62,8 @@ CITED = {
 
 
 def answer(*items: Any, **fields: Any) -> Response:
-    return Response(**{"id": "r", "model": "m", "status": "completed", "output": [*items], **fields})
+    known = {"id": "r", "model": "m", "status": "completed", "usage": Usage(input_tokens=1, output_tokens=1)}
+    return Response(**{**known, "output": [*items], **fields})
 
 
 def sent(*items: Any, **fields: Any) -> tuple[list[Plain], list[tuple[str, str]]]:

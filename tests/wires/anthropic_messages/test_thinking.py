@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec import UNSET
 
+from llm_rest import wires
 from llm_rest.dialects import MessagesDialect
 from llm_rest.responses import (
     FunctionCall,
@@ -128,6 +130,8 @@ def test_a_turn_whose_thoughts_went_missing_goes_on_without_thinking() -> None:
 def test_sampling_is_not_for_a_model_that_thinks() -> None:
     """anthropic.request.24"""
     think = ReasoningOptions(effort="high")
+    body, lost = sent(model=OLD, temperature=1, reasoning=think)
+    assert (body["temperature"], lost) == (1, []), "it says what thinking means anyway"
     body, lost = sent(model=OLD, temperature=0.5, top_p=0.97, top_k=3, reasoning=think)
     assert (body["top_p"], kinds(lost)) == (0.97, [("temperature", "dropped"), ("top_k", "dropped")])
     assert kinds(sent(model=OLD, top_p=0.5, reasoning=think)[1]) == [("top_p", "dropped")]
@@ -276,3 +280,24 @@ def test_a_spelling_is_used_only_while_it_says_the_same() -> None:
     request.reasoning.effort = "high"
     body, _ = wire.encode_request(request)
     assert plain(body)["thinking"]["budget_tokens"] == 5600
+
+
+@pytest.mark.parametrize("name", [name for name in wires.NAMES if name != "anthropic_messages"])
+def test_a_budget_and_a_cache_lifetime_that_are_near_something_are_reported_as_changed(name: str) -> None:
+    lasting = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    document = {
+        "model": OLD,
+        "max_tokens": 20_000,
+        "thinking": {"type": "enabled", "budget_tokens": 5000},
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi", **lasting}]}],
+        **lasting,
+    }
+    request, lost = wire.decode_request(wire.REQUEST.decode(json.dumps(document).encode()))
+    assert lost == []
+    _, lost = wires.load(name).encode_request(request)
+    changed = {loss.path: loss.what for loss in lost if loss.kind == "changed"}
+    assert "5000 tokens" in changed["thinking.budget_tokens"]
+    assert "1h" in changed["cache_control.ttl"]
+    assert "1h" in changed["input[0].content[0].cache_control.ttl"]
+    again, lost = wire.encode_request(request)
+    assert (plain(again), lost) == (document, [])

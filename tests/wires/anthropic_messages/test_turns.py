@@ -29,6 +29,7 @@ from llm_rest.responses import (
     Request,
     SummaryText,
 )
+from llm_rest.server.simulator import handle
 from llm_rest.unknown import Unknown
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain
@@ -468,3 +469,23 @@ def test_a_recorded_conversation_that_the_assistant_begins_goes_back_as_it_came(
     request, _ = wire.decode_request(wire.REQUEST.decode(recorded))
     body, lost = wire.encode_request(request)
     assert (msgspec.json.decode(msgspec.json.encode(body)), lost) == (msgspec.json.decode(recorded), [])
+
+
+def test_blank_text_of_the_model_beside_its_call_goes_back() -> None:
+    """Recorded requests with it were accepted; elsewhere it is refused."""
+    call, output = FunctionCall(call_id="c1", name="f", arguments="{}"), FunctionCallOutput(call_id="c1", output="4")
+    blank = Message(role="assistant", content=[OutputText(text="\n\n", annotations=[])])
+    user = Message(role="user", content="Hi")
+    body, lost = wire.encode_request(Request(model="claude-opus-4-8", input=[user, blank, call, output]))
+    said = plain(body)["messages"][1]["content"]
+    assert [block["type"] for block in said] == ["text", "tool_use"]
+    assert said[0]["text"] == "\n\n"
+    assert lost == []
+    body, lost = wire.encode_request(Request(model="claude-opus-4-8", input=[user, blank, user, call, output]))
+    assert [(loss.path, loss.kind) for loss in lost] == [("input[1].content[0]", "dropped")]
+    simulated = handle("POST", "/v1/messages", {"x-api-key": "k", "anthropic-version": "2023-06-01"}, json.dumps({
+        "model": "claude-opus-4-8", "max_tokens": 99, "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+        "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": said},
+                     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "4"}]}],
+    }).encode())  # fmt: skip
+    assert simulated.status == 200, simulated.body

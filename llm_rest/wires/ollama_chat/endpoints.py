@@ -12,6 +12,7 @@ from msgspec import UNSET
 from ...dialects import OllamaDialect
 from ...unknown import Decoder, Model, Opt, extras, with_extras
 from .. import Route
+from .._left import as_object
 from . import types
 from .request import OLLAMA
 from .types import Json
@@ -112,16 +113,14 @@ def chat_request(asked: Generate) -> types.Request:
 
 def generated(answer: Json) -> Json:
     """The answer of `/api/generate`, or a line of its stream, for one of `/api/chat`."""
-    said = answer.get("message")
-    if not isinstance(said, dict):
+    said = as_object(answer.get("message"))
+    if not said:
         return answer
-    told = {"response": said.get("content") or "", "thinking": said.get("thinking") or ""}
-    fields = {"response": told["response"]} if not told["thinking"] else told
-    return {
-        key: value
-        for name, inner in answer.items()
-        for key, value in (fields.items() if name == "message" else ((name, inner),))
-    }
+    told: Json = {name: value for name, value in answer.items() if name != "message"}
+    told["response"] = said.get("content") or ""
+    if said.get("thinking"):
+        told["thinking"] = said["thinking"]
+    return told
 
 
 def models_route(*, dialect: OllamaDialect = OLLAMA) -> Route:

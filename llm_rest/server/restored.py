@@ -111,11 +111,10 @@ class Restored:
             items += [_renamed(item, named) for item in turn] if named else turn
         return replace(request, input=items)
 
-    async def _found(
-        self, turn: list[AnyItem], model: str, before: str, scope: str
-    ) -> tuple[_Answered | None, bool]:
+    async def _found(self, turn: list[AnyItem], model: str, before: str, scope: str) -> tuple[_Answered | None, bool]:
         """What that model answered when this turn was, if it still says the same; and whether it has the state of one that
-        does not."""
+        does not.
+        """
         shown = _shown(turn)
         edited = False
         for name in shown.names(model, before):

@@ -22,8 +22,8 @@ from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from .._left import report_unknown
+from .._renamed import wire_name
 from . import hosted, types
-from .calls import wire_name
 from .content import Context
 from .leftovers import DEFAULT, beyond, encode, kind_of, kinds, merged, plain
 from .schema import fitted

@@ -6,8 +6,9 @@ A case is a coroutine of `(client, model, spy)`; its docstring is its line in `d
 
 from __future__ import annotations
 
+import itertools
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -16,11 +17,15 @@ from llm_rest import wires
 from llm_rest.errors import ErrorFacts
 
 from .neutral import IMAGE, PAPER, Answer, Attached, Call, Client, Person, Results, Said, Unsayable, happened
+from .of_ollama import Ollama
+from .of_openai import Chat, Responses
 from .world import CLIENTS, Spy
 
-Case = Callable[[Client, str, Spy], Coroutine[Any, Any, None]]
+Case = Callable[[Any, str, Spy], Coroutine[Any, Any, None]]
 
 CASES: dict[str, Case] = {}
+ONLY: dict[str, str] = {}
+"""Cases of one client, for what the API of no other has."""
 
 OSLO, BERGEN = Call({"city": "Oslo"}), Call({"city": "Bergen"})
 
@@ -28,6 +33,16 @@ OSLO, BERGEN = Call({"city": "Oslo"}), Call({"city": "Bergen"})
 def case(made: Case) -> Case:
     CASES[made.__name__] = made
     return made
+
+
+def case_of(client: str) -> Callable[[Case], Case]:
+    """A case of one client only."""
+
+    def added(made: Case) -> Case:
+        ONLY[made.__name__] = client
+        return case(made)
+
+    return added
 
 
 def ways(client: Client) -> tuple[Callable[..., Awaitable[Answer]], ...]:
@@ -141,22 +156,90 @@ async def tool_error(client: Client, model: str, spy: Spy) -> None:
 @case
 async def reasoning(client: Client, model: str, spy: Spy) -> None:
     """reasoning: two turns of a thinking model, which gets every signature back and would refuse another"""
-    for asked in ways(client):
+    await thinking_turns(client, model, spy, ways(client), lambda answer: answer.said)
+
+
+SHOW_CONTENT = ("openai_chat", "ollama_chat")
+"""The wires whose thoughts are the `content` of reasoning items; those of others are summaries."""
+
+
+@case_of("openai.responses")
+async def reasoning_without_content(client: Responses, model: str, spy: Spy) -> None:
+    """reasoning without `content`: reasoning items whose text the client dropped still bring back every signature"""
+
+    def returned(answer: Answer) -> Said:
+        contents = [item.pop("content", None) for item in answer.said if item["type"] == "reasoning"]
+        assert any(contents) == (model in SHOW_CONTENT)
+        return answer.said
+
+    await thinking_turns(client, model, spy, ways(client), returned)
+
+
+@case_of("openai.responses")
+async def item_reference(client: Responses, model: str, spy: Spy) -> None:
+    """item_reference: items of earlier answers, reasoning too, are sent by id, over HTTP and WebSocket"""
+
+    def returned(answer: Answer) -> Said:
+        return [{"type": "item_reference", "id": item["id"]} for item in answer.said]
+
+    async with client.socket() as over_socket:
+        await thinking_turns(client, model, spy, (*ways(client), over_socket), returned, stored=True)
+
+
+async def thinking_turns(
+    client: Client,
+    model: str,
+    spy: Spy,
+    ways: Sequence[Callable[..., Awaitable[Answer]]],
+    returned: Callable[[Answer], Said],
+    **options: Any,
+) -> None:
+    """A call, its result and another question, each answer sent back as `returned` says; the vendor gets every signature."""
+    options |= {"tools": True, "thinking": True}
+    for asked in ways:
         spy.forget()
         script = 'reason Let me see.\ncall get_weather {"city": "Oslo"}\nreason Aha.\nsay Cold and wet.'
         said: Said = client.user(script)
-        first = await asked(f"{model}.signing", said, tools=True, thinking=True)
+        first = await asked(f"{model}.signing", said, **options)
         assert made(first) == wanted(OSLO)
-        said = [*said, *first.said, *client.results([(call, "4 degrees", False) for call in first.calls])]
+        said = [*said, *returned(first), *client.results([(call, "4 degrees", False) for call in first.calls])]
         issued = [*spy.issued]
-        second = await asked(f"{model}.signing", said, tools=True, thinking=True)
+        second = await asked(f"{model}.signing", said, **options)
         assert second.text == "Cold and wet."
         assert spy.returned() == issued
-        said = [*said, *second.said, *client.user("say You are welcome.")]
+        said = [*said, *returned(second), *client.user("say You are welcome.")]
         issued = [*spy.issued]
-        assert (await asked(f"{model}.signing", said, tools=True, thinking=True)).text == "You are welcome."
+        assert (await asked(f"{model}.signing", said, **options)).text == "You are welcome."
         assert spy.returned() == issued
         assert bool(issued) == (model != "ollama_chat"), "Ollama's models think without signing"
+
+
+NOON = Call({"city": "Bergen"}, name="get_time")
+WEATHER_AND_TIME = 'call get_weather {"city": "Oslo"}\ncall get_time {"city": "Bergen"}'
+
+
+@case_of("ollama")
+async def calls_without_ids(client: Ollama, model: str, spy: Spy) -> None:
+    """calls without ids: results are matched to calls by the name of the tool, in any order"""
+    for asked in ways(client):
+        said = client.user(WEATHER_AND_TIME)
+        first = await asked(model, said, tools=True)
+        assert made(first) == wanted(OSLO, NOON)
+        results = client.results([(NOON, "noon", False), (OSLO, "4 degrees", False)])
+        last = await asked(model, [*said, *first.said, *results], tools=True)
+        assert sorted(last.text.split("\n")) == ["get_time said: noon", "get_weather said: 4 degrees"]
+
+
+@case_of("ollama")
+async def ids_of_no_call(client: Ollama, model: str, spy: Spy) -> None:
+    """ids of no call: results whose `tool_call_id` no call has, as LiteLLM sends them, answer the calls in order"""
+    said: list[Any] = [{"role": "user", "content": WEATHER_AND_TIME}]
+    calls = [{"function": {"name": call.name, "arguments": call.arguments}} for call in (OSLO, NOON)]
+    said.append({"role": "assistant", "content": "", "tool_calls": calls})
+    for number, gave in enumerate(("4 degrees", "noon")):
+        said.append({"role": "tool", "tool_call_id": f"call_of_nothing_{number}", "content": gave})
+    answer = await client.http("POST", "/api/chat", {"model": model, "messages": said, "stream": False})
+    assert answer["message"]["content"] == "get_weather said: 4 degrees\nget_time said: noon"
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -229,6 +312,17 @@ async def broken(client: Client, model: str, spy: Spy) -> None:
         await client.stream(model, client.user("say Hello.\nfail 529 Busy."))
 
 
+@case_of("openai.chat")
+async def broken_chunks(client: Chat, model: str, spy: Spy) -> None:
+    """error among chunks: the text before it arrives, no chunk ends the answer, and `create(stream=True)` raises"""
+    chunks: list[Any] = []
+    with pytest.raises(client.errors[0], match="Busy"):
+        await client.read(model, client.user("say Hello.\nfail 529 Busy."), chunks)
+    choices = [choice for chunk in chunks for choice in chunk.choices]
+    assert "".join(choice.delta.content or "" for choice in choices) == "Hello."
+    assert not any(choice.finish_reason for choice in choices)
+
+
 @case
 async def cancel(client: Client, model: str, spy: Spy) -> None:
     """cancel: the vendor is left when the client leaves a stream"""
@@ -249,6 +343,33 @@ async def count(client: Client, model: str, spy: Spy) -> None:
 async def models(client: Client, model: str, spy: Spy) -> None:
     """models: the list has the gateway's names"""
     assert model in await client.models()
+
+
+@case_of("ollama")
+async def show(client: Ollama, model: str, spy: Spy) -> None:
+    """show: what a model can do; a model that is not there is the SDK's own error"""
+    assert {"completion", "tools"} <= set(await client.capabilities(model))
+    with pytest.raises(client.errors[400]) as caught:
+        await client.capabilities("no-such-model")
+    assert client.status(caught.value) == 404
+
+
+@case_of("ollama")
+async def generate(client: Ollama, model: str, spy: Spy) -> None:
+    """generate: a prompt instead of messages, whole and streamed, and none to load a model"""
+    for stream in (False, True):
+        assert await client.generate(model, "say Once upon a time.", stream=stream) == ("Once upon a time.", "stop")
+    asked = len(spy.bodies)
+    assert await client.generate(model, "", stream=False) == ("", "load")
+    assert len(spy.bodies) == asked, "the vendor has nothing to load"
+
+
+@case_of("ollama")
+async def version(client: Ollama, model: str, spy: Spy) -> None:
+    """version: `/api/version` and the list of loaded models, by which clients find a server"""
+    found = await client.http("GET", "/api/version")
+    assert tuple(map(int, found["version"].split("."))) >= (0, 6, 4), "older ones have no `capabilities`"
+    assert model in await client.running()
 
 
 CANNOT: dict[tuple[str, str, str], str] = {
@@ -286,3 +407,10 @@ CANNOT: dict[tuple[str, str, str], str] = {
     },
 }
 """Cells that cannot be, and why: by client, upstream and case."""
+
+CELLS = [
+    (client, behind, case)
+    for client, behind, case in itertools.product(CLIENTS, wires.NAMES, CASES)
+    if ONLY.get(case, client) == client
+]
+"""Every client in front of every wire in every case that its API has: client, upstream, case."""

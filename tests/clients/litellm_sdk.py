@@ -4,9 +4,9 @@ Not part of the test suite, because it installs LiteLLM (60 packages) from the p
 
     python tests/clients/litellm_sdk.py [--keep DIRECTORY]
 
-needs `pip install -e ".[server]"`. `--keep` is where LiteLLM is installed and found again, with `mcp`, which it imports and does not
-declare. Through Ollama's API it sends tool
-results with ids that the calls never had. Exits with 1 where a turn did not end as it should.
+needs `pip install -e ".[server]"`. `--keep` is where LiteLLM is installed and found again, with `mcp`, which it imports and
+does not declare. Through Ollama's API it sends tool results with ids that the calls never had. Exits with 1 where a turn did not
+end as it should.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import ollama
 
 from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results, Said, Unsayable, each, got, left
@@ -20,7 +21,9 @@ class Ollama:
 
     def __init__(self, url: str, token: str, *, waits: bool) -> None:
         kind: Any = ollama.AsyncClient if waits else ollama.Client
-        self._sdk: Any = kind(host=url, headers={"Authorization": f"Bearer {token}"})
+        headers = {"Authorization": f"Bearer {token}"}
+        self._sdk: Any = kind(host=url, headers=headers)
+        self._http: Any = (httpx.AsyncClient if waits else httpx.Client)(base_url=url, headers=headers, timeout=60)
 
     def user(self, text: str, attached: Attached | None = None) -> Said:
         if attached is None:
@@ -52,6 +55,26 @@ class Ollama:
     async def models(self) -> list[str]:
         return [model.model for model in (await got(self._sdk.list())).models]
 
+    async def capabilities(self, model: str) -> list[str]:
+        """What the model can do, by `show`."""
+        return (await got(self._sdk.show(model))).capabilities
+
+    async def running(self) -> list[str]:
+        """The models that are loaded."""
+        return [model.model for model in (await got(self._sdk.ps())).models]
+
+    async def generate(self, model: str, prompt: str, *, stream: bool) -> tuple[str, str]:
+        """The answer to a prompt, and why it ended."""
+        answer = await got(self._sdk.generate(model=model, prompt=prompt, stream=stream))
+        lines = [line async for line in each(answer)] if stream else [answer]
+        return "".join(line.response for line in lines), lines[-1].done_reason
+
+    async def http(self, method: str, path: str, body: Any = None) -> Any:
+        """What the SDK has no way of asking, by plain HTTP."""
+        response = await got(self._http.request(method, path, json=body))
+        assert response.status_code == 200, response.text
+        return response.json()
+
     def status(self, error: Exception) -> int:
         assert isinstance(error, ollama.ResponseError)
         return error.status_code
@@ -61,6 +84,7 @@ class Ollama:
 
     async def close(self) -> None:
         await got(self._sdk.close())
+        await got(self._http.aclose() if isinstance(self._http, httpx.AsyncClient) else self._http.close())
 
 
 def _options(*, tools: bool = False, thinking: bool = False, most: int | None = None) -> dict[str, Any]:

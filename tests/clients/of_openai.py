@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import openai
@@ -72,6 +74,21 @@ class Responses(_OpenAI):
         # `get_final_response` takes no response that was cut at its limit.
         return _answered(getattr(event, "response", None), pieces)
 
+    @asynccontextmanager
+    async def socket(self) -> AsyncGenerator[Callable[..., Awaitable[Answer]]]:
+        """What does over one WebSocket what `stream` does over HTTP."""
+        async with inside(self._sdk.responses.connect()) as connection:
+
+            async def asked(model: str, said: Said, **options: Any) -> Answer:
+                await got(connection.response.create(model=model, input=said, **_options(**options)))
+                pieces = 0
+                while (event := await got(connection.recv())).type != "response.completed":
+                    assert event.type not in ("error", "response.failed", "response.incomplete"), event
+                    pieces += event.type == "response.output_text.delta"
+                return _answered(event.response, pieces)
+
+            yield asked
+
     async def leave(self, model: str, said: Said) -> None:
         stream = await got(self._sdk.responses.create(model=model, input=said, stream=True))
         async for event in each(stream):
@@ -87,12 +104,16 @@ class Responses(_OpenAI):
         return (await got(self._sdk.responses.input_tokens.count(model=model, input=said))).input_tokens
 
 
-def _options(*, tools: bool = False, thinking: bool = False, most: int | None = None) -> dict[str, Any]:
-    asked: dict[str, Any] = {"store": False}
+def _options(
+    *, tools: bool = False, thinking: bool = False, most: int | None = None, stored: bool = False
+) -> dict[str, Any]:
+    asked: dict[str, Any] = {"store": stored}
     if tools:
         asked["tools"] = [{"type": "function", "name": TOOL, "description": ABOUT, "parameters": CITY, "strict": True}]
     if thinking:
-        asked |= {"reasoning": {"effort": "low", "summary": "auto"}, "include": ["reasoning.encrypted_content"]}
+        asked["reasoning"] = {"effort": "low", "summary": "auto"}
+        if not stored:
+            asked["include"] = ["reasoning.encrypted_content"]
     if most:
         asked["max_output_tokens"] = most
     return asked
@@ -151,6 +172,11 @@ class Chat(_OpenAI):
                 pieces += event.type == "content.delta" and bool(event.delta)
             # `get_final_completion` raises where an answer was cut or filtered.
             return _completed(stream.current_completion_snapshot, pieces)
+
+    async def read(self, model: str, said: Said, chunks: list[Any]) -> None:
+        """Add the chunks of a stream to a list as they arrive, without the SDK's helper."""
+        async for chunk in each(await got(self._sdk.chat.completions.create(model=model, messages=said, stream=True))):
+            chunks.append(chunk)
 
     async def leave(self, model: str, said: Said) -> None:
         stream = await got(self._sdk.chat.completions.create(model=model, messages=said, stream=True))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from llm_rest import wires
 
-from .cases import CANNOT, CASES
+from .cases import CANNOT, CASES, ONLY
 from .world import CLIENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
@@ -32,8 +32,8 @@ INTRODUCTION = """\
 
 The official Python clients of the vendors work in front of [the gateway](gateway.md), unmodified, whatever wire the vendor behind
 it speaks. This page is written by `python -m tests.clients.page` from the data of `tests/clients`, which plays every case below
-with every client in front of every wire, sync and async, whole and streamed, against simulated vendors who refuse what the real
-ones refuse.
+with every client whose API has it in front of every wire, sync and async, whole and streamed, against simulated vendors who
+refuse what the real ones refuse. [Scripts](#other-clients) play clients that are not Python packages of a vendor.
 
 | client | pointed at a gateway by |
 |---|---|
@@ -43,8 +43,23 @@ STATE = """\
 ## Loops and chats
 
 Anthropic's tool runner asks for a thread that the server keeps; the gateway has none and says so in the way by which the runner
-knows to send the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id` and
-`item_reference` of OpenAI's Responses, over HTTP and WebSocket, work in front of every wire (`tests/clients/test_loops.py`).
+knows to send the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id` of
+OpenAI's Responses work in front of every wire (`tests/clients/test_loops.py`).
+
+## Other clients
+
+These scripts install a client and play it in front of the gateway, with a simulated vendor on each of the five wires behind it.
+They are not part of the test suite, because they download packages. Each prints a table and exits with 1 where something failed.
+
+- `python tests/clients/vercel_ai.py` plays the Vercel AI SDK: two turns with a tool, whole and streamed, and an error in the
+  middle of a stream, which the SDK has to raise, through its providers for OpenAI (Responses and Chat), Anthropic and Google.
+  On 2026-11-22 all passed in front of every wire, with `ai` 6.0.326, `@ai-sdk/openai` 3.0.141, `@ai-sdk/anthropic` 3.0.139 and
+  `@ai-sdk/google` 3.0.141. The default provider for OpenAI sends `item_reference` in its second turn; the one for Chat does not
+  notice an error in a chunk that has `choices`, so the gateway sends it without.
+- `python tests/clients/litellm_sdk.py` plays LiteLLM: two turns with a tool, whole and streamed, through its providers `openai`,
+  `openai/responses`, `anthropic`, `gemini` and `ollama_chat`. On 2026-11-22 all passed in front of every wire, with 1.106.2.
+  Through Ollama's API it sends results with ids that no call has.
+- `python tests/clients/codex.py` plays the Codex command line: a task with a shell command.
 
 ## Opaque state
 
@@ -73,10 +88,11 @@ def page() -> str:
         cells = [_cell(client, behind, reasons) for behind in wires.NAMES]
         lines.append(f"| `{client}` | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {reason}" for reason, number in reasons.items())]
-    lines += ["", f"The {len(CASES)} cases are:", ""]
-    for played in CASES.values():
+    lines += ["", f"The {len(CASES)} cases are these; where a client is named, only its API has what is played:", ""]
+    for case, played in CASES.items():
         name, _, told = (inspect.getdoc(played) or "").partition(": ")
-        lines.append(f"- **{name}**: {told}")
+        client = f" (`{ONLY[case]}`)" if case in ONLY else ""
+        lines.append(f"- **{name}**{client}: {told}")
     return "\n".join([*lines, "", STATE])
 
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from llm_rest import wires
 from llm_rest.server.access import Door
@@ -20,16 +21,24 @@ from llm_rest.server.history import StoredHistory
 from llm_rest.server.simulator import Simulator
 
 TOKEN = "a-token-for-this-client-alone"
-EXPECTED = [
+EXPECTED: list[dict[str, Any]] = [
     {"text": "Rain in Oslo.", "asked": ["Oslo"]},
     {"text": "Rain in Bergen, too.", "asked": ["Oslo", "Bergen"]},
 ]
+TURNS = {"whole": EXPECTED, "streamed": EXPECTED}
+"""What the program of a client prints, by mode."""
 
 Command = Callable[[Path, str, str, str, str], list[str]]
 
 
-def play(about: str, providers: tuple[str, ...], install: Callable[[Path], str], command: Command) -> int:
-    """Play both turns with every provider of the client in front of every wire, and print a table; 1 where one failed."""
+def play(
+    about: str,
+    providers: tuple[str, ...],
+    install: Callable[[Path], str],
+    command: Command,
+    modes: dict[str, list[dict[str, Any]]] = TURNS,
+) -> int:
+    """Play every mode with every provider of the client in front of every wire, and print a table; 1 where one failed."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--keep", type=Path, help="where the client is installed; a temporary directory otherwise")
     parser.add_argument("--only", help="one provider")
@@ -51,8 +60,9 @@ def play(about: str, providers: tuple[str, ...], install: Callable[[Path], str],
                 cells: list[str] = []
                 for wire in wires.NAMES:
                     problem = ""
-                    for mode in ("whole", "streamed"):
-                        problem = problem or _turns(command(directory, url, provider, wire, mode), directory)
+                    for mode, expected in modes.items():
+                        made = command(directory, url, provider, wire, mode)
+                        problem = problem or _problem(made, directory, expected)
                     cells.append("FAILED" if problem else "two turns")
                     if problem:
                         failures.append(f"{provider} in front of {wire}: {problem}")
@@ -61,13 +71,13 @@ def play(about: str, providers: tuple[str, ...], install: Callable[[Path], str],
     return 1 if failures else 0
 
 
-def _turns(command: list[str], directory: Path) -> str:
-    """What went wrong; empty where both turns ended as they should."""
+def _problem(command: list[str], directory: Path, expected: list[dict[str, Any]]) -> str:
+    """What went wrong; empty where the program printed what it should."""
     environment = {**os.environ, "LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     done = subprocess.run(
         command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180
     )
     came = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if came == EXPECTED:
+    if came == expected:
         return ""
     return f"{command[-1]}: {came[-1:]} {done.stderr.strip()[-1200:]}"

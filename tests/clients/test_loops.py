@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import ExitStack
 from typing import Any
 
 import anthropic
@@ -74,38 +73,3 @@ def test_a_response_is_gone_on_from_with_its_reasoning(gateway: World, spy: Spy,
         assert (second.output_text, spy.returned()) == ("Cold and wet.", issued)
         asked: Any = {"previous_response_id": second.id, "input": "say Bye.", "tools": [tool]}
         assert client.responses.create(model=model, **asked, instructions="Be polite.").output_text == "Bye."
-
-
-@behind
-@pytest.mark.filterwarnings("ignore:connect.. must be used as a context manager:DeprecationWarning")  # by the SDK
-@pytest.mark.parametrize("way", ["whole", "streamed", "websocket"])
-def test_items_of_a_response_are_named_instead_of_repeated(gateway: World, spy: Spy, model: str, way: str) -> None:
-    """As the Vercel AI SDK does by default: thoughts, too, which vendors want back as they were."""
-    tool: Any = {"type": "function", "name": "get_weather", "parameters": CITY, "strict": True}
-    with (
-        openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=TOKENS["alice"], max_retries=0) as client,
-        ExitStack() as on,
-    ):
-        socket: Any = on.enter_context(client.responses.connect()) if way == "websocket" else None
-
-        def asked(said: Any) -> Any:
-            if way == "whole":
-                return client.responses.create(model=model, input=said, tools=[tool])
-            if way == "streamed":
-                events = iter(client.responses.create(model=model, input=said, tools=[tool], stream=True))
-            else:
-                socket.response.create(model=model, input=said, tools=[tool])
-                events = iter(socket)
-            return next(event.response for event in events if event.type == "response.completed")
-
-        said: Any = [{"role": "user", "content": SCRIPT}]
-        first = asked(said)
-        call_id = next(item.call_id for item in first.output if item.type == "function_call")
-        said += [{"type": "item_reference", "id": item.id} for item in first.output]
-        said.append({"type": "function_call_output", "call_id": call_id, "output": "4 degrees"})
-        assert text_of(asked(said)) == "Cold and wet."
-    assert "4 degrees" in str(spy.bodies[-1])
-
-
-def text_of(response: Any) -> str:
-    return "".join(part.text for item in response.output if item.type == "message" for part in item.content)

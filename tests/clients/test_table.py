@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from llm_rest import wires
-
-from .cases import CANNOT, CASES
+from .cases import CANNOT, CASES, CELLS
 from .neutral import Unsayable
-from .world import CLIENTS, TOKENS, WAYS, Spy, World
+from .world import TOKENS, WAYS, Spy, World
 
 # The SDKs leave generators of their HTTP client to the garbage collector where a stream is not read to its end.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-CELLS = list(itertools.product(CLIENTS, wires.NAMES, CASES))
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:connect.. must be used as a context manager:DeprecationWarning"),  # OpenAI's SDK
+]
 
 
 def play(gateway: World, spy: Spy, cell: tuple[str, str, str], way: str) -> None:

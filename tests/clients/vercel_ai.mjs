@@ -1,5 +1,6 @@
-// Two turns with a tool through one provider of the Vercel AI SDK, whole or streamed. Prints one JSON line per turn.
-// node vercel_ai.mjs URL TOKEN PROVIDER MODEL whole|streamed; run in the directory where the packages are installed.
+// Two turns with a tool through one provider of the Vercel AI SDK, whole or streamed, or a stream that breaks with an error.
+// Prints one JSON line per turn.
+// node vercel_ai.mjs URL TOKEN PROVIDER MODEL whole|streamed|broken; run in the directory where the packages are installed.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -30,6 +31,19 @@ const get_weather = tool({
     return `4 degrees in ${city}`;
   },
 });
+
+if (mode === "broken") {
+  const prompt = "say Hello.\nfail 529 Busy.";
+  let text = "", error = null;
+  const stream = streamText({ model: await models[provider](), prompt, maxRetries: 0, onError: () => {} });
+  for await (const part of stream.fullStream) {
+    if (part.type === "text-delta") text += part.text;
+    if (part.type === "error") error = part.error;
+  }
+  const shown = `${JSON.stringify(error)} ${error?.message}`;
+  console.log(JSON.stringify({ text, raised: shown.includes("Busy.") || shown }));
+  process.exit();
+}
 
 const messages = [];
 for (const content of turns) {

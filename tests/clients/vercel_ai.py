@@ -1,5 +1,7 @@
 """The Vercel AI SDK against the gateway: two turns with a tool, through each of its providers, in front of every wire.
 
+A third, broken stream has an error of the vendor behind some text, which the SDK has to raise.
+
 Not part of the test suite, because it installs packages from the npm registry:
 
     python tests/clients/vercel_ai.py [--keep DIRECTORY]
@@ -17,10 +19,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.clients.script import TOKEN, play
+from tests.clients.script import TOKEN, TURNS, play
 
 PACKAGES = ("ai", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google", "zod")
 PROVIDERS = ("openai.responses", "openai.chat", "anthropic", "google")
+MODES = {**TURNS, "broken": [{"text": "Hello.", "raised": True}]}
 PROGRAM = Path(__file__).with_suffix(".mjs")
 
 
@@ -38,4 +41,4 @@ def command(directory: Path, url: str, provider: str, wire: str, mode: str) -> l
 
 
 if __name__ == "__main__":
-    sys.exit(play("The Vercel AI SDK against the gateway.", PROVIDERS, install, command))
+    sys.exit(play("The Vercel AI SDK against the gateway.", PROVIDERS, install, command, MODES))

@@ -58,7 +58,9 @@ They are not part of the test suite, because they download packages. Each prints
   notice an error in a chunk that has `choices`, so the gateway sends it without.
 - `python tests/clients/litellm_sdk.py` plays LiteLLM: two turns with a tool, whole and streamed, through its providers `openai`,
   `openai/responses`, `anthropic`, `gemini` and `ollama_chat`. On 2026-11-22 all passed in front of every wire, with 1.106.2.
-  Through Ollama's API it sends results with ids that no call has.
+  Through Ollama's API it sends results with ids that no call has. Streaming through `openai/responses` needs
+  `litellm.register_model` with `supports_native_streaming` for the gateway's names: of a model that it does not know LiteLLM
+  requests no stream, and imitates one in which the arguments of calls come twice.
 - `python tests/clients/codex.py` plays the Codex command line: a task with a shell command.
 
 ## Opaque state

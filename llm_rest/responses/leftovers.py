@@ -1,8 +1,8 @@
-"""What one wire's document said and Responses cannot, told to the other wires.
+"""What one wire's document said and Responses cannot, reported to the other wires.
 
-A wire keeps under its own name what it will put back itself. Another wire reports it, unless it is mere spelling: a field
-that was null, empty or zero, and everything under the name `spelling`, where a wire notes how its document was written
-(what was absent, which of two equal forms was used) so that it can write it the same way again.
+A wire keeps under its own name what it will put back itself. Another wire reports every field of that by the path that the
+caller knows, whatever its value: false, zero and empty say something. Null is the same as absent. The name `spelling` holds
+how a document was written (what was absent, which of two equal forms was used), so that it can be written the same way again.
 """
 
 from __future__ import annotations
@@ -12,13 +12,91 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import UNSET, UnsetType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ..losses import Losses
     from .parts import Leftovers
+    from .request import Request
 
 SPELLING = "spelling"
 
 NEAR = "near"
-"""In the spelling: fields that Responses says only nearly, each with what other wires get in their place."""
+"""In the spelling: fields that Responses says only nearly or not at all, each with what other wires get in its place, or null."""
+
+NAMES = {
+    "openai_responses": "Responses",
+    "openai_chat": "Chat Completions",
+    "anthropic_messages": "Anthropic",
+    "gemini_generate_content": "Gemini",
+    "ollama_chat": "Ollama",
+}
+"""What callers call the wires."""
+
+ABSENT = {"absent": True}
+
+WITHIN = {
+    "openai_chat": {
+        "message": "",
+        "choices[0]": "choices[0]",
+        "choices[0].message": "choices[0].message",
+        "choices[0].message.tool_calls": "choices[0].message.tool_calls",
+        "tools": "tools",
+        "tool_choice": "tool_choice",
+        "function": "function",
+        "stream_options": "stream_options",
+        "custom": "custom",
+        "web_search_options": "web_search_options",
+        "user_location": "user_location",
+        "approximate": "approximate",
+        "prompt_cache_options": "prompt_cache_options",
+        "response_format": "response_format",
+        "prompt_tokens_details": "prompt_tokens_details",
+        "completion_tokens_details": "completion_tokens_details",
+        "image_url": "image_url",
+        "input_audio": "input_audio",
+        "file": "file",
+    },
+    "anthropic_messages": {
+        "message": "",
+        "tools": "tools",
+        "output_config": "output_config",
+        "thinking": "thinking",
+        "tool_choice": "tool_choice",
+        "source": "source",
+    },
+    "gemini_generate_content": {
+        "candidate": "candidates[0]",
+        "generationConfig": "generationConfig",
+        "content": "content",
+    },
+    "ollama_chat": {"call": "", "function": "function", "message": "message", "options": "options"},
+}
+"""Objects of which a part was decoded, so that their other fields are reported one by one; and their names in a path."""
+
+UNMAPPED = ("tools", "other_tools")
+"""Lists of tools that Responses has no word for."""
+
+BLOCK = "block"
+"""A whole part that Responses has no word for; its text, if it has one, is the text of the part."""
+
+SHOWN = {
+    "tool_reference": ("tool_name",),
+    "container_upload": ("file_id",),
+    "search_result": ("title", "source", "content"),
+    "document": ("source",),
+}
+"""Fields of such a part that the part in Responses shows, by its type."""
+
+NOTHING = frozenset(
+    """
+    annotations applied_edits audio function_call reasoning reasoning_content reasoning_details refusal thinking
+    tool_calls tool_plan executed_tools images
+    """.split()
+)
+"""Fields of messages that other wires have a word for, where empty says the same as absent."""
+
+ORDER = frozenset({"index"})
+"""Fields whose value is the position, which the order says on other wires."""
 
 
 def own(leftovers: Leftovers | UnsetType, wire: str) -> dict[str, Any]:
@@ -26,29 +104,120 @@ def own(leftovers: Leftovers | UnsetType, wire: str) -> dict[str, Any]:
     return {} if leftovers is UNSET else leftovers.get(wire, {})
 
 
-def report_foreign(leftovers: Leftovers | UnsetType, wire: str, path: str, lost: Losses) -> None:
-    """Report as dropped what other wires left at `path`, which is empty for the document itself."""
+def report_foreign(
+    leftovers: Leftovers | UnsetType, wire: str, path: str, lost: Losses, request: Request | None = None
+) -> None:
+    """Report as lost what other wires left at `path`, which is empty for the document itself: for `request` or an answer."""
     if leftovers is UNSET:
         return
     for other, fields in leftovers.items():
-        if other == wire:
+        if other == wire or not isinstance(fields, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
             continue
-        _report_near(fields, path, lost)
-        for name, value in fields.items():
-            if name != SPELLING and _says_something(value):
-                lost.dropped(f"{path}{'.' if path else ''}leftovers.{other}.{name}", f"{name} of a document of {other}")
+        name, kind = NAMES.get(wire, wire), "option" if request is not None else "field"
+        tools = (request.tools or ()) if request is not None else ()
+        for field, came in _fields(fields, path, other, tools, asked=request is not None):
+            if came is not None:
+                lost.changed(field, str(came))
+            elif field.endswith("]") and field.startswith("tools["):
+                lost.refused(field, f"{name} has no such tool")
+            else:
+                lost.dropped(field, f"{name} has no such {kind}")
 
 
-def _says_something(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(name != SPELLING and _says_something(inner) for name, inner in cast("dict[str, Any]", value).items())
-    if isinstance(value, list):
-        return any(_says_something(inner) for inner in cast("Any", value))
-    return bool(value)
+def _fields(
+    fields: dict[str, Any], path: str, wire: str, tools: Sequence[Any], *, asked: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """The path of each field that says something, and what happened to it, where it is not left out."""
+    for name, value in fields.items():
+        if name == SPELLING:
+            yield from _odd_words(value, path)
+        elif value is None or value == ABSENT or name in ORDER or (name in NOTHING and not asked and _is_empty(value)):
+            continue
+        elif not path and name in UNMAPPED and isinstance(value, list):
+            for i, entry in enumerate(cast("Any", value)):
+                place = entry[0] if isinstance(entry, list) and entry else len(tools) + i
+                yield f"tools[{place}]", None
+        elif isinstance(value, dict) and name == BLOCK:
+            inner = cast("dict[str, Any]", value)
+            shown = SHOWN.get(str(inner.get("type")))
+            source = inner.get("source")
+            if inner.get("type") == "document" and isinstance(source, dict):
+                shown = SHOWN["document"] if cast("Any", source).get("type") == "content" else ()
+            told = [each for each in inner if each != "type" and each not in (shown or ("text",))]
+            yield from ((_joined(path, each), None) for each in told or ([] if shown else ["type"]))
+        elif isinstance(value, dict) and name in WITHIN.get(wire, ()):
+            inner = cast("dict[str, Any]", value)
+            below = _joined(path, WITHIN[wire][name])
+            if name == "tools":
+                for tool, kept in inner.items():
+                    if isinstance(kept, dict):
+                        yield from _fields(cast("dict[str, Any]", kept), _place(below, tool, tools), wire, ())
+            elif name.endswith(".tool_calls"):
+                for id, kept in inner.items():
+                    if isinstance(kept, dict):
+                        yield from _fields(cast("dict[str, Any]", kept), f"{below}[{id}]", wire, ())
+            else:
+                yield from _fields(inner, below, wire, ())
+        else:
+            yield _joined(path, name), None
 
 
-def _report_near(fields: dict[str, Any], path: str, lost: Losses) -> None:
-    notes: Any = fields.get(SPELLING)
-    near: Any = cast("dict[str, Any]", notes).get(NEAR) if isinstance(notes, dict) else None
+def _odd_words(notes: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """What is noted with the spelling and is more than that: words that came where we write another, and what is near."""
+    notes = cast("Any", notes) if isinstance(notes, dict) else {}
+    instead, near = notes.get("instead"), notes.get(NEAR)
+    for name, pair in cast("dict[str, Any]", instead).items() if isinstance(instead, dict) else ():
+        if isinstance(pair, list) and pair and isinstance(pair[0], str):
+            yield _joined(path, name), inexact(pair[0])
     for name, what in cast("dict[str, Any]", near).items() if isinstance(near, dict) else ():
-        lost.changed(f"{path}.{name}" if path else name, str(what))
+        yield _joined(path, name), what
+
+
+def unsaid(came: Any, made: Any, path: str, *apart: str) -> dict[str, Any]:
+    """What a document says in one place and our own writing of its meaning does not, for a note under `NEAR`.
+
+    By path: null for what we leave out, and a sentence where we write another value. Fields named in `apart` are passed over.
+    """
+    found: dict[str, Any] = {}
+    if isinstance(came, dict) and isinstance(made, dict):
+        ours = cast("dict[str, Any]", made)
+        for name, value in cast("dict[str, Any]", came).items():
+            if name in apart or value is None:
+                continue
+            if name in ours:
+                found |= unsaid(value, ours[name], _joined(path, name), *apart)
+            else:
+                found[_joined(path, name)] = None
+    elif isinstance(came, list) and isinstance(made, list):
+        others = cast("Any", made)
+        for i, value in enumerate(cast("Any", came)):
+            if i < len(others):
+                found |= unsaid(value, others[i], f"{path}[{i}]", *apart)
+            else:
+                found[f"{path}[{i}]"] = None
+    elif isinstance(came, str | int | float) and isinstance(made, str | int | float) and came != made:
+        found[path] = inexact(came)
+    return found
+
+
+def inexact(came: Any) -> str:
+    """What happened to a value that only its own wire knows."""
+    return f"{came!r}, which has no exact counterpart; the nearest is sent"
+
+
+def _place(below: str, tool: str, tools: Sequence[Any]) -> str:
+    """Where a tool of that name stands."""
+    for i, one in enumerate(tools):
+        if getattr(one, "name", None) == tool:
+            return f"{below}[{i}]"
+    return f"{below}[{tool}]"
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path and name else path or name
+
+
+def _is_empty(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_empty(inner) for inner in cast("dict[str, Any]", value).values())
+    return not value

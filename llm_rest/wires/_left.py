@@ -15,14 +15,19 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from ..errors import DecodeError
+from ..responses.echo import ECHOED
+from ..responses.items import Reasoning
 from ..responses.leftovers import SPELLING, own, report_foreign
-from ..unknown import Model, base, extras, with_extras
+from ..responses.response import Response
+from ..responses.tools import ChooseAllowed
+from ..unknown import Model, base, extras, given, with_extras
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..losses import Losses
     from ..responses.parts import Leftovers
+    from ..responses.response import Usage
 
 Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
@@ -200,9 +205,67 @@ def known(value: S, path: str, lost: Losses) -> S:
     return base(value) if report_unknown(value, path, lost) else value
 
 
+SETTINGS = (
+    *("text", "reasoning", "tool_choice", "stream_options", "prompt_cache_options", "prompt", "context_management"),
+    *("conversation", "usage", "incomplete_details", "error"),
+)
+"""Fields of requests and answers whose values are objects of their own."""
+
+NEWS = (
+    *("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing", "input_transformations"),
+    *("access_programs", "image", "conversation", "service_tier"),
+)
+"""Fields of an answer, beside those that repeat the request, that few wires have a word for."""
+
+
+def says(value: Any) -> bool:
+    """Whether the value of an option of Responses asks for something: false, zero and no entries are what all wires do anyway."""
+    return bool(value) or value == ""
+
+
+def report_answer(response: Response, lost: Losses, *told: str) -> None:
+    """Report the fields of an answer that are not `told` by a wire, and those that its structs do not declare."""
+    for name in NEWS:
+        if name not in told and says(getattr(response, name)):
+            lost.dropped(name, "this wire has no such field of an answer")
+    report_unknown(response, "", lost)
+
+
+def report_cost(usage: Usage, lost: Losses) -> None:
+    """Report what an answer cost, which few wires tell."""
+    for name in ("cost", "cost_details", "is_byok"):
+        if given(getattr(usage, name)):
+            lost.dropped(f"usage.{name}", "this wire does not tell what an answer cost")
+
+
 def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
     """Report the fields of an item or part, or of a whole document, that its struct does not declare; whether there are any."""
     unknown: Json = extras(value) if hasattr(type(value), "__extras__") else {}
     for name in unknown:
         lost.dropped(f"{path}.{name}" if path else name, "a field only a Responses host would know")
+    if isinstance(value, Reasoning):
+        for field in ("summary", "content"):
+            for i, part in enumerate(getattr(value, field) or ()):
+                report_unknown(part, f"{path}.{field}[{i}]", lost)
+    if not path:
+        repeated = ECHOED if isinstance(value, Response) else ()
+        for name in SETTINGS:
+            if name not in repeated and (inner := getattr(value, name, UNSET)) is not UNSET:
+                _report_below(inner, name, lost)
+        if isinstance(choice := getattr(value, "tool_choice", UNSET), ChooseAllowed) and "tool_choice" not in repeated:
+            for i, entry in enumerate(choice.tools):
+                for name in sorted(entry.keys() - {"type", "name", "server_label"}):
+                    lost.dropped(f"tool_choice.tools[{i}].{name}", "a field only a Responses host would know")
     return bool(unknown)
+
+
+def _report_below(value: Any, path: str, lost: Losses) -> None:
+    """Report the unknown fields of an object and of the objects in it."""
+    if isinstance(value, list):
+        for i, entry in enumerate(cast("Any", value)):
+            _report_below(entry, f"{path}[{i}]", lost)
+    elif isinstance(value, Struct):
+        report_unknown(value, path, lost)
+        for name in value.__struct_fields__:
+            if isinstance(inner := getattr(value, name), Struct):
+                _report_below(inner, f"{path}.{name}", lost)

@@ -1,9 +1,18 @@
-"""Changes of recorded documents that are lost without a word, and why that is right: data, one line a kind of place."""
+"""Recorded documents with one thing changed; and the changes that are lost without a word, and why that is right."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Raw
+
+from tests.corpus import Answer, Exchange, Sent
+from tests.laws.rows import ROWS
+from tests.support.documents import Place, at, places, replaced, without
 
 
 class Excuse(NamedTuple):
@@ -60,3 +69,100 @@ def excuse(wire: str, kind: str, change: str, way: str) -> Excuse | None:
         if one.kind == kind and change in one.changes.split() and re.search(one.places, way):
             return one
     return None
+
+
+NEW = "brand_new"
+"""The name of a field that nobody knows."""
+
+KINDS = ("type", "role", "status", "object", "mode", "format", "effort", "detail", "service_tier", "tool_choice")
+KINDS += ("finish_reason", "stop_reason", "finishReason", "done_reason")
+"""Names of fields that hold one of several words, of which there may be more tomorrow."""
+
+WRITTEN = "written"
+"""The vendor of exchanges that we wrote: no host in particular."""
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+def written(name: str) -> list[Exchange]:
+    """The small documents of the laws and the fixtures as exchanges, for outsiders and for wires that are recorded little."""
+    row, files = ROWS[name], sorted((FIXTURES / name).glob("*.json"))
+    questions = {f"request-{i}": json.dumps(document).encode() for i, document in enumerate(row.requests)}
+    questions |= {file.name: file.read_bytes() for file in files if file.name.endswith(".request.json")}
+    answers = {f"answer-{i}": json.dumps(document).encode() for i, document in enumerate(row.answers)}
+    answers |= {file.name: file.read_bytes() for file in files if file.name.endswith(".response.json")}
+    nothing = Answer(200, {})
+    asked = [Exchange(id, WRITTEN, name, False, nothing, Sent("", {}, Raw(body))) for id, body in questions.items()]
+    return asked + [Exchange(id, WRITTEN, name, False, Answer(200, {}, Raw(body))) for id, body in answers.items()]
+
+
+DROP: Any = object()
+"""Stands for the value of a field that is taken out."""
+
+
+def edits(document: Any) -> Iterator[tuple[str, Place, Any]]:
+    """Single changes of a document: what is done, where, and the value that stands there then, or `DROP`."""
+    for place in places(document):
+        value = at(document, place)
+        if isinstance(value, dict):
+            yield "add", (*place, NEW), {"deep": [1, "two"]}
+        if not place:
+            continue
+        if isinstance(place[-1], str):
+            yield "drop", place, DROP
+        if value is not None:
+            yield "null", place, None
+        if value and isinstance(value, str | list | dict):
+            yield "empty", place, type(value)()
+        if place[-1] in KINDS and isinstance(value, str):
+            yield "kind", place, NEW
+
+
+def applied(document: Any, place: Place, value: Any) -> Any:
+    """A copy of the document with one change."""
+    return without(document, place) if value is DROP else replaced(document, place, value)
+
+
+def changes(document: Any) -> Iterator[tuple[str, Place, Any]]:
+    """The document with one change each: what was done, where, and what it is then."""
+    for change, place, value in edits(document):
+        yield change, place[:-1] if change == "add" else place, applied(document, place, value)
+
+
+def shape(document: Any, place: Place) -> tuple[str, ...]:
+    """What a place is like: its way there without positions, and the kinds of what stands there and around it."""
+    way = "".join("[]" if isinstance(step, int) else f".{step}" for step in place)
+    around = [at(document, place), at(document, place[:-1])]
+    return (way, *(str(one.get("type", one.get("role"))) if isinstance(one, dict) else "" for one in around))
+
+
+SET: dict[str, Any] = {"false": False, "zero": 0, "text": "", "list": [], "object": {}}
+"""Values that say something although they are empty."""
+
+
+def all_edits(document: Any) -> Iterator[tuple[str, Place, Any]]:
+    """Single changes as the law of leaves wants them: with more values, and without nulls, which mean absent."""
+    yield from (one for one in edits(document) if one[0] != "null")
+    for place in places(document):
+        value = at(document, place)
+        if isinstance(value, dict):
+            for change, empty in SET.items():
+                yield f"add {change}", (*place, NEW), empty
+        elif not isinstance(value, list) and place:
+            yield "other", place, otherwise(value)
+            for change, empty in SET.items():
+                if type(value) is not type(empty) or value != empty:
+                    yield change, place, empty
+
+
+def otherwise(value: Any) -> Any:
+    """Another value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return f"{value}x"
+        case _:
+            return "x"

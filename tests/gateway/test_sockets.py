@@ -144,7 +144,7 @@ def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(
     whole, refused, left = ours(caplog)
     assert [loss.partition(":")[0] for loss in whole["lost"]] == [
         "truncation",
-        "leftovers.anthropic_messages.stop_details",
+        "stop_details",
     ]
     assert (whole["losses"], whole["status"], whole["streamed"]) == (2, 200, True)
     assert (refused["status"], "losses" in refused) == (404, False)

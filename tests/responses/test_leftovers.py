@@ -6,15 +6,17 @@ from msgspec import UNSET
 
 from llm_rest.losses import Loss, Losses
 from llm_rest.responses.leftovers import own, report_foreign
+from llm_rest.responses.request import Request
+from llm_rest.responses.tools import FunctionTool
 
 
 def test_what_another_wire_left_is_reported_by_its_path() -> None:
     lost = Losses()
-    report_foreign({"openai_chat": {"logit_bias": {"50256": -100}}}, "anthropic_messages", "", lost)
+    report_foreign({"openai_chat": {"logit_bias": {"50256": -100}}}, "anthropic_messages", "", lost, Request())
     report_foreign({"openai_chat": {"name": "ada"}}, "anthropic_messages", "input[0]", lost)
     assert list(lost) == [
-        Loss("leftovers.openai_chat.logit_bias", "logit_bias of a document of openai_chat", "dropped"),
-        Loss("input[0].leftovers.openai_chat.name", "name of a document of openai_chat", "dropped"),
+        Loss("logit_bias", "Anthropic has no such option", "dropped"),
+        Loss("input[0].name", "Anthropic has no such field", "dropped"),
     ]
 
 
@@ -27,8 +29,39 @@ def test_a_wire_does_not_report_its_own() -> None:
     assert own(UNSET, "openai_chat") == {}
 
 
-def test_nulls_empties_and_spelling_are_not_information() -> None:
+def test_false_zero_and_empty_values_are_reported() -> None:
+    left = {"enable_thinking": False, "keep_alive": 0, "provider": {}, "models": [], "user_tag": "", "seed_word": None}
     lost = Losses()
-    left = {"message": {"refusal": None, "annotations": [], "audio": {"id": "", "expires_at": 0}}, "spelling": {"n": 1}}
-    report_foreign({"openai_chat": left}, "anthropic_messages", "", lost)
+    report_foreign({"openai_chat": left}, "anthropic_messages", "", lost, Request())
+    assert [loss.path for loss in lost] == ["enable_thinking", "keep_alive", "provider", "models", "user_tag"]
+
+
+def test_only_the_fields_that_were_not_decoded_are_reported() -> None:
+    left = {
+        "tools": {
+            "f": {"cache_control": {"type": "ephemeral"}, "spelling": {"instead": {"type": ["gadget", "function"]}}}
+        },
+        "tool_choice": {"spelling": {"instead": {"type": [{"absent": True}, "function"]}}},
+    }
+    lost = Losses()
+    report_foreign({"openai_chat": left}, "gemini_generate_content", "", lost, Request(tools=[FunctionTool(name="f")]))
+    assert [(loss.path, loss.kind) for loss in lost] == [
+        ("tools[0].cache_control", "dropped"),
+        ("tools[0].type", "changed"),
+    ]
+
+
+def test_a_tool_that_only_one_vendor_has_is_refused() -> None:
+    lost = Losses()
+    report_foreign({"gemini_generate_content": {"tools": [{"urlContext": {}}]}}, "openai_chat", "", lost, Request())
+    report_foreign(
+        {"anthropic_messages": {"other_tools": [[3, {"type": "memory"}]]}}, "openai_chat", "", lost, Request()
+    )
+    assert [(loss.path, loss.kind) for loss in lost] == [("tools[0]", "refused"), ("tools[3]", "refused")]
+
+
+def test_nulls_spelling_and_empty_fields_that_every_wire_has_are_not_reported() -> None:
+    lost = Losses()
+    inner = {"refusal": None, "annotations": [], "audio": {"id": "", "expires_at": 0}}
+    report_foreign({"openai_chat": {"message": inner, "spelling": {"n": 1}}}, "anthropic_messages", "", lost)
     assert lost == []

@@ -59,12 +59,20 @@ def at(document: Any, place: Place) -> Any:
 
 
 def replaced(document: Any, place: Place, value: Any) -> Any:
-    """A copy of the document with another value at a place."""
+    """The document with another value at a place; everything beside the way there is shared with the old one."""
     if not place:
         return value
-    document = copy.deepcopy(document)
-    at(document, place[:-1])[place[-1]] = value
-    return document
+    first, *rest = place
+    changed = copy.copy(document)
+    changed[first] = replaced(document[first], tuple(rest), value) if rest else value
+    return changed
+
+
+def without(document: Any, place: Place) -> Any:
+    """The document without the field at a place, sharing the rest as `replaced` does."""
+    less = dict(at(document, place[:-1]))
+    del less[place[-1]]
+    return replaced(document, place[:-1], less)
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters='"\\'), max_size=12)

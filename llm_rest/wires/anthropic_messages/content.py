@@ -98,6 +98,9 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
             lost.dropped(path, "what hangs on an empty text, which this wire refuses")
         return None
     if given(mark):
+        report_unknown(mark, f"{path}.prompt_cache_breakpoint", lost)
+        if mark.mode != "explicit":
+            lost.dropped(f"{path}.prompt_cache_breakpoint.mode", f"{mark.mode!r}, which this wire does not know")
         block.cache_control = mark_of(mark.ttl, fields, f"{path}.prompt_cache_breakpoint.ttl", lost)
     if mark is not None and fields.get("cache_control"):  # which was looked at, or is no longer meant
         fields = {name: value for name, value in fields.items() if name != "cache_control"}
@@ -130,6 +133,8 @@ def ttl_of(mark: types.CacheControl, kept: dict[str, Any], spelled: dict[str, An
         kept["cache_control"] = plain(mark)
     elif mark.ttl is not UNSET and ttl is UNSET:
         spelled["cache_control"] = plain(mark)
+        if mark.ttl != "5m":
+            spelled[NEAR] = {**spelled.get(NEAR, {}), "cache_control.ttl": f"a cache lifetime of {mark.ttl}"}
     if ttl is not UNSET:
         spelled[NEAR] = {**spelled.get(NEAR, {}), "cache_control.ttl": f"a cache lifetime of {mark.ttl}, read as {ttl}"}
     return ttl

@@ -19,6 +19,7 @@ from ... import responses as ours
 from ...dialects import MessagesModel
 from ...responses.carriers import digest
 from ...unknown import Opt, Unknown, extras, given
+from .._left import report_unknown
 from . import types
 from .content import Context
 from .leftovers import merged
@@ -66,6 +67,9 @@ def decode_callers(callers: Opt[list[str]]) -> Opt[list[str]]:
 
 def encode_web_search(tool: WebSearch, path: str, context: Context) -> types.Tool:
     """A web search in the newest version the model has."""
+    for name in ("filters", "user_location"):
+        if given(inner := getattr(tool, name)):
+            report_unknown(inner, f"{path}.{name}", context.lost)
     encoded = types.Tool(type=context.model.web_search, name="web_search")
     if given(tool.filters):
         encoded.allowed_domains = tool.filters.allowed_domains
@@ -111,8 +115,9 @@ def encode_tool_search(tool: ours.ToolSearchTool, path: str, context: Context) -
     if tool.execution == "client":
         context.lost.refused(path, "a tool search that the caller runs; offer it as a function")
         return []
-    if given(tool.description) or given(tool.parameters):
-        context.lost.dropped(path, "a tool search of this wire is not described")
+    for name in ("description", "parameters"):
+        if given(getattr(tool, name)):
+            context.lost.dropped(f"{path}.{name}", "a tool search of this wire is not described")
     return [types.Tool(type=TOOL_SEARCH, name=TOOL_SEARCH.rpartition("_")[0])]
 
 

@@ -149,11 +149,13 @@ def own(leftovers: ours.Leftovers | UnsetType) -> dict[str, Any]:
     return fields
 
 
-def own_fields(leftovers: ours.Leftovers | UnsetType, path: str, lost: Losses) -> dict[str, Any]:
+def own_fields(
+    leftovers: ours.Leftovers | UnsetType, path: str, lost: Losses, request: ours.Request | None = None
+) -> dict[str, Any]:
     """What this wire left, with what others left, and what does not fit, reported."""
     if leftovers is UNSET:
         return {}
-    report_foreign(leftovers, WIRE, path, lost)
+    report_foreign(leftovers, WIRE, path, lost, request)
     fields = own(leftovers)
     if not fields and leftovers.get(WIRE):
         lost.dropped(f"{path}{'.' if path else ''}leftovers.{WIRE}", "fields that do not fit")

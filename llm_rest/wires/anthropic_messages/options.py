@@ -15,6 +15,7 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses
 from ...unknown import Decoder, Opt, Unknown, extras, given
+from .._left import says
 from . import types
 from .content import Context, mark_of, ttl_of
 from .leftovers import encode, plain
@@ -84,10 +85,10 @@ def encode_options(request: ours.Request, body: types.Request, kept: dict[str, A
         if wanted not in INCLUDED:
             lost.dropped(f"include[{i}]", f"{wanted!r}, which this wire does not have")
     for name, why in REFUSED.items():
-        if getattr(request, name):
+        if says(getattr(request, name)):
             lost.refused(name, why)
     for name in DROPPED:
-        if getattr(request, name):
+        if says(getattr(request, name)):
             lost.dropped(name, "this wire has no such option")
     if given(request.seed):
         lost.dropped("seed", "this wire has no such option")
@@ -198,6 +199,8 @@ def _encode_cache(options: ours.CacheOptions, body: types.Request, kept: dict[st
         body.cache_control = mark_of(options.ttl, kept, "prompt_cache_options.ttl", lost)
     elif given(options.ttl):
         lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own on this wire")
+    if given(options.mode) and options.mode not in ("implicit", "explicit"):
+        lost.dropped("prompt_cache_options.mode", f"{options.mode!r}, which this wire does not know")
     if options.prewarm:
         body.max_tokens = 0
     if given(options.comparison_response_id):

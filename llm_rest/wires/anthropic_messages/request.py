@@ -51,10 +51,9 @@ def encode_request(request: ours.Request, *, dialect: MessagesDialect = DEFAULT)
     lost = Losses()
     model = messages_model(request.model or "")
     context = Context(lost, dialect, model, replay=True)
-    kept = own_fields(request.leftovers, "", lost)
+    kept = own_fields(request.leftovers, "", lost, request)
     spelled: dict[str, Any] = kept.get(SPELLING, {})
-    if type(request) is not ours.Request:
-        report_unknown(request, "", lost)
+    report_unknown(request, "", lost)
     max_tokens = request.max_output_tokens
     if not given(max_tokens):
         max_tokens = min(MAX_TOKENS, model.max_tokens)
@@ -225,11 +224,11 @@ def decode_request(
     config = body.output_config if given(body.output_config) else types.OutputConfig()
     thinking = body.thinking if given(body.thinking) else UNSET
     request.reasoning = decode_thinking(thinking, config.effort, body.max_tokens, facts)
-    said = spelling_of(thinking, config.effort, body.max_tokens, facts)
+    said, more = spelling_of(thinking, config.effort, body.max_tokens, facts)
     if said is not None:
         spelled["reasoning"] = said
-    if nearly := near(thinking, config.effort, request.reasoning):
-        spelled[NEAR] = nearly
+    if more | (nearly := near(thinking, config.effort, request.reasoning)):
+        spelled[NEAR] = {**spelled.get(NEAR, {}), **more, **nearly}
     more = rest(config, ("task_budget",) if given(config.effort) else ("task_budget", "effort"))
     decode_text(body, request, spelled, more)
     if more or (given(body.output_config) and config == types.OutputConfig()):

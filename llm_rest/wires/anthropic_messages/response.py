@@ -20,7 +20,7 @@ from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, given
-from .._left import absent, report_unknown
+from .._left import absent, report_answer
 from . import types
 from .assistant import BlockReader, BlockWriter
 from .calls import renamed
@@ -61,8 +61,6 @@ TRANSFORMATIONS = {
 SPELLED = frozenset({"id", "model", "stop_reason", "usage"})
 """Fields that Responses has too, and that only are written otherwise."""
 CALLS = (ours.FunctionCall, ours.CustomToolCall)
-UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing")
-"""Fields of a Response that this wire has no word for."""
 
 
 # --- this wire to Responses -----------------------------------------------------------------------------------------
@@ -165,10 +163,15 @@ def encode_response(
     lost = Losses()
     if response.status == "failed":
         own_fields(response.leftovers, "", lost)
+        report_answer(response, lost, "input_transformations", "service_tier")
         for name in ("output", "usage", "service_tier"):
             if getattr(response, name):
                 lost.dropped(name, "a failed answer is an error on this wire and nothing else")
-        return encode_failure(response), lost
+        failed = encode_failure(response)
+        meant, code = decode_failure(failed, request, 0).error, response.error.code if response.error else UNSET
+        if given(code) and meant and meant.code != code:
+            lost.changed("error.code", f"this wire has no kind of error {code!r}")
+        return failed, lost
     model = model_of(response, request)
     writer = BlockWriter(Context(lost, dialect, messages_model(model), replay=False))
     content = [block for i, item in enumerate(response.output) for block in writer.write(item, f"output[{i}]")]
@@ -186,11 +189,7 @@ def encode_end(
 ) -> types.Message:
     """The answer around its content: how it ended, with the `refusals` among its items, and what it cost."""
     kept = own_fields(response.leftovers, "", lost)
-    if type(response) is not ours.Response:
-        report_unknown(response, "", lost)
-    for name in UNTOLD:
-        if getattr(response, name):
-            lost.dropped(name, "this wire has no such field of an answer")
+    report_answer(response, lost, "input_transformations", "service_tier")
     stop, usage = _encode_stop(response, kept, lost), encode_usage(response, lost)
     if refusals and stop != "refusal":
         stop = "refusal"

@@ -16,6 +16,7 @@ from ... import responses as ours
 from ...dialects import MessagesModel
 from ...errors import DecodeError
 from ...losses import Losses
+from ...responses.leftovers import unsaid
 from ...unknown import Decoder, Opt, given
 from . import types
 from .content import Context
@@ -140,14 +141,22 @@ def near(
     return {"thinking.budget_tokens": budget}
 
 
-def spelling_of(thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel) -> Any:
-    """How a request of this wire spelled what it asks; nothing where encoding spells it the same way again."""
+def spelling_of(
+    thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel
+) -> tuple[Any, dict[str, Any]]:
+    """How a request of this wire spelled what it asks, and what of that has no word in Responses.
+
+    Nothing where encoding spells it the same way again.
+    """
     reasoning = decode_thinking(thinking, effort, max_tokens, model)
     context = Context(Losses(), DEFAULT, model, replay=True)
-    if not given(reasoning) or encode_thinking(reasoning, max_tokens, {}, context) == (thinking, effort):
-        return None
+    made = encode_thinking(reasoning, max_tokens, {}, context) if given(reasoning) else (UNSET, UNSET)
+    if not given(reasoning) or made == (thinking, effort):
+        return None, {}
     said = {"thinking": plain(thinking)} if thinking is not UNSET else {}
-    return said | ({} if effort is UNSET else {"effort": effort})
+    known = ("type",) if given(thinking) and thinking.type in ("enabled", "disabled", "adaptive") else ()
+    more = unsaid(said.get("thinking"), plain(made[0]) if given(made[0]) else {}, "thinking", *known)
+    return said | ({} if effort is UNSET else {"effort": effort}), more
 
 
 # --- sampling -------------------------------------------------------------------------------------------------------

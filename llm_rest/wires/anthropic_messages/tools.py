@@ -19,7 +19,7 @@ from ... import responses as ours
 from ...dialects import MessagesModel
 from ...errors import DecodeError
 from ...losses import Losses
-from ...responses.leftovers import SPELLING
+from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from .._left import report_unknown
 from .._renamed import wire_name
@@ -139,7 +139,7 @@ def _encode_function(tool: ours.FunctionTool, namespace: str, path: str, context
     parameters: ours.Schema = tool.parameters if given(tool.parameters) else {"type": "object", "properties": {}}
     if parameters.get("type") != "object":
         parameters = {"properties": {}, **parameters, "type": "object"}
-        context.lost.changed(f"{path}.parameters", "arguments are an object on this wire")
+        context.lost.changed(f"{path}.parameters.type", "arguments are an object on this wire")
     if tool.output_schema:
         context.lost.dropped(f"{path}.output_schema", "a tool of this wire does not describe what it gives")
     encoded = _callable(tool, parameters, namespace, path, context)
@@ -256,6 +256,10 @@ def decode_tools(
         _encode(found[-1], "", offer, context)
     if servers:
         spelled["mcp_servers"] = offer.alone
+    for i, server in enumerate(body.mcp_servers or ()):
+        place = f"mcp_servers[{i}].tool_configuration"
+        if more := unsaid(offer.alone.get(server.name), {}, place, "enabled", "allowed_tools"):
+            spelled[NEAR] = {**spelled.get(NEAR, {}), **more}
     more_of = {server.name: beyond(server, offer.servers[server.name]) for server in body.mcp_servers or ()}
     unknown = {name: more for name, more in more_of.items() if more}
     left = {"tools": fields, "other_tools": others, "mcp_servers": unknown}
@@ -309,7 +313,9 @@ def encode_choice(request: ours.Request, spelled: dict[str, Any], context: Conte
                 lost.emulated("tool_choice", "a custom tool is chosen as the function it is offered as")
         case ours.ChooseAllowed():
             encoded.type = CHOICES.get(choice.mode or "auto", "auto")
-            lost.changed("tool_choice", "this wire cannot narrow the tools down; all of them may be called")
+            if choice.mode and choice.mode not in CHOICES:
+                lost.changed("tool_choice.mode", f"{choice.mode!r}, which this wire does not know; the model chooses")
+            lost.changed("tool_choice.tools", "this wire cannot narrow the tools down; all of them may be called")
         case Unknown() if choice.type in HOSTED:
             encoded = types.ToolChoice(type="tool", name=HOSTED[choice.type])
         case ours.ChooseMcp() | Unknown() | str():

@@ -14,7 +14,7 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...unknown import given
-from .._left import sent
+from .._left import report_cost, sent
 from . import types
 from .leftovers import copies, left, own_fields, rest, returned
 
@@ -78,6 +78,7 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
             lost.dropped("service_tier", f"this wire has no tier {tier!r}")
     if not given(used):
         return body
+    report_cost(used, lost)
     input, body.output_tokens = int(used.input_tokens), int(used.output_tokens)
     cached = used.input_tokens_details
     if given(cached):

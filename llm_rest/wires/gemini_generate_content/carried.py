@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ...losses import Losses
     from ...responses.parts import Leftovers
+    from ...responses.request import Request
 
 S = TypeVar("S", bound=Model)
 T = TypeVar("T")
@@ -227,11 +228,11 @@ def left(fields: Json, spelled: Json | None = None) -> Leftovers | UnsetType:
     return {WIRE: fields} if fields else UNSET
 
 
-def own_fields(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> Json:
+def own_fields(leftovers: Leftovers | UnsetType, path: str, lost: Losses, request: Request | None = None) -> Json:
     """What this wire left, with what others left reported."""
     if leftovers is UNSET:
         return {}
-    report_foreign(leftovers, WIRE, path, lost)
+    report_foreign(leftovers, WIRE, path, lost, request)
     return inner(leftovers, WIRE)
 
 

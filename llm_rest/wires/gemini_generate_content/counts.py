@@ -17,6 +17,7 @@ from ...responses.leftovers import SPELLING
 from ...responses.parts import Logprob, TopLogprob
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Response, Usage
 from ...unknown import given
+from .._left import report_cost
 from . import types
 from .carried import document_fields, merged, own_fields, rest, spelling
 from .options import TIERS, TIERS_BACK
@@ -168,8 +169,8 @@ def _encode_usage(used: Usage, lost: Losses) -> types.UsageMetadata:
         if spelled.get(name, bool(value) or name == TOTAL):
             setattr(counted, name, value)
     if given(cached) and cached.cache_write_tokens:
-        lost.dropped("usage.input_tokens_details", "tokens written to a cache, which this wire does not count")
-    for name in ("cost", "cost_details", "is_byok"):
-        if given(getattr(used, name)):
-            lost.dropped(f"usage.{name}", "this wire does not tell what an answer cost")
+        lost.dropped(
+            "usage.input_tokens_details.cache_write_tokens", "tokens written to a cache, which this wire does not count"
+        )
+    report_cost(used, lost)
     return merged(counted, document_fields(kept), "usage.leftovers", lost)

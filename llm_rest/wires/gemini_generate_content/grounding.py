@@ -16,9 +16,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...responses.items import Message, Search, UrlSource, WebSearchCall
-from ...responses.leftovers import own
+from ...responses.leftovers import own, report_foreign
 from ...responses.parts import FileCitation, OutputText, UrlCitation
 from ...unknown import given
+from .._left import report_unknown
 from . import types
 from .carried import left, spelling, stated
 from .types import WIRE
@@ -183,6 +184,8 @@ def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> t
             if not isinstance(source, UrlCitation):
                 lost.dropped(f"{path}.annotations[{j}]", "a source that is no page, which this wire has no word for")
                 continue
+            report_foreign(source.leftovers, WIRE, f"{path}.annotations[{j}]", lost)
+            report_unknown(source, f"{path}.annotations[{j}]", lost)
             segment = types.Segment(part_index=place or UNSET)
             if given(source.end_index):
                 size = len(part.text)

@@ -15,6 +15,7 @@ from msgspec import UNSET
 from ...responses.closed import strict_if_possible
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions, Request, TextFormat, TextOptions
 from ...unknown import Unknown, given
+from .._left import says
 from . import types
 from .schema import fitted, from_openapi
 
@@ -241,10 +242,10 @@ def encode_rest(request: Request, body: types.Request, context: Context) -> None
     """Set labels, storage and the tier, and report what has no counterpart."""
     lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
     for name, why in REFUSED.items():
-        if getattr(request, name):
+        if says(getattr(request, name)):
             lost.refused(name, why)
     for name in DROPPED:
-        if getattr(request, name):
+        if says(getattr(request, name)):
             lost.dropped(name, "this wire has no such option")
     if request.truncation == "auto":
         lost.refused("truncation", "cutting the conversation to fit, which this wire does not offer")

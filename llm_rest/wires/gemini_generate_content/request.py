@@ -18,7 +18,7 @@ from ...dialects import GeminiDialect, gemini_model
 from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.items import AdditionalTools, AnyItem, Message
-from ...responses.leftovers import SPELLING
+from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...responses.request import Request, items_of
 from ...responses.tools import ImageGenerationTool, McpTool
 from ...unknown import given
@@ -58,6 +58,8 @@ _TAKEN = (
 ).split()
 """Fields of `generationConfig` that are options of a request; the others are kept."""
 _DRAWS = ["TEXT", "IMAGE"]
+_SYSTEM_ROLES = ("system", "user", "model", "")
+"""Roles of instructions, which say nothing."""
 _OPTIONS = ("tools", "tool_config", "generation_config")
 _SECRETS = ("url", "headers")
 """Fields of an MCP server that stand on its tool and in no leftovers."""
@@ -100,7 +102,7 @@ def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tup
     """The body of `:generateContent` for a request, and what could not be carried."""
     lost = Losses()
     context = Context(lost, dialect, gemini_model(request.model or ""), replay=True)
-    kept = own_fields(request.leftovers, "", lost)
+    kept = own_fields(request.leftovers, "", lost, request)
     report_unknown(request, "", lost)
     items = paired(items_of(request), lost)
     turns = Turns(context)
@@ -151,6 +153,7 @@ def _encode_options(
     tools = list(request.tools or ())
     for i, item in enumerate(items):
         if isinstance(item, AdditionalTools):
+            report_unknown(item, f"input[{i}]", lost)
             lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
             tools += item.tools
             told.pop("tools", None)
@@ -189,7 +192,7 @@ def _put_back(
     fields = {name: value for name, value in document_fields(kept).items() if name not in ("tools", "mcpServers")}
     for name in dialect.lacks:
         if name in fields:
-            lost.dropped(f"leftovers.{WIRE}.{name}", f"{name}, which this host does not take")
+            lost.dropped(name, f"{name}, which this host does not take")
             del fields[name]
     system = spelling(kept).get("systemInstruction")
     if system and given(body.system_instruction):
@@ -290,7 +293,38 @@ def _notes(body: types.Request, request: Request, dialect: GeminiDialect) -> typ
                 for secret in _SECRETS:
                     inner(server, "streamableHttpTransport").pop(secret, None)
             notes[name] = {"said": group.said(request, dialect), "as": found}
-    return {"options": notes} if notes else {}
+    if not notes:
+        return {}
+    more = unsaid(_comparable(theirs), _comparable(ours), "")
+    made = {f.get("name"): f for tool in ours.get("tools") or () for f in tool.get("functionDeclarations") or ()}
+    for i, tool in enumerate(theirs.get("tools") or ()):
+        for j, function in enumerate(tool.get("functionDeclarations") or ()):
+            place = f"tools[{i}].functionDeclarations[{j}]"
+            more |= unsaid(function, made.get(function.get("name"), {}), place, "name", *_SCHEMAS)
+    return {"options": notes, **({NEAR: more} if more else {})}
+
+
+_SCHEMAS = (
+    "parameters",
+    "parametersJsonSchema",
+    "response",
+    "responseJsonSchema",
+    "responseSchema",
+    "responseMimeType",
+)
+"""Fields of schemas, of which the wire has two spellings."""
+
+
+def _comparable(options: types.Json) -> types.Json:
+    """How functions are called and how the model thinks: what is not among the leftovers itself."""
+    choice = inner(options, "toolConfig")
+    return {
+        "toolConfig": {
+            "functionCallingConfig": {"mode": "AUTO", **inner(choice, "functionCallingConfig")},
+            "includeServerSideToolInvocations": choice.get("includeServerSideToolInvocations", False),
+        },
+        "generationConfig": {"thinkingConfig": inner(inner(options, "generationConfig"), "thinkingConfig")},
+    }
 
 
 def _is_odd(body: types.Request) -> bool:
@@ -309,6 +343,11 @@ def _decode_system(body: types.Request, request: Request, spelled: types.Json, l
     more = rest(said, ("parts",))
     if more:
         spelled["systemInstruction"] = more
+        beyond = unsaid(
+            more, {"role": more.get("role") if more.get("role") in _SYSTEM_ROLES else "system"}, "systemInstruction"
+        )
+        if beyond:
+            spelled[NEAR] = {**inner(spelled, NEAR), **beyond}
     parts = list(said.parts)
     if parts[0].text and parts[0] == types.Part(text=parts[0].text):
         request.instructions = parts.pop(0).text

@@ -18,11 +18,11 @@ from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.items import Message, WebSearchCall
-from ...responses.leftovers import SPELLING
+from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...responses.parts import OutputText
 from ...responses.response import Response
 from ...unknown import given
-from .._left import report_unknown
+from .._left import report_answer, report_unknown
 from . import types
 from .calls import renamed
 from .carried import (
@@ -60,9 +60,8 @@ if TYPE_CHECKING:
     from ...responses.items import AnyItem
     from ...responses.request import Request
 
-UNTOLD = ("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing", "input_transformations")
-"""Fields of a Response that this wire has no word for."""
-
+_ROLES = ("model", "user", "")
+"""Roles of an answer, which say nothing."""
 _SAID = ("candidates", "usageMetadata", "modelVersion", "responseId", "error")
 """Fields of an answer that fields of ours say; the others are kept."""
 _CANDIDATE = (
@@ -133,7 +132,11 @@ def settle(response: Response, body: types.Response, candidate: types.Candidate,
     response.output = output
     decode_end(response, body, candidate)
     if not _is_usual(body, candidate, response):
-        left[SPELLING] = {"shape": _shape(body, candidate)}
+        shape = _shape(body, candidate)
+        content = inner((shape.get("candidates") or [{}])[0], "content")
+        role = content.get("role") if content.get("role") in _ROLES else "model"
+        told = unsaid(content, {"role": role, "parts": []}, "candidates[0].content")
+        left[SPELLING] = {"shape": shape, **({NEAR: told} if told else {})}
     if body.usage_metadata is not UNSET:
         if counts_anything(body.usage_metadata):
             response.usage = decode_usage(body.usage_metadata)
@@ -200,16 +203,13 @@ def encode_response(
     """The answer of this wire for a Response; a failed one says why under `error`."""
     lost = Losses()
     kept = own_fields(response.leftovers, "", lost)
-    report_unknown(response, "", lost)
+    report_answer(response, lost, "service_tier")
     named = response.model if given(response.model) else request.model if request is not None else ""
     model = named if given(named) else ""
     writer = Writer(Context(lost, dialect, gemini_model(model), replay=False), blocked=is_blocked(response))
     for i, item in enumerate(response.output):
         writer.write(item, f"output[{i}]")
     writer.close()
-    for name in UNTOLD:
-        if getattr(response, name):
-            lost.dropped(name, "this wire has no such field of an answer")
     body = types.Response(
         usage_metadata=encode_usage(response, lost),
         model_version=response.model if given(response.model) else model or UNSET,
@@ -283,7 +283,12 @@ def _encode_told(candidate: types.Candidate, told: types.Json, writer: Writer, l
     if alone and not (given(result) and decode_logprobs(result) == said[0][1].logprobs):
         fields.pop("logprobsResult", None)
         if scored:
-            candidate.logprobs_result = encode_logprobs(scored[0][0].logprobs or [])
+            part, path = scored[0]
+            for k, entry in enumerate(part.logprobs or ()):
+                report_unknown(entry, f"{path}.logprobs[{k}]", lost)
+                for n, other in enumerate(entry.top_logprobs or ()):
+                    report_unknown(other, f"{path}.logprobs[{k}].top_logprobs[{n}]", lost)
+            candidate.logprobs_result = encode_logprobs(part.logprobs or [])
     elif not alone:
         for _, path in scored:
             lost.dropped(f"{path}.logprobs", "probabilities belong to an answer of one text on this wire")

@@ -143,7 +143,7 @@ class Offer:
         self.functions.append(encoded)
         if isinstance(tool, CustomTool):
             lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
-            if isinstance(tool.format, Grammar):
+            if isinstance(tool.format, Grammar | Unknown):
                 lost.dropped(f"{path}.format", "this wire enforces no grammar")
             encoded.parameters_json_schema = TEXT_INPUT
             return
@@ -181,6 +181,8 @@ def _drop(tool: Any, names: Sequence[str], path: str, lost: Losses) -> None:
 
 def _search(tool: WebSearch, path: str, context: Context) -> types.GoogleSearch:
     lost, search, filters = context.lost, types.GoogleSearch(), tool.filters
+    if given(filters):
+        report_unknown(filters, f"{path}.filters", lost)
     if tool.__struct_config__.tag != "web_search":
         lost.changed(f"{path}.type", "the vendor's search has one version")
     if given(filters) and given(filters.allowed_domains):
@@ -258,6 +260,8 @@ def _allowed(choice: ChooseAllowed, lost: Losses) -> types.FunctionCallingConfig
             names.append(wire_name(entry["name"]))
         else:
             lost.dropped(f"tool_choice.tools[{j}]", "only functions can be chosen on this wire")
+    if choice.mode and choice.mode not in ("auto", "required"):
+        lost.changed("tool_choice.mode", f"{choice.mode!r}, which this wire does not know; the model chooses")
     if choice.mode == "required" and len(names) == 1:
         lost.changed("tool_choice", "the one allowed function is asked for by its name")
     if not names:

@@ -18,8 +18,8 @@ from ...responses.carriers import digest
 from ...responses.items import CustomToolCallOutput, FunctionCall, FunctionCallOutput, Message
 from ...responses.leftovers import own, report_foreign
 from ...responses.response import Usage
-from ...unknown import Opt, extras, given
-from .._left import absent, as_object, leftovers, notes, sent
+from ...unknown import Opt, given
+from .._left import absent, as_object, leftovers, notes, report_cost, sent
 from . import types
 from .types import WIRE
 
@@ -135,12 +135,10 @@ def encode_usage(usage: Usage, body: types.Line, lost: Losses) -> None:
         lost.dropped("usage.total_tokens", "a total that is not the sum")
     for name in ("input_tokens_details", "output_tokens_details"):
         details = getattr(usage, name)
-        for part in (*details.__struct_fields__, *extras(details)) if given(details) else ():
-            if getattr(details, part, True):
+        for part in details.__struct_fields__ if given(details) else ():
+            if getattr(details, part):
                 lost.dropped(f"usage.{name}.{part}", "a count that this wire does not give")
-    for name in ("cost", "cost_details", "is_byok", *extras(usage)):
-        if getattr(usage, name, True):
-            lost.dropped(f"usage.{name}", "a cost, which this wire does not tell")
+    report_cost(usage, lost)
     report_foreign(usage.leftovers, WIRE, "usage", lost)
 
 

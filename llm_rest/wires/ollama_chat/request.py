@@ -18,7 +18,7 @@ from ...dialects import OllamaDialect
 from ...losses import Loss, Losses
 from ...responses.closed import strict_if_possible
 from ...responses.items import AdditionalTools, AnyItem
-from ...responses.leftovers import own, report_foreign
+from ...responses.leftovers import NEAR, inexact, own, report_foreign
 from ...responses.request import (
     JsonObjectFormat,
     JsonSchemaFormat,
@@ -30,7 +30,7 @@ from ...responses.request import (
 )
 from ...unknown import Unknown, extras, given, with_extras
 from .. import Route
-from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, rest, sent
+from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, rest, says, sent
 from .._pairing import paired
 from . import types
 from .messages import decode_messages, encode_messages
@@ -204,17 +204,17 @@ def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> Non
 def _encode_rest(request: Request, lost: Losses) -> None:
     if _rare(request) != _NOTHING_RARE:
         for name, what in REFUSED.items():
-            if getattr(request, name):
+            if says(getattr(request, name)):
                 lost.refused(name, what)
         for name in DROPPED:
-            if getattr(request, name):
+            if says(getattr(request, name)):
                 lost.dropped(name, "an option that this wire has no field for")
     if given(request.truncation) and request.truncation not in TRUNCATE:
         lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is refused")
     if request.stream_options and request.stream_options.include_obfuscation:
         lost.dropped("stream_options.include_obfuscation", "an option that this wire has no field for")
     report_unknown(request, "", lost)
-    report_foreign(request.leftovers, WIRE, "", lost)
+    report_foreign(request.leftovers, WIRE, "", lost, request)
 
 
 def _encode_left(request: Request, body: types.Request, left: Json, spelling: Json) -> types.Request:
@@ -246,7 +246,7 @@ def _leave_loading(options: types.Options, left: Json, lost: Losses) -> None:
     for name in LOADING:
         if given(getattr(options, name)):
             setattr(options, name, UNSET)
-            path = f"leftovers.{WIRE}.{name}" if name in left else f"extra.{WIRE}.options.{name}"
+            path = f"options.{name}" if name in left else f"extra.{WIRE}.options.{name}"
             lost.dropped(path, "an option of loading a model, which this host does not take")
 
 
@@ -354,6 +354,8 @@ def _decode_format(asked: Any, request: Request, spelling: Json) -> None:
             request.text = TextOptions(format=JsonSchemaFormat(name=SCHEMA_NAME, schema=schema, strict=strict))
         case _:
             spelling["format"] = asked
+            if asked is not None:
+                spelling[NEAR] = {"format": inexact(asked)}
 
 
 def _decode_think(think: Any, request: Request, left: Json, spelling: Json) -> None:

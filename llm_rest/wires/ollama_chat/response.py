@@ -20,7 +20,7 @@ from ...responses.leftovers import own, report_foreign
 from ...responses.parts import Logprob, OutputText
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
-from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, sent
+from .._left import absent, as_object, leftovers, notes, put_back, report_answer, report_unknown, sent
 from .._renamed import Sent, names_sent, undo
 from . import types
 from .ending import (
@@ -54,17 +54,6 @@ LEFT = (
     "debug_info",
 )
 """Fields that describe one answer only."""
-
-UNTOLD = (
-    "service_tier",
-    "moderation",
-    "tool_usage",
-    "content_filters",
-    "prompt_cache_diagnostics",
-    "input_transformations",
-    "billing",
-)
-"""Fields of a Response that this wire has no word for."""
 
 _left = attrgetter(*LEFT)
 
@@ -266,12 +255,11 @@ def _logprobs(output: list[AnyItem], left: Json, turn: Turn, lost: Losses) -> An
 
 
 def _report(response: Response, lost: Losses) -> None:
-    for name in UNTOLD:
-        if getattr(response, name):
-            lost.dropped(name, "this wire does not tell it")
+    if response.error and WIRE not in (response.leftovers or {}):
+        lost.dropped("error", "this wire tells an error instead of an answer")
     if response.status == "failed" and WIRE not in (response.leftovers or {}):
         lost.refused("status", "a failed answer, which this wire tells as an error")
     elif response.status not in ("completed", "incomplete", "failed"):
         lost.refused("status", f"an answer that is {response.status}, which this wire cannot tell")
-    report_unknown(response, "", lost)
+    report_answer(response, lost)
     report_foreign(response.leftovers, WIRE, "", lost)

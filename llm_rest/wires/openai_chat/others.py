@@ -66,7 +66,7 @@ def encode_told(item: Message, dialect: ChatDialect, i: int, lost: Losses) -> An
     if item.leftovers:
         message = returned(message, item.leftovers, WIRE, f"input[{i}]", lost)
         if message.name is not UNSET and "name" in dialect.lacks:
-            lost.dropped(f"input[{i}].leftovers.{WIRE}.name", "the name of a message, which this host does not take")
+            lost.dropped(f"input[{i}].name", "the name of a message, which this host does not take")
             message.name = UNSET
     return message
 

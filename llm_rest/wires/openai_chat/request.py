@@ -22,7 +22,7 @@ from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.request import CacheOptions, Request
 from ...unknown import extras, given, with_extras
 from .. import Route
-from .._left import Rest, beyond, notes, put_back, report_unknown
+from .._left import Rest, beyond, notes, put_back, report_unknown, says
 from .._pairing import paired
 from . import options, types
 from .content import fit_lifetime
@@ -121,10 +121,10 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
 def _encode_rest(request: Request, body: types.Request, left: Json, dialect: ChatDialect, lost: Losses) -> None:
     if _refused(request) != _NOTHING_REFUSED:
         for name, what in REFUSED.items():
-            if getattr(request, name):
+            if says(getattr(request, name)):
                 lost.refused(name, what)
     for name, what in DROPPED.items():
-        if getattr(request, name):
+        if says(getattr(request, name)):
             lost.dropped(name, what)
     if request.truncation == "auto":
         lost.refused("truncation", "cutting the conversation to fit, which this wire does not offer")
@@ -141,7 +141,7 @@ def _encode_rest(request: Request, body: types.Request, left: Json, dialect: Cha
             if given(getattr(options, name)):
                 lost.dropped(f"prompt_cache_options.{name}", "an option of caching that this wire has no field for")
     report_unknown(request, "", lost)
-    report_foreign(request.leftovers, WIRE, "", lost)
+    report_foreign(request.leftovers, WIRE, "", lost, request)
 
 
 NAMED = {
@@ -165,7 +165,7 @@ def _leave_behind(request: Request, body: types.Request, dialect: ChatDialect, l
             continue
         setattr(body, name, UNSET)
         if value is not None:
-            path = f"leftovers.{WIRE}.{name}" if name in left else NAMED.get(name, name)
+            path = name if name in left else NAMED.get(name, name)
             lost.dropped(path, f"{name}, which this host does not take")
 
 

@@ -19,10 +19,23 @@ from ...losses import Loss, Losses
 from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.leftovers import SPELLING, own, report_foreign
+from ...responses.leftovers import NEAR, SPELLING, inexact, own, report_foreign
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given
-from .._left import Rest, absent, as_list, as_object, as_plain, known, notes, noting, put_back, sent
+from .._left import (
+    Rest,
+    absent,
+    as_list,
+    as_object,
+    as_plain,
+    known,
+    notes,
+    noting,
+    put_back,
+    report_answer,
+    report_unknown,
+    sent,
+)
 from .._renamed import names_sent, sent_name, undo
 from . import about, ordinary, reasoning, types
 from .ordinary import CHOICE, MESSAGE
@@ -138,6 +151,8 @@ def _leftovers(body: types.Completion, choice: types.Choice, message: types.Answ
         rest["index"] = sent(choice.index)
     if message.role != "assistant":
         noting(heard.left)["role"] = sent(message.role)
+        if message.role:
+            noting(heard.left)[NEAR] = {"role": inexact(message.role)}
     if rest:
         left[CHOICE] = rest
     if heard.left:
@@ -188,6 +203,7 @@ def encode_response(
 ) -> tuple[types.Completion, list[Loss]]:
     """The answer as a host of this wire gives it; `request` tells which form its client expects."""
     lost = Losses()
+    report_answer(response, lost, "moderation", "service_tier")
     report_foreign(response.leftovers, WIRE, "", lost)
     left = own(response.leftovers, WIRE)
     first = as_object(left.get(CHOICE))
@@ -252,6 +268,7 @@ def _encode_output(
                 kept: Json = {SPELLING: {"legacy": True}} if legacy else as_object(calls.get(item.call_id))
                 turn.call(item, kept, attached, i)
             case Reasoning():
+                report_unknown(item, path, lost)
                 state = reasoning.state_of(item, dialect)
                 if isinstance(state, reasoning.CallState):
                     attached[state.call_id] = state.extra_content

@@ -18,7 +18,7 @@ from ...responses.leftovers import own, report_foreign
 from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given
-from .._left import ABSENT, Rest, absent, as_plain, notes, noting, put_back, sent
+from .._left import ABSENT, Rest, absent, as_plain, notes, noting, put_back, report_unknown, sent
 from .._renamed import Call
 from . import reasoning, types
 from .about import encode_annotations
@@ -250,6 +250,7 @@ class Turn(Generic[S]):
                     self._lost.dropped(f"{place}.logprobs", "log probabilities")
             match part:
                 case OutputText(text=text) if not listed and WIRE not in (part.leftovers or {}):
+                    report_unknown(part, place, self._lost)
                     report_foreign(part.leftovers, WIRE, place, self._lost)
                     texts.append(text)
                 case RefusalPart(refusal=refusal) if listed and "refusal" not in self.spelling:
@@ -278,6 +279,9 @@ class Turn(Generic[S]):
         if not self._answer:
             self._lost.dropped(f"{place}.annotations", "the sources of an earlier text")
             return
+        for k, source in enumerate(part.annotations or ()):
+            if not isinstance(source, Unknown):
+                report_unknown(source, f"{place}.annotations[{k}]", self._lost)
         content = self.said.content
         offset = len(content) + self._length + 2 if self.has_text and isinstance(content, str) else 0
         offset += sum(map(len, before))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
 from ...unknown import Opt, given
-from .._left import Rest, absent, notes, put_back, sent
+from .._left import Rest, absent, notes, put_back, report_cost, sent
 from . import types
 from .ordinary import OrdinaryUsage
 from .types import WIRE, Json
@@ -111,6 +111,7 @@ def _count_output(usage: Usage, dialect: ChatDialect, spelling: Json) -> None:
 
 def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usage:
     """The counts as the host behind `dialect` would give them."""
+    report_cost(usage, lost)
     completion = usage.output_tokens
     if dialect.output_tokens == "completion_and_reasoning":
         completion = max(0, completion - _reasoning(usage))

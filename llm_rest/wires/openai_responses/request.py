@@ -55,7 +55,7 @@ def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> t
         lost.changed("reasoning.effort", f"the host does not know {request.reasoning.effort}; {nearest} was asked for")
         changes["reasoning"] = replace(request.reasoning, effort=nearest)
     if request.leftovers is not UNSET:
-        report_foreign(request.leftovers, WIRE, "", lost)
+        report_foreign(request.leftovers, WIRE, "", lost, request)
         changes["leftovers"] = UNSET
     if request.extra is not UNSET:
         changes["extra"] = UNSET

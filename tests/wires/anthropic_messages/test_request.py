@@ -429,7 +429,7 @@ def test_other_models_on_this_wire_take_what_they_are_asked() -> None:
 
 def test_a_leftover_that_does_not_fit_is_reported() -> None:
     _, lost = sent(leftovers={"anthropic_messages": {"service_tier": 7}, "openai_chat": {"logit_bias": {"1": 2}}})
-    assert kinds(lost) == [("leftovers.openai_chat.logit_bias", "dropped"), ("leftovers", "dropped")]
+    assert kinds(lost) == [("logit_bias", "dropped"), ("leftovers", "dropped")]
 
 
 def test_a_document_of_this_wire_keeps_options_that_responses_has_no_word_for() -> None:

@@ -63,7 +63,7 @@ def test_what_a_tool_of_this_wire_cannot_be_is_reported() -> None:
     tools, lost = offered(tool)
     assert tools[0]["input_schema"] == NOTHING
     assert lost == [
-        ("tools[0].parameters", "changed"),
+        ("tools[0].parameters.type", "changed"),
         ("tools[0].output_schema", "dropped"),
         ("tools[0].async", "dropped"),
     ]
@@ -201,8 +201,8 @@ def test_a_tool_of_this_vendor_can_be_written_as_it_writes_it() -> None:
         (ChooseFunction(name="f"), {"type": "tool", "name": "f"}, []),
         (ChooseCustom(name="f"), {"type": "tool", "name": "f"}, [("tool_choice", "emulated")]),
         (Unknown({"type": "web_search_preview"}), {"type": "tool", "name": "web_search"}, []),
-        (ChooseAllowed(tools=[{"name": "f"}], mode="required"), {"type": "any"}, [("tool_choice", "changed")]),
-        (ChooseAllowed(tools=[{"name": "f"}]), {"type": "auto"}, [("tool_choice", "changed")]),
+        (ChooseAllowed(tools=[{"name": "f"}], mode="required"), {"type": "any"}, [("tool_choice.tools", "changed")]),
+        (ChooseAllowed(tools=[{"name": "f"}]), {"type": "auto"}, [("tool_choice.tools", "changed")]),
         (ChooseMcp(server_label="w"), {"type": "auto"}, [("tool_choice", "changed")]),
         ("sometimes", {"type": "auto"}, [("tool_choice", "changed")]),
     ],

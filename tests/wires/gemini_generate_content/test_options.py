@@ -304,7 +304,7 @@ def test_leftovers_of_this_wire_return_and_those_of_others_are_told() -> None:
     }
     assert option(leftovers=leftovers) == (
         {"safetySettings": [{"category": "c"}]},
-        ["leftovers.openai_chat.logit_bias (dropped)", f"leftovers.{GEMINI}.labels (dropped)"],
+        ["logit_bias (dropped)", "labels (dropped)"],
     )
 
 

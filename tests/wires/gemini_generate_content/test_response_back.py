@@ -172,7 +172,7 @@ def test_counts_this_wire_does_not_have() -> None:
     """gemini.response_back.9"""
     details = InputTokensDetails(cached_tokens=0, cache_write_tokens=3)
     assert counted(input_tokens_details=details, cost=0.1)[1] == [
-        "usage.input_tokens_details (dropped)",
+        "usage.input_tokens_details.cache_write_tokens (dropped)",
         "usage.cost (dropped)",
     ]
     more = OutputTokensDetails(reasoning_tokens=9)
@@ -236,7 +236,7 @@ def test_what_was_said_before_a_failure_is_kept() -> None:
 def test_what_this_wire_has_no_word_for() -> None:
     """gemini.response_back.13"""
     response = answered(said("Yo"), billing={"payer": "x"}, leftovers={"openai_chat": {"system_fingerprint": "fp"}})
-    assert written(response)[1] == ["leftovers.openai_chat.system_fingerprint (dropped)", "billing (dropped)"]
+    assert written(response)[1] == ["system_fingerprint (dropped)", "billing (dropped)"]
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------

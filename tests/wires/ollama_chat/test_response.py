@@ -437,15 +437,15 @@ def test_counts_that_have_no_place_are_reported() -> None:
     )
     body, lost = given(HI, usage=with_extras(usage, {"z": 1}))
     assert (body["prompt_eval_count"], body["eval_count"]) == (3, 4)
-    assert lost == [
+    assert set(lost) == {
         "usage.input_tokens (changed)",
         "usage.total_tokens (dropped)",
         "usage.input_tokens_details.cached_tokens (dropped)",
         "usage.output_tokens_details.reasoning_tokens (dropped)",
         "usage.cost (dropped)",
         "usage.z (dropped)",
-        "usage.leftovers.openai_chat.queue_time (dropped)",
-    ]
+        "usage.queue_time (dropped)",
+    }
 
 
 def test_what_hangs_on_a_text_is_told_or_reported() -> None:
@@ -474,12 +474,12 @@ def test_items_and_fields_without_a_place_are_reported() -> None:
         moderation={"input": 1},
         leftovers=left,
     )
-    assert told(wire.encode_response(with_extras(response, {"z": 1}))[1]) == [
+    assert set(told(wire.encode_response(with_extras(response, {"z": 1}))[1])) == {
         "output[0] (dropped)",
         "output[1] (dropped)",
         "output[2].y (dropped)",
         "service_tier (dropped)",
         "moderation (dropped)",
         "z (dropped)",
-        "leftovers.anthropic_messages.container (dropped)",
-    ]
+        "container (dropped)",
+    }

@@ -434,15 +434,15 @@ def test_leftovers_of_items_and_parts_come_back_and_those_of_others_are_told() -
     found, lost = messages(item)
     assert found == [{"role": "user", "name": "ada", "content": [{"type": "text", "text": "a", "tone": "calm"}]}]
     assert lost == [
-        "input[0].content[0].leftovers.anthropic_messages.citations (dropped)",
-        "input[0].leftovers.other.mood (dropped)",
+        "input[0].content[0].citations (dropped)",
+        "input[0].mood (dropped)",
     ]
 
 
 def test_a_name_stays_behind_where_the_host_refuses_it() -> None:
     """chat.request.56"""
     item = Message(role="user", content="Hi", leftovers={"openai_chat": {"name": "ada"}})
-    assert messages(item, dialect=CHAT_HOSTS["groq"]) == ([HI], ["input[0].leftovers.openai_chat.name (dropped)"])
+    assert messages(item, dialect=CHAT_HOSTS["groq"]) == ([HI], ["input[0].name (dropped)"])
 
 
 def test_encoding_changes_nothing_it_was_given() -> None:

@@ -212,7 +212,7 @@ def test_a_client_of_legacy_functions_gets_a_legacy_call() -> None:
 def test_leftovers_of_others_are_told() -> None:
     """chat.response_back.16"""
     response = output(text("a"), leftovers={"anthropic_messages": {"stop_sequence": "END"}})
-    assert shown(response)[1] == ["leftovers.anthropic_messages.stop_sequence (dropped)"]
+    assert shown(response)[1] == ["stop_sequence (dropped)"]
 
 
 def test_moderation_gets_the_level_around_its_results() -> None:

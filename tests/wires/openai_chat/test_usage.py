@@ -112,5 +112,5 @@ def test_cache_writes_by_their_lifetime_are_told() -> None:
     usage = Usage(input_tokens=1, output_tokens=1, input_tokens_details=details, leftovers={"other": {"speed": 2}})
     assert shown(output(usage=usage))[1] == [
         "usage.input_tokens_details.cache_write_tokens_details (dropped)",
-        "usage.leftovers.other.speed (dropped)",
+        "usage.speed (dropped)",
     ]

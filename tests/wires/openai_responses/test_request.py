@@ -163,10 +163,10 @@ def test_what_another_wire_left_over_is_a_loss_by_name_at_every_level() -> None:
     body, lost = sent(request)
     assert "leftovers" not in msgspec.json.encode(body).decode()
     assert lost == [
-        "input[0].content[0].leftovers.anthropic_messages.x (dropped)",
-        "input[1].leftovers.openai_chat.name (dropped)",
-        "input[1].content[0].annotations[0].leftovers.anthropic_messages.cited_text (dropped)",
-        "leftovers.openai_chat.logit_bias (dropped)",
+        "input[0].content[0].x (dropped)",
+        "input[1].name (dropped)",
+        "input[1].content[0].annotations[0].cited_text (dropped)",
+        "logit_bias (dropped)",
     ]
     assert request.leftovers == chat, "the request itself is not touched"
 

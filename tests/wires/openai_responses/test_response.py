@@ -190,9 +190,9 @@ def test_what_another_wire_left_over_in_an_answer_is_a_loss_by_name() -> None:
     body, lost = wire.encode_response(response)
     assert b"leftovers" not in msgspec.json.encode(body)
     assert [loss.path for loss in lost] == [
-        "output[0].leftovers.openai_chat.system_fingerprint",
-        "leftovers.openai_chat.system_fingerprint",
-        "usage.leftovers.openai_chat.system_fingerprint",
+        "output[0].system_fingerprint",
+        "system_fingerprint",
+        "usage.system_fingerprint",
     ]
 
 

@@ -135,7 +135,7 @@ def _fields(
             continue
         elif not path and name in UNMAPPED and isinstance(value, list):
             for i, entry in enumerate(cast("Any", value)):
-                place = entry[0] if isinstance(entry, list) and entry else len(tools) + i
+                place: Any = cast("Any", entry)[0] if isinstance(entry, list) and entry else len(tools) + i
                 yield f"tools[{place}]", None
         elif isinstance(value, dict) and name == BLOCK:
             inner = cast("dict[str, Any]", value)

@@ -296,11 +296,9 @@ def _notes(body: types.Request, request: Request, dialect: GeminiDialect) -> typ
     if not notes:
         return {}
     more = unsaid(_comparable(theirs), _comparable(ours), "")
-    made = {f.get("name"): f for tool in ours.get("tools") or () for f in tool.get("functionDeclarations") or ()}
-    for i, tool in enumerate(theirs.get("tools") or ()):
-        for j, function in enumerate(tool.get("functionDeclarations") or ()):
-            place = f"tools[{i}].functionDeclarations[{j}]"
-            more |= unsaid(function, made.get(function.get("name"), {}), place, "name", *_SCHEMAS)
+    made = {function.get("name"): function for _, function in _functions(ours)}
+    for place, function in _functions(theirs):
+        more |= unsaid(function, made.get(function.get("name"), {}), place, "name", *_SCHEMAS)
     return {"options": notes, **({NEAR: more} if more else {})}
 
 
@@ -313,6 +311,16 @@ _SCHEMAS = (
     "responseMimeType",
 )
 """Fields of schemas, of which the wire has two spellings."""
+
+
+def _functions(options: types.Json) -> list[tuple[str, types.Json]]:
+    """The functions of a request as JSON, each with its place."""
+    tools: list[types.Json] = options.get("tools") or []
+    found: list[tuple[str, types.Json]] = []
+    for i, tool in enumerate(tools):
+        functions: list[types.Json] = tool.get("functionDeclarations") or []
+        found += [(f"tools[{i}].functionDeclarations[{j}]", function) for j, function in enumerate(functions)]
+    return found
 
 
 def _comparable(options: types.Json) -> types.Json:

@@ -133,7 +133,8 @@ def settle(response: Response, body: types.Response, candidate: types.Candidate,
     decode_end(response, body, candidate)
     if not _is_usual(body, candidate, response):
         shape = _shape(body, candidate)
-        content = inner((shape.get("candidates") or [{}])[0], "content")
+        candidates: list[types.Json] = shape.get("candidates") or [{}]
+        content = inner(candidates[0], "content")
         role = content.get("role") if content.get("role") in _ROLES else "model"
         told = unsaid(content, {"role": role, "parts": []}, "candidates[0].content")
         left[SPELLING] = {"shape": shape, **({NEAR: told} if told else {})}

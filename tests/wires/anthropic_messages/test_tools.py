@@ -280,7 +280,7 @@ def test_a_search_over_tools_is_run_by_the_vendor() -> None:
         [],
     )
     assert offered(ToolSearchTool(execution="client"))[1] == [("tools[0]", "refused")]
-    assert offered(ToolSearchTool(description="d"))[1] == [("tools[0]", "dropped")]
+    assert offered(ToolSearchTool(description="d"))[1] == [("tools[0].description", "dropped")]
 
 
 # --- back -----------------------------------------------------------------------------------------------------------

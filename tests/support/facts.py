@@ -71,10 +71,21 @@ def places_of(loss: Loss) -> list[Steps]:
             return [steps, ("tools",)]
         case "emulated":  # what was reached another way shows in a neighbour, or is asked for in words
             return [steps, steps[:-1] or steps, ("instructions",)]
+        case "changed" if steps == ("tool_choice", "tools"):  # a choice among all tools is its mode alone
+            return [steps[:1]]
         case _ if steps[-1:] == ("is_error",):  # a flag the wire lacks is said in the text beside it
             return [steps, (*steps[:-1], "output")]
         case _:
             return [steps]
+
+
+def sent_steps(leaf: Leaf) -> Steps:
+    """The steps of a leaf in the document that it came in: what is kept of a wire's document is not below `leftovers` there."""
+    steps = leaf.steps
+    if "leftovers" in steps:
+        at = steps.index("leftovers")
+        return (*steps[:at], *steps[at + 2 :]) if len(steps) > at + 2 else steps
+    return steps
 
 
 def unaccounted(before: Any, after: Any, losses: Iterable[Loss]) -> list[str]:
@@ -89,7 +100,7 @@ def unaccounted(before: Any, after: Any, losses: Iterable[Loss]) -> list[str]:
     missing: list[str] = []
     for key, group in sent.items():
         short = len(group) - returned[key]
-        silent = [leaf for leaf in group if not any(related(leaf.steps, steps) for steps in named)]
+        silent = [leaf for leaf in group if not any(related(sent_steps(leaf), steps) for steps in named)]
         # Of equal leaves it cannot be told which one is missing: those that a loss names are given the blame first.
         named_ones = len(group) - len(silent)
         missing += [f"{'.'.join(leaf.steps)}: {leaf.value[:120]}" for leaf in silent[: max(0, short - named_ones)]]

@@ -52,7 +52,7 @@ def _item(item: Plain) -> list[Plain]:
             return _message(item)
         case "reasoning":
             return [_reasoning(item)]
-        case "function_call_output" | "custom_tool_call_output" if "output" in item:
+        case "function_call_output" | "custom_tool_call_output" if item.get("output") is not None:
             output = json_text(item["output"])
             return [{**item, "output": [_part(part) for part in output] if isinstance(output, list) else output}]
         case "compaction" if "encrypted_content" not in item and isinstance(item.get("summary"), str):

@@ -30,7 +30,11 @@ TABLE: dict[str, tuple[Excuse, ...]] = {
     "openai_responses": (
         Excuse("request", "drop", r"(content|summary|context_management)\[\]\.type$|breakpoint\.mode$", ONE_WORD),
         Excuse("request", "empty", r"context_management\[\]$|breakpoint$", ONE_WORD),
-        Excuse("response", "drop", r"^\.object$|\.(content|summary)\[\]\.type$", ONE_WORD),
+        Excuse("response", "drop null", r"^\.object$", ONE_WORD),
+        Excuse("response", "drop", r"\.(content|summary)\[\]\.type$", ONE_WORD),
+        Excuse(
+            "request", "drop null empty", r"\.output\[\](\.type)?$", "a list of data, not of parts, is its JSON text"
+        ),
         Excuse(
             "request", "drop", r"^\.input\[\]\.type$", "the vendor's document makes the type of a reference optional"
         ),
@@ -54,7 +58,7 @@ TABLE: dict[str, tuple[Excuse, ...]] = {
     "anthropic_messages": (
         Excuse("request", "drop", r"^\.system\[\]\.type$|\.content\[\]\.content\.?\w*(\[\])?\.type$", ONE_WORD),
         Excuse("request", "drop empty", r"(cache_control|caching)(\.type)?$", ONE_WORD),
-        Excuse("response", "drop", r"^\.role$|^\.content\[\]\.content\.?\w*(\[\])?\.type$", ONE_WORD),
+        Excuse("response", "drop", r"^\.(role|type)$|^\.content\[\]\.content\.?\w*(\[\])?\.type$", ONE_WORD),
         Excuse("request", "empty", r"\.text$", "an empty text says nothing, and the vendor refuses it"),
         Excuse("request", "empty", r"^\.stop_sequences\[\]$", "a loss names it, at the field of Responses: `stop`"),
         Excuse("request", "empty", r"\.name$", "a call of no tool: the vendor refuses it, and any name does as well"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import pytest
 
 from llm_rest.responses import FunctionTool, Request
 from llm_rest.wires import gemini_generate_content as wire
+from tests.support.counting import steps
 from tests.wires.gemini_generate_content import (
     SIGNATURE,
     THREE,
@@ -30,24 +29,6 @@ from tests.wires.gemini_generate_content import (
 )
 
 N = 60
-
-
-def steps(work: Callable[[], object]) -> int:
-    """How many lines `work` executes."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def encoding(items: list[Any], **options: Any) -> Callable[[], object]:

@@ -48,7 +48,7 @@ _MAX_DEPTH = 400
 _MAX_EXTRAS = 256
 _MAX_SHAPES = 1000
 
-MOST_UNKNOWN = 10_000
+MOST_UNKNOWN = 6_000
 """The most objects of unknown kinds, or with unknown fields, in a request: each costs many times what others do."""
 
 
@@ -104,8 +104,8 @@ def given(value: T | None | UnsetType) -> TypeGuard[T]:
 
 def extras(model: Struct) -> dict[str, Any]:
     """The fields that arrived with `model` and that its struct does not declare, by their names on the wire."""
-    names = cast("tuple[str, ...]", getattr(type(model), "__extras__", ()))
-    return {name: getattr(model, f"extra_{i}") for i, name in enumerate(names)}
+    names: tuple[str, ...] = getattr(type(model), "__extras__", ())
+    return {name: getattr(model, f"extra_{i}") for i, name in enumerate(names)} if names else {}
 
 
 def base(model: S) -> S:

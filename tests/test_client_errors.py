@@ -7,7 +7,6 @@ import json
 import logging
 import pickle
 import re
-import time
 import traceback
 from typing import Any
 
@@ -357,7 +356,7 @@ MODELS = ("openai/gpt-4o", "groq/x", "anthropic/claude-haiku-4-5", "google/gemin
 async def test_an_answer_of_more_entries_than_any_has_is_not_decoded(
     new_client: NewClient, httpx_mock: HTTPXMock, model: str, streamed: bool
 ) -> None:
-    many = b'{"id":"x","many":[%s{}]}' % (b"{}," * 600_000)
+    many = b'{"id":"x","many":[' + b"{}," * 600_000  # decoding would find that it has no end
     whole = many if not streamed else many + b"\n" if model.startswith("ollama") else b"data: %s\n\n" % many
     httpx_mock.add_response(content=whole)
     async with new_client(model=model) as llm:
@@ -370,9 +369,7 @@ async def test_an_answer_of_more_entries_than_any_has_is_not_decoded(
                 async for _ in stream:
                     pass
 
-        began = time.process_time()
         with pytest.raises(ResponseTooLarge, match="250,000 JSON objects") as caught:
             await ask()
-        assert time.process_time() - began < 1
     assert (caught.value.status, caught.value.retryable, len(caught.value.attempts)) == (200, False, 1)
     assert caught.value.vendor == model.partition("/")[0]

@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-LARGE = 128 * 1024
-"""How many bytes a body has that is converted in a thread: some 20 ms of work, or 100 where its kinds are unknown."""
+LARGE = 32 * 1024
+"""How many bytes a body has that is converted in a thread: some 5 ms of work, or 250 where its kinds are unknown."""
 
 
 class Endpoint:

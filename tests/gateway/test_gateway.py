@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import threading
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -465,6 +466,25 @@ def test_a_client_that_does_not_read_for_too_long_is_left() -> None:
             assert eventually(lambda: not kept(*ports))
             with pytest.raises(ConnectionResetError):  # and not what is left of it, which nobody kept
                 drained(plain)
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_a_request_whose_conversion_takes_long_does_not_stop_the_event_loop(
+    http: httpx.Client, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of kinds that are unknown, 40 KB take some 0.3 s: such a request is converted in a thread."""
+    module, threads = wires.load(wire), set[str]()
+    decode = module.decode_request
+
+    def noting(*args: Any, **options: Any) -> Any:
+        threads.add(threading.current_thread().name.partition("-")[0])
+        return decode(*args, **options)
+
+    monkeypatch.setattr(module, "decode_request", noting)
+    post(http, wire, wire, "hi", many=[{"type": "x"}] * 3000)
+    assert threads == {"AnyIO worker thread"}
+    post(http, wire, wire, "hi")
+    assert "Thread" in "".join(threads - {"AnyIO worker thread"})
 
 
 def test_streams_that_run_are_finished_when_the_server_stops(upstream: str) -> None:

@@ -260,11 +260,14 @@ def over(names: Iterable[str], size: Callable[[str, str], bytes], callers: Itera
 
 
 def swollen(size: int) -> Callable[[str, str], bytes]:
-    """A body of a shape that has about that size."""
+    """A body of a shape that has about that size, and no more."""
 
     def body(name: str, wire: str) -> bytes:
         few, more = (len(encoded(SHAPES[name](wire, n))) for n in (600, 1200))
-        return encoded(SHAPES[name](wire, size * 600 // (more - few)))
+        count = size * 600 // (more - few)
+        while len(found := encoded(SHAPES[name](wire, count))) > size:  # each has a longer name than those before
+            count = count * size // len(found) - 600
+        return found
 
     return body
 

@@ -246,15 +246,17 @@ def posted(wire: str, behind: str, body: bytes, **how: Any) -> bytes:
 
 
 def over(names: Iterable[str], size: Callable[[str, str], bytes], callers: Iterable[str] = wires.NAMES) -> Does:
-    """Bodies that are refused before they are decoded."""
+    """Bodies that are refused before they are decoded, for their entries or for their size."""
 
     def does(place: Place) -> list[str]:
-        return [
-            f"{name} on {wire}: {fault}"
-            for name in names
-            for wire in callers
-            for fault in cost(place, posted(wire, "openai_chat", size(name, wire)), (400, CLOSED))
-        ]
+        found: list[str] = []
+        for name in names:
+            for wire in callers:
+                body = size(name, wire)
+                expected = (413 if len(body) > Limits().body else 400, CLOSED)
+                faults = cost(place, posted(wire, "openai_chat", body), expected)
+                found += [f"{name} on {wire}: {fault}" for fault in faults]
+        return found
 
     return does
 

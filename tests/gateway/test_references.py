@@ -73,7 +73,8 @@ def last(events: Any) -> Plain:
         if event["type"] == "response.output_item.done":
             done.append(event["item"])
         elif event["type"] == "response.completed":
-            assert [item["id"] for item in event["response"]["output"]] == [item["id"] for item in done]
+            # Gemini signs a text after its end: the signature is the last to come, and stands before its text in the whole.
+            assert {item["id"] for item in event["response"]["output"]} == {item["id"] for item in done}
             return {**event["response"], "output": done}
         elif event["type"] == "error":
             return {"status": event["status"], "error": event["error"]}

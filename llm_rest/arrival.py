@@ -10,7 +10,15 @@ import time
 from typing import TYPE_CHECKING
 
 from .answers import Sent, document_of, failure, hushed, malformed
-from .errors import DecodeError, LLMError, MalformedResponse, StreamInterrupted, TimeoutError_, TransportError
+from .errors import (
+    DecodeError,
+    LLMError,
+    MalformedResponse,
+    ResponseTooLarge,
+    StreamInterrupted,
+    TimeoutError_,
+    TransportError,
+)
 from .responses import events as ev
 from .responses.assemble import Assembler, disassemble
 from .streams import StreamReader
@@ -170,7 +178,7 @@ class Arrival:
         """The next bytes. Once the end was told, whatever stops more from coming is the end of the body."""
         try:
             return await self.incoming.read()
-        except TransportError:
+        except (TransportError, ResponseTooLarge):
             if not self._frames.finished:
                 raise
             return None

@@ -100,13 +100,13 @@ async def asked(
             attempts = trial.end(status, error)
             continue
         failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponse))
+        left = None if total is None else started + total - time.monotonic()
+        wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
         if isinstance(error, MalformedResponse):
             came = hash(answer.body if isinstance(answer, HttpAnswer) else error.message)
             if came == wrong:
-                error.retryable = False  # the next one would be the same again
+                wait = "final"  # the next one would be the same again
             wrong = came
-        left = None if total is None else started + total - time.monotonic()
-        wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
         if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):
             wait = NO_BUDGET
         if isinstance(wait, str):

@@ -83,7 +83,8 @@ class Endpoint:
                     tasks.cancel_scope.cancel()
         except Refused as refusal:
             facts["wire"] = spoken(path, headers)
-            if "expect" not in headers:  # or its client waits to be told to go on, and is told not to
+            # With `expect` the client sends nothing more; where there is no room, what it sends must not be held either.
+            if "expect" not in headers and refusal.facts.status < 500:
                 await _drain(pieces, self._door.limits.body)
             await sending.answer(refused(facts["wire"], refusal.facts, facts["request_id"], close=True))
         except ConnectionError:

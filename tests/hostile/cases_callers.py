@@ -424,7 +424,7 @@ K = [
     Case("K13", "an error event in a stream that repeats the key", lambda d: [say(http(d.error(500, f"failed for {KEY}")))], bad("server_error", "api_error", "invalid_request", "overloaded_error", attempts=(1, 3)), ask=streamed),
     Case("K15", "a server that says what it hears", lambda d: [], bad("protocol_error", attempts=3, then=hidden), before=echo),
     Case("K16", "the key as a status, a header and the length of a chunk", repeating(f"HTTP/1.1 {KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\n{KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{KEY}\r\n"), bad("protocol_error", attempts=3, then=hidden)),
-    Case("K17", "the key as a content coding, and of a stream", repeating(f"HTTP/1.1 200 OK\r\ncontent-encoding: {KEY}\r\n\r\n"), bad("protocol_error", "stream_interrupted", attempts=3, then=hidden), ask=streamed),
+    Case("K17", "the key as a content coding, and of a stream", repeating(f"HTTP/1.1 200 OK\r\ncontent-encoding: {KEY}\r\n\r\n"), bad("protocol_error", "stream_interrupted", attempts=1, retryable=False, then=hidden), ask=streamed),
     Case("K18", "the key as the host of a redirect", lambda d: [say(http(b"", "302 Found", f"location: http://{KEY}.example/"))], bad("protocol_error", then=hidden)),
     Case("K19", "a text that is cut within the key", cut_key, bad("invalid_request", status=400, then=hidden)),
     Case("K20", "a chunk of a stream that repeats the key instead of its length", lambda d: [fin(head("text/event-stream") + chunks(*d.begin(), d.delta("Hi")) + KEY.encode() + b"\r\n")], bad("stream_interrupted", attempts=1, then=hidden), ask=streamed),

@@ -37,7 +37,7 @@ def goes_on(body: types.Response) -> bool:
 
 def continued(body: bytes, token: str) -> bytes:
     """The body of the request that continues a long answer where `token` stands: the same request with the token."""
-    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    fields = msgspec.json.decode(body)
     return msgspec.json.encode(fields | {"continuationToken": token})
 
 

@@ -55,7 +55,7 @@ async def asked(
 ) -> T:
     """What `accept` makes of a good answer, which may take `total` seconds. Raises the error of the last attempt."""
     started = time.monotonic()
-    url = outgoing.url(target)
+    url: str = outgoing.url(target)
     timeouts = settings.timeouts
     renewable = provided = target.credentials.renewable and settings.user_token is None
     attempts: tuple[Attempt, ...] = ()

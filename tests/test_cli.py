@@ -202,7 +202,7 @@ def frames(name: str, script: str = "pieces 3\nsay Hello.") -> list[bytes]:
     path = f"{route.path}?{urlencode(route.query)}"
     status, _, pieces = handle_stream("POST", path, route.headers, msgspec.json.encode(body))
     assert status == 200
-    return list(pieces)
+    return [piece for piece in pieces if isinstance(piece, bytes)]
 
 
 def streamed(source: str, target: str) -> tuple[str, ...]:

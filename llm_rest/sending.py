@@ -105,7 +105,7 @@ async def asked(
         if isinstance(error, MalformedResponse):
             came = hash(answer.body if isinstance(answer, HttpAnswer) else error.message)
             if came == wrong:
-                wait = "final"  # the next one would be the same again
+                wait, error.retryable = "final", False  # the next one would be the same again
             wrong = came
         if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):
             wait = NO_BUDGET

@@ -13,7 +13,7 @@ from tests.hostile.documents import GONE, Documents, Plain, Raw, put
 from tests.hostile.server import http, say
 from tests.hostile.table import Case, Expected, Seen, bad, either, good
 
-NOT = bad("malformed_response", attempts=2, code="network_error", retryable=True)
+NOT = bad("malformed_response", attempts=2, code="network_error", retryable=False)
 TOO_DEEP = bad("malformed_response", attempts=1, code="network_error", retryable=False)
 OR_NOT = either(good(), NOT)
 

@@ -47,10 +47,11 @@ class Http11:
     cost; the first that is anything else goes to the parser, and with it all that follows.
     """
 
-    __slots__ = ("_ended", "_held", "_inside", "_parser", "_plain", "_problem", "_split")
+    __slots__ = ("_ended", "_head_bytes", "_held", "_inside", "_parser", "_plain", "_problem", "_split")
 
     def __init__(self) -> None:
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+        self._head_bytes = 0  # received since the request was sent, until the head is parsed
         self._held = b""  # bytes that the parser has not seen
         self._split = False  # the parser saw the head alone
         self._plain = False  # chunks are read here
@@ -76,6 +77,7 @@ class Http11:
         while True:
             event = self._parser.next_event()
             if isinstance(event, h11.Response):
+                self._check_head_size()
                 headers = event.headers.raw_items()
                 if self._split:
                     self._split = False
@@ -91,6 +93,12 @@ class Http11:
             elif not isinstance(event, h11.InformationalResponse):
                 # 101, or a server that means another request than ours.
                 raise h11.RemoteProtocolError("the server changed to another protocol")
+
+    def _check_head_size(self) -> None:
+        """Refuse a head that is too large: h11 bounds only one that is still incomplete."""
+        received, self._head_bytes = self._head_bytes, 0
+        if received > LARGEST_HEAD and received - len(self._parser.trailing_data[0]) - len(self._held) > LARGEST_HEAD:
+            raise h11.RemoteProtocolError(f"the head of the answer is larger than {LARGEST_HEAD:,} bytes")
 
     def piece(self) -> bytes | None:
         """All bytes of the body that are there, empty at its end; `None` while more are needed."""
@@ -115,14 +123,17 @@ class Http11:
 
     def feed(self, data: bytes) -> None:
         """Take bytes that came; none at all means the server closed the connection."""
+        waiting_for_head = self._parser.their_state is h11.SEND_RESPONSE
+        if waiting_for_head:
+            self._head_bytes += len(data)
         if not data:
-            if self._parser.their_state is h11.SEND_RESPONSE:
+            if waiting_for_head:
                 raise h11.RemoteProtocolError("the server closed the connection without an answer")
             self._hand_over()
             self._parser.receive_data(b"")
         elif self._plain:
             self._held += data
-        elif _CHUNKED in data and self._parser.their_state is h11.SEND_RESPONSE:
+        elif _CHUNKED in data and waiting_for_head:
             self._held += data
             self._pass_head()
         else:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 Act = Callable[[socket.socket, "Script"], bool]
 """Does something with a connection; whether it goes on listening to it."""
 
-LONGEST = 10.0
+LONGEST = 30.0
 """Seconds after which any act ends."""
 MOST_HEARD = 64 * 1024 * 1024
 
@@ -52,7 +52,7 @@ class Script:
         with self.lock:
             return self.acts.pop(0) if len(self.acts) > 1 else self.acts[0]
 
-    def wait_closed(self, seconds: float = 2.0) -> int:
+    def wait_closed(self, seconds: float = 10.0) -> int:
         """How many connections are open still once every chance was given to close them."""
         until = time.monotonic() + seconds
         while self.open and time.monotonic() < until:

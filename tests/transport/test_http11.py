@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llm_rest.transport.http11 import Http11
+from llm_rest.transport.http11 import LARGEST_HEAD, Http11
 from tests.loopback import (
     END,
     STREAM,
@@ -171,3 +171,18 @@ def test_what_would_end_a_header_is_refused(value: bytes) -> None:
             Http11().ask("POST", "/", headers, b"")
     with pytest.raises(h11.LocalProtocolError):
         Http11().ask("POST", value.decode(), [(b"host", b"x")], b"")
+
+
+@pytest.mark.parametrize("framing", [b"content-length: 0", b"transfer-encoding: chunked"])
+@pytest.mark.parametrize("size", [1, 65_536, 1_000_000], ids=str)
+def test_a_head_larger_than_the_limit_is_refused_however_it_arrives(framing: bytes, size: int) -> None:
+    head = b"HTTP/1.1 200 OK\r\n" + framing + b"\r\n" + b"x-a: b\r\n" * (LARGEST_HEAD // 8) + b"\r\n"
+    assert by_us([head[at : at + size] for at in range(0, len(head), size)] + [END]) == (b"", False)
+
+
+def test_a_large_body_in_the_same_read_as_the_head_is_not_counted_to_it() -> None:
+    machine = Http11()
+    machine.ask(*TARGET)
+    machine.feed(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % (2 * LARGEST_HEAD) + b"x" * 2 * LARGEST_HEAD)
+    assert machine.head() == (200, [(b"content-length", b"%d" % (2 * LARGEST_HEAD))])
+    assert machine.piece() == b"x" * 2 * LARGEST_HEAD

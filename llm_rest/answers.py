@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from .auth import Secret, bytes_without_secrets, text_without_secrets, without_secrets
 from .errors import (
-    APIError,
+    APIStatusError,
     Attempt,
     DecodeError,
     ErrorFacts,
     LLMError,
-    MalformedResponse,
+    MalformedResponseError,
     ProtocolError,
-    ResponseTooLarge,
+    ResponseTooLargeError,
     api_error,
     error_class,
 )
@@ -111,7 +111,7 @@ def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
         if not ("error" in getattr(type(document), "__extras__", ()) and extras(cast("Struct", document))["error"]):
             return document
         problem, limited = "it holds an error", False
-    except ResponseTooLarge as fault:
+    except ResponseTooLargeError as fault:
         fault.status = sent.answer.status
         raise told(fault, target, sent.attempts) from None
     except DecodeError as fault:
@@ -145,7 +145,7 @@ def _is_error(raw: bytes, verdict: str) -> bool:
     return said.status_code != 0 or bytes(fields.get("error", b"null")) not in _NO_ERROR
 
 
-def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponse:
+def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponseError:
     """The error for an answer that is not what it should be, with the start of what it is."""
     answer = sent.answer
     kind = answer.headers.get("content-type", "no content type")
@@ -153,7 +153,7 @@ def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponse:
     what = f"an answer of {kind}" if answer.body else "an empty answer"
     message = f"{what} instead of a document of {target.endpoint.wire} ({problem}): {facts.message}"
     facts = without_secrets(replace(facts, message=message.removesuffix(": ")), sent.secrets)
-    return MalformedResponse(facts.message, status=answer.status, request_id=facts.request_id, body=facts.body)
+    return MalformedResponseError(facts.message, status=answer.status, request_id=facts.request_id, body=facts.body)
 
 
 def hushed(error: LLMError, sent: Mapping[str, str | Secret]) -> LLMError:
@@ -182,7 +182,7 @@ def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]
     )
     # Without a telling code it is the vendor's fault.
     rules = target.endpoint.vendor.errors
-    facts = facts if error_class(facts, rules) is not APIError else replace(facts, status=500)
+    facts = facts if error_class(facts, rules) is not APIStatusError else replace(facts, status=500)
     facts = without_secrets(facts, sent)
     made = api_error(facts, vendor=target.provider, model=target.model, rules=rules)
     made.status = 200

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from .answers import Sent, document_of, failure, hushed, malformed
 from .errors import (
+    APIConnectionError,
+    APITimeoutError,
     DecodeError,
     LLMError,
-    MalformedResponse,
-    ResponseTooLarge,
-    StreamInterrupted,
-    TimeoutError_,
-    TransportError,
+    MalformedResponseError,
+    ResponseTooLargeError,
+    StreamInterruptedError,
 )
 from .responses import events as ev
 from .responses.assemble import Assembler, disassemble
@@ -121,7 +121,7 @@ class Arrival:
             self._fault = problem
         if self._frames.checkpoint() is not None:
             return None  # the answer is resumed instead
-        if isinstance(self._fault, StreamInterrupted):
+        if isinstance(self._fault, StreamInterruptedError):
             self._fault.retryable = True
         return self._fault
 
@@ -148,14 +148,14 @@ class Arrival:
             self._linger(events)
         except DecodeError as problem:
             what = f"a frame of the stream is no event of {self._target.endpoint.wire}: {problem.message}"
-            fault: LLMError = MalformedResponse(what, retryable=False)
-        except MalformedResponse as problem:
+            fault: LLMError = MalformedResponseError(what, retryable=False)
+        except MalformedResponseError as problem:
             problem.retryable = problem.retryable and not self._any
             raise
-        except TimeoutError_:
+        except APITimeoutError:
             raise
-        except TransportError as problem:
-            fault = StreamInterrupted(f"the stream broke off: {problem.message}")
+        except APIConnectionError as problem:
+            fault = StreamInterruptedError(f"the stream broke off: {problem.message}")
         else:
             if events:
                 self._any = True
@@ -178,7 +178,7 @@ class Arrival:
         """The next bytes. Once the end was told, whatever stops more from coming is the end of the body."""
         try:
             return await self.incoming.read()
-        except (TransportError, ResponseTooLarge):
+        except (APIConnectionError, ResponseTooLargeError):
             if not self._frames.finished:
                 raise
             return None
@@ -186,7 +186,7 @@ class Arrival:
     def cut(self) -> LLMError:
         """The error for a body that ended before its last event came."""
         if self._any:
-            return StreamInterrupted("the stream ended before its last event", retryable=self._begun is not None)
+            return StreamInterruptedError("the stream ended before its last event", retryable=self._begun is not None)
         return malformed(self._target, self._sent(self._start), "it holds no event")
 
     def name(self, error: LLMError) -> None:

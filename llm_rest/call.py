@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from . import models
 from .answers import Begun, Sent, document_of, failure, partial_of, told
 from .auth import Secret, Signed, checked_headers
-from .errors import CallCancelled, ConfigError, LLMError, Refusal, TimeoutError_, Truncated
+from .errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, RefusalError, TruncatedError
 from .mcp import hidden
 from .on_loss import Site, settle
 from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, read_request, to_request
@@ -282,7 +282,7 @@ class Caller:
         accept: Accept[T],
         total: float | None,
     ) -> T:
-        """What `asked` gives, told where it is cancelled. Raises `CallCancelled` where that was by `cancel`."""
+        """What `asked` gives, told where it is cancelled. Raises `CallCancelledError` where that was by `cancel`."""
         try:
             with call:
                 return await asked(self, call, target, settings, outgoing, exchange, accept, total)
@@ -291,7 +291,7 @@ class Caller:
                 call.trial.cancel()
             raise
         attempts = () if call.trial is None else call.trial.cancel()
-        raise told(CallCancelled("the call was cancelled"), target, attempts)
+        raise told(CallCancelledError("the call was cancelled"), target, attempts)
 
     async def headers(
         self, target: Target, settings: Settings, route: Route, refused: Signed | None, until: float | None
@@ -323,7 +323,7 @@ class Caller:
         except TimeoutError:
             if until is None or time.monotonic() < until:
                 raise  # the provider's own
-        raise told(TimeoutError_("the token provider took all the time of the call"), target, ())
+        raise told(APITimeoutError("the token provider took all the time of the call"), target, ())
 
     def replied(
         self, target: Target, sent: Sent, request: Request | None, lost: list[Loss], document: Any = None
@@ -380,7 +380,7 @@ class Caller:
                 left = left_of(settings, started)
                 came = await self._continued(target, left, outgoing, request, lost, came)
             found, more = came
-        except CallCancelled as ended:
+        except CallCancelledError as ended:
             return interrupted(target, request, lost, ended.attempts)
         if more:
             settle(more, settings.on_loss, site, who=target.provider, reply=found)
@@ -468,7 +468,7 @@ def whole(found: Reply, text: str | None = None) -> str:
         "partial": found,
     }
     if found.interrupted:
-        raise CallCancelled("the call was cancelled", **facts)
+        raise CallCancelledError("the call was cancelled", **facts)
     if found.refusal is not None:
-        raise Refusal(f"the model refused: {found.refusal}", raw=text, **facts)
-    raise Truncated(f"the answer was cut: {found.stop_reason}", raw=text, **facts)
+        raise RefusalError(f"the model refused: {found.refusal}", raw=text, **facts)
+    raise TruncatedError(f"the answer was cut: {found.stop_reason}", raw=text, **facts)

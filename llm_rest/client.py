@@ -82,7 +82,7 @@ class _Shared:
         """End every call that is under way, from any thread; the client stays usable. May be awaited.
 
         A call that gives a `Reply` gives one whose `interrupted` is true, with what had come; the iteration over a stream
-        ends and its `response` is that. What cannot say so raises `CallCancelled`.
+        ends and its `response` is that. What cannot say so raises `CallCancelledError`.
         """
         self._caller.cancel()
         return Cancelled()
@@ -197,7 +197,7 @@ class Client(_Shared):
         return drive(self._caller.generate(input, _plain(options), Site()))
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
-        """The text of the reply. Raises `Refusal` or `Truncated` where there is no whole answer."""
+        """The text of the reply. Raises `RefusalError` or `TruncatedError` where there is no whole answer."""
         return drive(self._caller.generate_text(input, _plain(options), Site()))
 
     @overload
@@ -207,7 +207,8 @@ class Client(_Shared):
     def generate_json(self, input: Input | None, type: object, **options: Unpack[CallOptions]) -> Any:
         """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
 
-        An answer that does not fit is asked for again, `max_repairs` times. Raises `SchemaMismatch`, `Refusal` or `Truncated`.
+        The model is re-prompted with what does not fit, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
+        `TruncatedError`.
         """
         from .typed import generate_json
 
@@ -283,7 +284,7 @@ class Client(_Shared):
     ) -> Reply:
         """The response to a call with `background=True` once it is finished, asking again `every` few seconds.
 
-        Raises `TimeoutError_` when it is not finished `within` so many seconds, and what the vendor says where it failed.
+        Raises `APITimeoutError` when it is not finished `within` so many seconds, and what the vendor says where it failed.
         """
         return drive(endpoints.poll(self._caller, response, _plain(options), Site(), every, within))
 
@@ -365,7 +366,7 @@ class AsyncClient(_Shared):
         return self._caller.generate(input, _plain(options), Site())
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
-        """The text of the reply. Raises `Refusal` or `Truncated` where there is no whole answer."""
+        """The text of the reply. Raises `RefusalError` or `TruncatedError` where there is no whole answer."""
         return self._caller.generate_text(input, _plain(options), Site())
 
     @overload
@@ -381,7 +382,8 @@ class AsyncClient(_Shared):
     ) -> Coroutine[Any, Any, Any]:
         """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
 
-        An answer that does not fit is asked for again, `max_repairs` times. Raises `SchemaMismatch`, `Refusal` or `Truncated`.
+        The model is re-prompted with what does not fit, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
+        `TruncatedError`.
         """
         from .typed import generate_json
 
@@ -457,7 +459,7 @@ class AsyncClient(_Shared):
     ) -> Coroutine[Any, Any, Reply]:
         """The response to a call with `background=True` once it is finished, asking again `every` few seconds.
 
-        Raises `TimeoutError_` when it is not finished `within` so many seconds, and what the vendor says where it failed.
+        Raises `APITimeoutError` when it is not finished `within` so many seconds, and what the vendor says where it failed.
         """
         return endpoints.poll(self._caller, response, _plain(options), Site(), every, within)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from .errors import TimeoutError_, TransportError
+from .errors import APIConnectionError, APITimeoutError
 from .responses.assemble import Assembler
 from .streams import StreamReader
 from .wires import long_wire
@@ -100,4 +100,6 @@ class Hops:
 
 def may_be_resumed(problem: LLMError) -> bool:
     """Whether an answer that broke off so can be resumed: its connection broke, or went silent, and there is time left."""
-    return isinstance(problem, TransportError) and not (isinstance(problem, TimeoutError_) and problem.phase == "total")
+    return isinstance(problem, APIConnectionError) and not (
+        isinstance(problem, APITimeoutError) and problem.phase == "total"
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .answers import document_of
 from .call import interrupted
-from .errors import CallCancelled, ConfigError, NotFound, TimeoutError_
+from .errors import APITimeoutError, CallCancelledError, ConfigError, NotFoundError
 from .on_loss import Site, settle
 from .outgoing import Outgoing, encoded
 from .reply import Reply
@@ -103,7 +103,7 @@ async def _kept(caller: Caller, target: Target, settings: Settings, route: Route
         found, lost = await caller.send(
             target, settings, Outgoing(route), lambda sent: caller.replied(target, sent, None, [])
         )
-    except CallCancelled as ended:
+    except CallCancelledError as ended:
         return interrupted(target, None, [], ended.attempts)
     if lost:
         settle(lost, settings.on_loss, site, who=target.provider, reply=found)
@@ -146,7 +146,7 @@ async def poll(
     found = await retrieve(caller, response, {**options}, site) if isinstance(response, str) else response
     while found.status in UNFINISHED:
         if until is not None and time.monotonic() + every > until:
-            raise TimeoutError_(f"the response is still {found.status}", phase="total", partial=found)
+            raise APITimeoutError(f"the response is still {found.status}", phase="total", partial=found)
         with caller.call() as waiting:
             await caller.transport.sleep(every)
         if waiting.stopped:
@@ -173,7 +173,7 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -
     target, settings = caller.chosen(options)
     try:
         await caller.send(target, settings, Outgoing(_models_route(target)), lambda sent: None)
-    except NotFound:
+    except NotFoundError:
         # A host without a list of models: the smallest request tells as well.
         await caller.generate("Hi", {**options, "max_output_tokens": 16, "on_loss": "ignore"}, site)
 

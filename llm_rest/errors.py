@@ -84,7 +84,7 @@ class LLMError(Exception):
     """Any failure of a call. The attributes are set on every error, `None` where nothing is known."""
 
     code: Code = "unknown"
-    kind: str = "llm_error"
+    kind: str = "llm"
     retryable: bool = False
     hint: str | None = None
     run: Any = None
@@ -92,7 +92,8 @@ class LLMError(Exception):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", cls.__name__).strip("_").lower()
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", cls.__name__).lower()
+        cls.kind = words.removesuffix("_error")
 
     def __init__(
         self,
@@ -189,14 +190,14 @@ class LossError(ConfigError):
 # --- the way there and back -----------------------------------------------------------------------------------------
 
 
-class TransportError(LLMError):
+class APIConnectionError(LLMError):
     """No complete HTTP answer came back."""
 
     code = "network_error"
     retryable = True
 
 
-class ConnectError(TransportError):
+class ConnectError(APIConnectionError):
     """The connection could not be made, or was reset."""
 
 
@@ -210,7 +211,7 @@ class ProxyError(ConnectError):
     """The proxy refused or failed."""
 
 
-class TimeoutError_(TransportError, TimeoutError):
+class APITimeoutError(APIConnectionError, TimeoutError):
     """A deadline passed; `phase` is connect, pool, first_byte, silence, idle or total, or request where it was the server's."""
 
     def __init__(self, message: str, *, phase: str = "total", **facts: Any) -> None:
@@ -220,24 +221,24 @@ class TimeoutError_(TransportError, TimeoutError):
             self.retryable = False
 
 
-class ProtocolError(TransportError):
+class ProtocolError(APIConnectionError):
     """What came back is not an HTTP answer we can follow."""
 
 
-class StreamInterrupted(TransportError):
+class StreamInterruptedError(APIConnectionError):
     """The stream ended before its last event; `partial` is the response as far as it came."""
 
     retryable = False
 
 
-class MalformedResponse(LLMError):
+class MalformedResponseError(LLMError):
     """The answer came and is not what it should be: not JSON, empty, HTML, the wrong shape."""
 
     code = "network_error"
     retryable = True
 
 
-class ResponseTooLarge(MalformedResponse):
+class ResponseTooLargeError(MalformedResponseError):
     """The answer is larger than the limit."""
 
     retryable = False
@@ -246,24 +247,24 @@ class ResponseTooLarge(MalformedResponse):
 # --- the vendor said no ---------------------------------------------------------------------------------------------
 
 
-class APIError(LLMError):
+class APIStatusError(LLMError):
     """The vendor answered with an error; `status` may be 200 where the error came inside the answer."""
 
 
-class AuthError(APIError):
+class AuthenticationError(APIStatusError):
     """The key was refused."""
 
     code = "auth_error"
     hint = "check the API key and where it comes from"
 
 
-class PermissionDenied(AuthError):
+class PermissionDeniedError(AuthenticationError):
     """The key is valid and may not do this."""
 
     hint = "check what the key, its project and its region may use"
 
 
-class RateLimitError(APIError):
+class RateLimitError(APIStatusError):
     """Too many requests or tokens for now."""
 
     code = "rate_limit"
@@ -277,34 +278,34 @@ class QuotaError(RateLimitError):
     hint = "add credit, or raise the limit with the vendor"
 
 
-class OverloadedError(APIError):
+class OverloadedError(APIStatusError):
     """The vendor is overloaded."""
 
     code = "rate_limit"
     retryable = True
 
 
-class ServerError(APIError):
+class InternalServerError(APIStatusError):
     """The vendor failed."""
 
     code = "network_error"
     retryable = True
 
 
-class RequestTimeout(TimeoutError_, ServerError):
+class ServerTimeoutError(APITimeoutError, InternalServerError):
     """The server gave up waiting for the request; `phase` is request."""
 
     def __init__(self, message: str, *, phase: str = "request", **facts: Any) -> None:
         super().__init__(message, phase=phase, **facts)
 
 
-class InvalidRequest(APIError):
+class BadRequestError(APIStatusError):
     """The vendor refused the request as it is."""
 
     code = "invalid_request"
 
 
-class ContextTooLong(InvalidRequest):
+class ContextLengthError(BadRequestError):
     """Input and output do not fit the model's context; `limit` and `requested` in tokens where the vendor says."""
 
     limit: int | None = None
@@ -312,31 +313,31 @@ class ContextTooLong(InvalidRequest):
     hint = "shorten the input, or lower max_output_tokens"
 
 
-class RequestTooLarge(InvalidRequest):
+class RequestTooLargeError(BadRequestError):
     """The request body is too large."""
 
     hint = "send less, or smaller images and files"
 
 
-class NotFound(InvalidRequest):
+class NotFoundError(BadRequestError):
     """The model, response or URL does not exist."""
 
     hint = "check the name of the model, and the base URL"
 
 
-class InvalidReasoningState(InvalidRequest):
+class ReasoningStateError(BadRequestError):
     """A signature or encrypted reasoning was refused; start again without the earlier reasoning items."""
 
     hint = "send the conversation without its reasoning items"
 
 
-class Conflict(APIError):
+class ConflictError(APIStatusError):
     """The resource is being changed elsewhere; retryable when the vendor says so."""
 
     code = "invalid_request"
 
 
-class ContentFiltered(APIError):
+class ContentFilterError(APIStatusError):
     """The prompt or the answer was filtered; `categories` where the vendor names them."""
 
     code = "invalid_request"
@@ -354,7 +355,7 @@ class OutputError(LLMError):
         self.raw = raw
 
 
-class SchemaMismatch(OutputError):
+class SchemaMismatchError(OutputError):
     """The answer is complete and does not fit the schema; `problems` says why, each with its place."""
 
     def __init__(self, message: str, *, problems: list[str] | None = None, **facts: Any) -> None:
@@ -362,11 +363,11 @@ class SchemaMismatch(OutputError):
         self.problems = problems or []
 
 
-class Refusal(OutputError):
+class RefusalError(OutputError):
     """The model refused to answer."""
 
 
-class Truncated(OutputError):
+class TruncatedError(OutputError):
     """The answer was cut by the token limit."""
 
 
@@ -374,43 +375,43 @@ class ToolError(LLMError):
     """A tool, or the loop around it, failed."""
 
 
-class ToolNotFound(ToolError):
+class ToolNotFoundError(ToolError):
     """The model called a tool that was not offered."""
 
 
-class ToolArgumentsInvalid(ToolError):
+class ToolArgumentsError(ToolError):
     """The arguments of a call do not fit the tool's schema."""
 
 
-class ToolFailed(ToolError):
+class ToolFailedError(ToolError):
     """The tool raised."""
 
 
-class ToolTimeout(ToolError):
+class ToolTimeoutError(ToolError):
     """The tool did not finish in time."""
 
 
-class MaxRoundsReached(ToolError):
+class MaxIterationsError(ToolError):
     """The loop used up its iterations."""
 
 
-class CallCancelled(LLMError):
+class CallCancelledError(LLMError):
     """`client.cancel()` ended a call whose result has no room to say so; a `Reply` says `interrupted` instead."""
 
 
 # --- from facts to an error -----------------------------------------------------------------------------------------
 
-BY_STATUS: dict[int, type[APIError]] = {
-    400: InvalidRequest,
-    401: AuthError,
+BY_STATUS: dict[int, type[APIStatusError]] = {
+    400: BadRequestError,
+    401: AuthenticationError,
     402: QuotaError,
-    403: PermissionDenied,
-    404: NotFound,
-    408: RequestTimeout,
-    409: Conflict,
-    413: RequestTooLarge,
-    422: InvalidRequest,
-    425: ServerError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    408: ServerTimeoutError,
+    409: ConflictError,
+    413: RequestTooLargeError,
+    422: BadRequestError,
+    425: InternalServerError,
     429: RateLimitError,
     498: OverloadedError,
     529: OverloadedError,
@@ -420,28 +421,28 @@ BY_STATUS: dict[int, type[APIError]] = {
 PASSING = frozenset({500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 """The failures of a server that may be over a moment later; the others say that it cannot, or is set up wrongly."""
 
-_WORDS: dict[type[APIError], str] = {
-    AuthError: "authentication_error invalid_api_key unauthenticated api_key_invalid",
-    PermissionDenied: "permission_error permission_denied",
+_WORDS: dict[type[APIStatusError], str] = {
+    AuthenticationError: "authentication_error invalid_api_key unauthenticated api_key_invalid",
+    PermissionDeniedError: "permission_error permission_denied",
     RateLimitError: "rate_limit_error rate_limit_exceeded resource_exhausted",
     QuotaError: (
         "insufficient_quota billing_error billing_not_active enforced_spend_limit_reached contract_spend_limit_reached"
     ),
     OverloadedError: "overloaded_error overloaded server_overloaded unavailable",
-    ServerError: (
+    InternalServerError: (
         "api_error server_error internal_server_error internal timeout_error deadline_exceeded vector_store_timeout "
         "insufficient_system_resource"
     ),
-    NotFound: "model_not_found not_found_error not_found",
-    Conflict: "conflict_error aborted",
-    RequestTooLarge: "request_too_large",
-    ContextTooLong: "context_length_exceeded exceed_context_size_error",
-    InvalidReasoningState: "invalid_encrypted_content",
-    ContentFiltered: (
+    NotFoundError: "model_not_found not_found_error not_found",
+    ConflictError: "conflict_error aborted",
+    RequestTooLargeError: "request_too_large",
+    ContextLengthError: "context_length_exceeded exceed_context_size_error",
+    ReasoningStateError: "invalid_encrypted_content",
+    ContentFilterError: (
         "content_filter content_policy_violation invalid_prompt bio_policy misalignment_policy_violation "
         "image_content_policy_violation"
     ),
-    InvalidRequest: (
+    BadRequestError: (
         "invalid_request_error invalid_argument failed_precondition out_of_range string_above_max_length "
         "data_residency_mismatch invalid_image invalid_image_format invalid_base64_image invalid_image_url image_too_large "
         "image_too_small image_parse_error invalid_image_mode image_file_too_large unsupported_image_media_type "
@@ -449,7 +450,7 @@ _WORDS: dict[type[APIError], str] = {
     ),
 }
 
-BY_WORD: dict[str, type[APIError]] = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+BY_WORD: dict[str, type[APIStatusError]] = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 """The class for a vendor's error code or type; codes are looked at before types."""
 
 # What only the text tells, because the vendor has no code for it or another host's code got lost on the way.
@@ -476,29 +477,33 @@ _FILTERED = r"(?i)responsible ?ai|content (management policy|policy|filter)|flag
 _NO_RULES = ErrorRules()
 
 
-def error_class(facts: ErrorFacts, rules: ErrorRules = _NO_RULES) -> type[APIError]:
+def error_class(facts: ErrorFacts, rules: ErrorRules = _NO_RULES) -> type[APIStatusError]:
     """The class of error that a vendor's facts describe: by code, then by type, then by status, refined by the text."""
     status = _status(facts)
     words = (rules.means.get(word, word).lower() for word in (facts.code, facts.type) if word is not None)
     found = next((BY_WORD[word] for word in words if word in BY_WORD), None)
-    by_status = BY_STATUS.get(status) or (ServerError if status >= 500 else InvalidRequest if status >= 400 else None)
+    by_status = BY_STATUS.get(status) or (
+        InternalServerError if status >= 500 else BadRequestError if status >= 400 else None
+    )
     # `invalid_request_error` and `server_error` are written on anything; the status, where there is one, knows better.
-    if found in (None, InvalidRequest) or (found is ServerError and by_status is not None):
-        found = by_status or found or APIError
+    if found in (None, BadRequestError) or (found is InternalServerError and by_status is not None):
+        found = by_status or found or APIStatusError
     text = facts.message
-    if found in (InvalidRequest, RequestTooLarge, ServerError) and re.search(_TOO_LONG, text):
-        return ContextTooLong
-    if found is InvalidRequest and re.search(_BAD_STATE, text):
-        return InvalidReasoningState
-    if found is InvalidRequest and re.search(_BAD_KEY, text):
-        return AuthError
-    if found in (InvalidRequest, PermissionDenied) and re.search(_FILTERED, text):
-        return ContentFiltered
-    if found in (InvalidRequest, PermissionDenied, RateLimitError, ServerError) and re.search(_NO_CREDIT, text):
+    if found in (BadRequestError, RequestTooLargeError, InternalServerError) and re.search(_TOO_LONG, text):
+        return ContextLengthError
+    if found is BadRequestError and re.search(_BAD_STATE, text):
+        return ReasoningStateError
+    if found is BadRequestError and re.search(_BAD_KEY, text):
+        return AuthenticationError
+    if found in (BadRequestError, PermissionDeniedError) and re.search(_FILTERED, text):
+        return ContentFilterError
+    if found in (BadRequestError, PermissionDeniedError, RateLimitError, InternalServerError) and re.search(
+        _NO_CREDIT, text
+    ):
         return QuotaError
     if found is RateLimitError and rules.quota_words and any(word in str(facts.body) for word in rules.quota_words):
         return QuotaError
-    if found is ServerError and status == 503 and "overload" in text.lower():
+    if found is InternalServerError and status == 503 and "overload" in text.lower():
         return OverloadedError
     return found
 
@@ -512,7 +517,7 @@ def _status(facts: ErrorFacts) -> int:
 
 def api_error(
     facts: ErrorFacts, *, vendor: str | None = None, model: str | None = None, rules: ErrorRules = _NO_RULES
-) -> APIError:
+) -> APIStatusError:
     """The typed error for what a vendor answered.
 
     Whether it is retryable is what `x-should-retry` says, else what the vendor's `rules` say, else what its class says.
@@ -530,14 +535,14 @@ def api_error(
         retryable=_retryable(facts, kind, rules),
         body=facts.body,
     )
-    if isinstance(error, ContextTooLong):
+    if isinstance(error, ContextLengthError):
         error.limit, error.requested = _number(_ALLOWED, facts.message), _number(_ASKED, facts.message)
-    elif isinstance(error, ContentFiltered):
+    elif isinstance(error, ContentFilterError):
         error.categories = _categories(facts.body)
     return error
 
 
-def _retryable(facts: ErrorFacts, kind: type[APIError], rules: ErrorRules) -> bool:
+def _retryable(facts: ErrorFacts, kind: type[APIStatusError], rules: ErrorRules) -> bool:
     if facts.should_retry is not None:
         return facts.should_retry
     for word in (facts.code, facts.type, facts.status):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .errors import ResponseTooLarge
+from .errors import ResponseTooLargeError
 
 LIMIT = 64 * 1024 * 1024
 """The most bytes one event or line may have."""
@@ -26,7 +26,7 @@ class Frame(NamedTuple):
 class SSE:
     """Server-Sent Events: `feed` bytes, get the frames they complete; `close` gives what was still held back.
 
-    Raises `ResponseTooLarge` when one event exceeds `limit` bytes.
+    Raises `ResponseTooLargeError` when one event exceeds `limit` bytes.
     """
 
     __slots__ = ("_limit", "_pieces", "_size", "_skip_lf", "_started")
@@ -90,7 +90,7 @@ class SSE:
         self._size += size
         if self._size > self._limit:
             self._pieces.clear()  # the error's traceback keeps this machine, perhaps for long
-            raise ResponseTooLarge(f"one event of the stream has more than {self._limit} bytes")
+            raise ResponseTooLargeError(f"one event of the stream has more than {self._limit} bytes")
 
 
 _BOM = b"\xef\xbb\xbf"
@@ -126,7 +126,10 @@ def _frame_of_lines(lines: list[bytes]) -> Frame | None:
 
 
 class NDJSON:
-    """Newline-delimited JSON: one frame a line, blank lines skipped. Raises `ResponseTooLarge` beyond `limit` bytes a line."""
+    """Newline-delimited JSON: one frame a line, blank lines skipped.
+
+    Raises `ResponseTooLargeError` beyond `limit` bytes a line.
+    """
 
     __slots__ = ("_limit", "_line", "_size")
 
@@ -148,7 +151,7 @@ class NDJSON:
             self._size += len(last)
             if self._size > self._limit:
                 self._line.clear()
-                raise ResponseTooLarge(f"one line of the stream has more than {self._limit} bytes")
+                raise ResponseTooLargeError(f"one line of the stream has more than {self._limit} bytes")
         return [Frame("", data) for line in lines if (data := line.strip())]
 
     def close(self) -> list[Frame]:
@@ -240,6 +243,6 @@ def exceeds_entries(text: bytes, limit: int) -> bool:
 
 
 def check_entries(text: bytes, limit: int = ENTRIES) -> None:
-    """Return if an answer, or an event of a stream, may be decoded, else raise `ResponseTooLarge`."""
+    """Return if an answer, or an event of a stream, may be decoded, else raise `ResponseTooLargeError`."""
     if exceeds_entries(text, limit):
-        raise ResponseTooLarge(f"the answer has more than {limit:,} JSON objects, lists and entries of them")
+        raise ResponseTooLargeError(f"the answer has more than {limit:,} JSON objects, lists and entries of them")

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from .errors import ConfigError, LLMError, MalformedResponse, TimeoutError_
+from .errors import APITimeoutError, ConfigError, LLMError, MalformedResponseError
 
 STRETCH = 0.1
 """How much longer than a server asked a wait may be: clients that were told the same second come one after the other."""
@@ -88,7 +88,7 @@ def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float 
     """
     if not worth_another(error, policy):
         return "final"
-    malformed = isinstance(error, MalformedResponse)
+    malformed = isinstance(error, MalformedResponseError)
     if failed.attempts >= policy.attempts or (malformed and failed.malformed > policy.malformed):
         return "attempts"
     random = policy.jitter == "full"
@@ -104,7 +104,7 @@ def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float 
 
 def worth_another(error: LLMError, policy: RetryPolicy = DEFAULT) -> bool:
     """Whether the same request may succeed at another time."""
-    if isinstance(error, TimeoutError_) and error.phase not in ("connect", "request"):
+    if isinstance(error, APITimeoutError) and error.phase not in ("connect", "request"):
         # A call that waited for a free connection all its time has none left.
         return error.retryable and policy.retry_after_timeout and error.phase not in ("total", "pool")
     return error.retryable
@@ -132,7 +132,7 @@ def given_back(level: int, amount: int) -> int:
 
 def cost_of(error: LLMError) -> int:
     """What asking again after this error takes from the bucket."""
-    return COST_AFTER_TIMEOUT if isinstance(error, TimeoutError_) else COST
+    return COST_AFTER_TIMEOUT if isinstance(error, APITimeoutError) else COST
 
 
 class Budget:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from .answers import hushed, redirect, refusal, told
-from .errors import Attempt, LLMError, MalformedResponse
+from .errors import Attempt, LLMError, MalformedResponseError
 from .observers import RequestRetry, tell
 from .outgoing import without_refused
 from .retry import Failed, cost_of, decide
@@ -99,10 +99,10 @@ async def asked(
             lost = [loss]
             attempts = trial.end(status, error)
             continue
-        failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponse))
+        failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponseError))
         left = None if total is None else started + total - time.monotonic()
         wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
-        if isinstance(error, MalformedResponse):
+        if isinstance(error, MalformedResponseError):
             came = hash(answer.body if isinstance(answer, HttpAnswer) else error.message)
             if came == wrong:
                 wait, error.retryable = "final", False  # the next one would be the same again

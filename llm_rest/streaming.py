@@ -19,7 +19,7 @@ from .arrival import FAILURES, Arrival
 from .call import untold
 from .continuing import Hops, may_be_resumed
 from .driving import drive
-from .errors import CallCancelled, LLMError, StreamInterrupted
+from .errors import CallCancelledError, LLMError, StreamInterruptedError
 from .on_loss import settle
 from .outgoing import encoded
 from .reply import Reply, Told, reply
@@ -152,17 +152,17 @@ class _Streaming:
         """Send the request and see a good answer begin, or none where the call was cancelled. Raises an `LLMError` otherwise."""
         if self._came is None and not self._cancelled:
             if self._over:
-                raise self._fault or StreamInterrupted(_LEFT)
+                raise self._fault or StreamInterruptedError(_LEFT)
             try:
                 self._came = await self._caller.open(
                     self._call, self._target, self._settings, self._outgoing, self._begun
                 )
-            except CallCancelled as ended:
+            except CallCancelledError as ended:
                 self._attempts = ended.attempts
                 self._cancelled = self._ended = self._over = True
             except BaseException as problem:
                 self._over = True
-                self._fault = problem if isinstance(problem, LLMError) else StreamInterrupted(_LEFT)
+                self._fault = problem if isinstance(problem, LLMError) else StreamInterruptedError(_LEFT)
                 raise
         return self._came
 
@@ -223,7 +223,7 @@ class _Streaming:
         except BaseException as problem:
             if not isinstance(problem, Exception):
                 came.trial.cancel()
-            self._ended, self._fault = True, StreamInterrupted(_LEFT)
+            self._ended, self._fault = True, StreamInterruptedError(_LEFT)
             await self._end(came)
             raise
         if events is None:
@@ -242,7 +242,7 @@ class _Streaming:
             return await self._resume(came, problem)
         except LLMError as fault:
             self._refused = fault.attempts
-            if not isinstance(fault, CallCancelled):
+            if not isinstance(fault, CallCancelledError):
                 self._fault = fault
         return False
 
@@ -288,7 +288,7 @@ class Stream(_Streaming):
     """The events of an answer as they come. Use it in a `with`: leaving it closes its connection.
 
     Iterate over it for events, or over `text` for the text alone. `response` has what was handed out. Raises the vendor's
-    error where the answer fails, and `StreamInterrupted` where it does not come to its end; `partial` is what came.
+    error where the answer fails, and `StreamInterruptedError` where it does not come to its end; `partial` is what came.
     """
 
     def __enter__(self) -> Self:

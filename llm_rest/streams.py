@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .errors import DecodeError, ResponseTooLarge
+from .errors import DecodeError, ResponseTooLargeError
 from .framing import LIMIT, NDJSON, SSE, Frame, check_entries
 from .unknown import check_depth
 
@@ -34,7 +34,7 @@ _SHALLOW = 16_384
 class StreamReader:
     """Turns the bytes of a vendor's stream into Responses events, as they come.
 
-    `feed` raises `DecodeError` for a frame that is not a document of the wire, and `ResponseTooLarge` for one beyond `limit`
+    `feed` raises `DecodeError` for a frame that is not a document of the wire, and `ResponseTooLargeError` for one beyond `limit`
     bytes or of too many entries; where events came before it in the same bytes, they are given first and the next call raises.
     A stream that ends before its last event gives no terminal event.
     """
@@ -54,7 +54,7 @@ class StreamReader:
         self._ends = (b"[DONE]", wire.END)
         self._machine = wire.decode_stream(request=request, dialect=dialect, now=now)
         self._halves = Halves()
-        self._problem: DecodeError | ResponseTooLarge | None = None
+        self._problem: DecodeError | ResponseTooLargeError | None = None
         self._ended = False
 
     @property
@@ -107,7 +107,7 @@ class StreamReader:
                     check_entries(data)
                     check_depth(data)
                 document = decode(data)
-            except (DecodeError, ResponseTooLarge) as problem:
+            except (DecodeError, ResponseTooLargeError) as problem:
                 document = self._mended(data) if isinstance(problem, DecodeError) else None
                 if document is None:
                     if not events:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from . import models
 from .call import whole
-from .errors import ConfigError, OutputError, SchemaMismatch
+from .errors import ConfigError, OutputError, SchemaMismatchError
 from .forms import DoesNotFit
 from .losses import Loss
 from .reply import Generation, Reply, summed
@@ -70,7 +70,7 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
                 # The conversation goes on from the calls, and has to hold what they were made after.
                 found.output[:0] = _said_since(way.request, asked)
             return typed
-        except SchemaMismatch as problem:
+        except SchemaMismatchError as problem:
             if len(calls) > settings.max_repairs:
                 raise
             notes.append(Loss("output_text", f"asked for again, because it did not fit: {problem.message}", "changed"))
@@ -154,7 +154,7 @@ def answered(output: Output[T], way: Way, found: Reply) -> Typed:
     try:
         value, notes = output.value(text)
     except DoesNotFit as problem:
-        raise SchemaMismatch(
+        raise SchemaMismatchError(
             f"the answer does not fit: {problem}",
             raw=text,
             problems=problem.problems,

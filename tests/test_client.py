@@ -20,8 +20,8 @@ from llm_rest.errors import (
     ClientClosedError,
     ConfigError,
     LLMError,
-    Refusal,
-    Truncated,
+    RefusalError,
+    TruncatedError,
 )
 from llm_rest.models import Capabilities
 from llm_rest.observers import RequestEnd, RequestStart
@@ -112,7 +112,7 @@ async def test_encrypted_reasoning_that_the_model_refuses_is_left_out_and_the_ca
     async with new_client("azure_openai/mine", base_url="https://h.example/v1", on_loss="ignore") as llm:
         reply = await llm.generate("Hi", reasoning={"effort": "low"}, include=["a"])
     assert reply.output_text == "There."
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["invalid_request", "200"]
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["bad_request", "200"]
     assert [(loss.path, loss.kind) for loss in reply.generation.losses] == [("include", "dropped")]
     first, second = sent(httpx_mock, 0), sent(httpx_mock, 1)
     assert first.pop("include") == ["a", "reasoning.encrypted_content"]
@@ -132,7 +132,7 @@ async def test_a_stream_is_sent_once_more_without_the_encrypted_reasoning_that_t
         assert "".join([text async for text in stream.text]) == "There."
         reply = stream.response
     assert "include" not in sent(httpx_mock, 1)
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["invalid_request", "200"]
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["bad_request", "200"]
     assert [(loss.path, loss.kind) for loss in reply.generation.losses] == [("include", "dropped")]
 
 
@@ -255,7 +255,7 @@ async def test_generate_text_does_not_pass_a_cut_answer_off_as_whole(
         json=answer("Hel", status="incomplete", incomplete_details={"reason": "max_output_tokens"}), is_reusable=True
     )
     async with new_client() as llm:
-        with pytest.raises(Truncated, match="max_output_tokens") as caught:
+        with pytest.raises(TruncatedError, match="max_output_tokens") as caught:
             await llm.generate_text("Hi")
         assert (await llm.generate("Hi")).stop_reason == "max_output_tokens"
     assert caught.value.raw == "Hel"
@@ -266,7 +266,7 @@ async def test_generate_text_raises_a_refusal(new_client: NewClient, httpx_mock:
     refusal = {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "I will not"}]}
     httpx_mock.add_response(json=answer(output=[refusal]))
     async with new_client() as llm:
-        with pytest.raises(Refusal, match="I will not"):
+        with pytest.raises(RefusalError, match="I will not"):
             await llm.generate_text("Hi")
 
 
@@ -500,7 +500,7 @@ async def test_a_refused_token_is_replaced_once(new_client: NewClient, httpx_moc
     httpx_mock.add_response(json=answer("Hello"))
     async with new_client(api_key=None, credentials=lambda vendor, account: next(tokens)) as llm:
         reply = await llm.generate("Hi")
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["auth_error", "200"]
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["authentication", "200"]
     assert httpx_mock.get_requests()[1].headers["authorization"] == "Bearer fresh-0123456789"
 
 
@@ -509,7 +509,7 @@ async def test_a_token_refused_twice_is_an_error(new_client: NewClient, httpx_mo
     async with new_client(api_key=None, credentials=lambda vendor, account: "token-0123456789") as llm:
         with pytest.raises(LLMError) as caught:
             await llm.generate("Hi")
-    assert (caught.value.kind, len(caught.value.attempts)) == ("auth_error", 2)
+    assert (caught.value.kind, len(caught.value.attempts)) == ("authentication", 2)
 
 
 async def test_a_fixed_key_that_is_refused_is_not_tried_again(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
@@ -550,7 +550,7 @@ async def test_listeners_are_told_of_every_request(new_client: NewClient, httpx_
     assert [type(event) for event in heard] == [RequestStart, RequestEnd] * 2
     assert (heard[0].provider, heard[0].model, heard[0].wire) == ("openai", "gpt-4o", "openai_responses")
     assert (heard[1].status, heard[1].error) == (200, None)
-    assert (heard[3].status, heard[3].error) == (500, "server_error")
+    assert (heard[3].status, heard[3].error) == (500, "internal_server")
     told = msgspec.json.encode(heard).decode()
     assert '"type":"request:start"' in told
     assert "secret" not in told

@@ -17,7 +17,16 @@ import anyio
 import msgspec
 import pytest
 
-from llm_rest import CallCancelled, Client, LLMError, RequestCancelled, RequestEnd, RequestStart, RetryPolicy, Timeouts
+from llm_rest import (
+    CallCancelledError,
+    Client,
+    LLMError,
+    RequestCancelled,
+    RequestEnd,
+    RequestStart,
+    RetryPolicy,
+    Timeouts,
+)
 from llm_rest.responses import OutputTextDelta
 from tests.callers import BEGIN, NewClient, answer, completed, delta
 from tests.loopback import END, STREAM, Act, Loopback, chunks, http, loopback, send, send_and_stall
@@ -83,7 +92,7 @@ async def test_a_wait_between_two_attempts_ends(new_client: NewClient) -> None:
             with cancelled(llm, server):
                 reply = await llm.generate("Hi")
     assert told(reply) == ("cancelled", True, "")
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["server_error"]
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["internal_server"]
     assert len(server.heads) == 1
 
 
@@ -128,7 +137,7 @@ async def test_what_cannot_say_so_raises(new_client: NewClient) -> None:
     with loopback(SILENT) as server:
         async with new_client(base_url=server.url) as llm:
             for i, call in enumerate((llm.generate_text, llm.count_tokens)):
-                with cancelled(llm, server, after=i + 1), pytest.raises(CallCancelled) as caught:
+                with cancelled(llm, server, after=i + 1), pytest.raises(CallCancelledError) as caught:
                     await call("Hi")
                 assert (caught.value.retryable, caught.value.kind) == (False, "call_cancelled")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest.errors import AuthError, ConfigError, NotFound, ServerError, TimeoutError_
+from llm_rest.errors import APITimeoutError, AuthenticationError, ConfigError, InternalServerError, NotFoundError
 from llm_rest.responses import Compaction, Message
 from tests.callers import NewClient, answer
 
@@ -128,7 +128,7 @@ async def test_polling_takes_an_id(new_client: NewClient, httpx_mock: HTTPXMock)
 async def test_a_background_response_that_failed_is_an_error(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer(status="failed", error={"code": "server_error", "message": "broken"}))
     async with new_client() as llm:
-        with pytest.raises(ServerError, match="broken") as caught:
+        with pytest.raises(InternalServerError, match="broken") as caught:
             await llm.poll("resp_1")
     assert caught.value.partial.id == "resp_1"
 
@@ -136,7 +136,7 @@ async def test_a_background_response_that_failed_is_an_error(new_client: NewClie
 async def test_polling_ends_in_time(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer(status="in_progress"), is_reusable=True)
     async with new_client() as llm:
-        with pytest.raises(TimeoutError_, match="in_progress") as caught:
+        with pytest.raises(APITimeoutError, match="in_progress") as caught:
             await llm.poll("resp_1", every=0.01, within=0.03)
     assert caught.value.partial.id == "resp_1"
 
@@ -177,7 +177,7 @@ async def test_a_key_is_tried_by_listing_models(new_client: NewClient, httpx_moc
 async def test_a_key_that_is_refused_raises(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(status_code=401, json={"error": {"message": "wrong key"}})
     async with new_client() as llm:
-        with pytest.raises(AuthError, match="wrong key"):
+        with pytest.raises(AuthenticationError, match="wrong key"):
             await llm.validate_access()
 
 
@@ -189,6 +189,6 @@ async def test_where_models_are_not_listed_the_smallest_request_tells(
     httpx_mock.add_response(status_code=404, is_reusable=True)
     async with new_client() as llm:
         await llm.validate_access()
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFoundError):
             await llm.validate_access()
     assert asked(httpx_mock)[1] == ("POST", "/responses")

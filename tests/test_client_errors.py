@@ -16,21 +16,21 @@ from pytest_httpx import HTTPXMock
 
 from llm_rest.client import AsyncClient, Client
 from llm_rest.errors import (
-    APIError,
-    AuthError,
+    APIStatusError,
+    APITimeoutError,
+    AuthenticationError,
     ConnectError,
-    ContextTooLong,
+    ContextLengthError,
+    InternalServerError,
     LLMError,
-    MalformedResponse,
-    NotFound,
+    MalformedResponseError,
+    NotFoundError,
     OverloadedError,
-    PermissionDenied,
+    PermissionDeniedError,
     ProtocolError,
     QuotaError,
     RateLimitError,
-    ResponseTooLarge,
-    ServerError,
-    TimeoutError_,
+    ResponseTooLargeError,
 )
 from llm_rest.mcp import Mcp
 from llm_rest.responses import FunctionCall
@@ -54,18 +54,18 @@ async def failing(new_client: NewClient, **options: Any) -> LLMError:
 @pytest.mark.parametrize(
     ("status", "error", "kind"),
     [
-        (401, {"code": "invalid_api_key"}, AuthError),
-        (403, {}, PermissionDenied),
-        (404, {"code": "model_not_found"}, NotFound),
-        (400, {"code": "context_length_exceeded"}, ContextTooLong),
+        (401, {"code": "invalid_api_key"}, AuthenticationError),
+        (403, {}, PermissionDeniedError),
+        (404, {"code": "model_not_found"}, NotFoundError),
+        (400, {"code": "context_length_exceeded"}, ContextLengthError),
         (429, {"code": "rate_limit_exceeded"}, RateLimitError),
         (429, {"code": "insufficient_quota"}, QuotaError),
-        (500, {}, ServerError),
+        (500, {}, InternalServerError),
         (529, {}, OverloadedError),
     ],
 )
 async def test_an_error_of_the_vendor_is_typed_and_knows_the_call(
-    new_client: NewClient, httpx_mock: HTTPXMock, status: int, error: dict[str, str], kind: type[APIError]
+    new_client: NewClient, httpx_mock: HTTPXMock, status: int, error: dict[str, str], kind: type[APIStatusError]
 ) -> None:
     httpx_mock.add_response(
         status_code=status, json={"error": {"message": "no", **error}}, headers={"x-request-id": "req_1"}
@@ -87,7 +87,7 @@ async def test_an_error_keeps_its_status_whatever_its_body(
 ) -> None:
     httpx_mock.add_response(status_code=502, content=body)
     raised = await failing(new_client)
-    assert (type(raised), raised.status) == (ServerError, 502)
+    assert (type(raised), raised.status) == (InternalServerError, 502)
 
 
 async def test_what_the_server_asks_for_is_on_the_error(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
@@ -115,12 +115,16 @@ async def test_a_redirect_is_not_followed(new_client: NewClient, httpx_mock: HTT
     [
         ({"error": {"message": "Overloaded", "type": "overloaded_error"}}, OverloadedError, 200),
         ({"error": {"message": "slow down", "code": 429}}, RateLimitError, 429),
-        ({"error": "no model"}, APIError, 200),
-        ({"code": "server_error", "error": "broken"}, ServerError, 200),
-        ({**answer(), "status": "failed", "error": {"code": "server_error", "message": "broken"}}, ServerError, 200),
+        ({"error": "no model"}, APIStatusError, 200),
+        ({"code": "server_error", "error": "broken"}, InternalServerError, 200),
+        (
+            {**answer(), "status": "failed", "error": {"code": "server_error", "message": "broken"}},
+            InternalServerError,
+            200,
+        ),
         ({**answer(), "status": "failed", "error": {"code": "rate_limit_exceeded"}}, RateLimitError, 200),
-        ({**answer(), "status": "failed", "error": {"code": "new_word", "message": "x"}}, ServerError, 200),
-        ({**answer(), "status": "failed"}, ServerError, 200),
+        ({**answer(), "status": "failed", "error": {"code": "new_word", "message": "x"}}, InternalServerError, 200),
+        ({**answer(), "status": "failed"}, InternalServerError, 200),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else None,
 )
@@ -166,7 +170,7 @@ async def test_an_answer_that_is_none_is_a_malformed_response(
     """BUGS 48."""
     httpx_mock.add_response(content=body, headers={"content-type": content_type, "x-request-id": "req_1"})
     raised = await failing(new_client)
-    assert type(raised) is MalformedResponse
+    assert type(raised) is MalformedResponseError
     assert (raised.status, raised.request_id, raised.vendor) == (200, "req_1", "openai")
     assert re.search(shown, raised.message)
 
@@ -221,8 +225,8 @@ async def test_calls_come_back_as_items(new_client: NewClient, httpx_mock: HTTPX
     [
         (httpx.ConnectError("refused"), ConnectError),
         (httpx.ReadError("reset"), ConnectError),
-        (httpx.ReadTimeout("slow"), TimeoutError_),
-        (httpx.ConnectTimeout("slow"), TimeoutError_),
+        (httpx.ReadTimeout("slow"), APITimeoutError),
+        (httpx.ConnectTimeout("slow"), APITimeoutError),
         (httpx.RemoteProtocolError("garbage"), ProtocolError),
     ],
 )
@@ -369,7 +373,7 @@ async def test_an_answer_of_more_entries_than_any_has_is_not_decoded(
                 async for _ in stream:
                     pass
 
-        with pytest.raises(ResponseTooLarge, match="250,000 JSON objects") as caught:
+        with pytest.raises(ResponseTooLargeError, match="250,000 JSON objects") as caught:
             await ask()
     assert (caught.value.status, caught.value.retryable, len(caught.value.attempts)) == (200, False, 1)
     assert caught.value.vendor == model.partition("/")[0]

@@ -13,16 +13,16 @@ import pytest
 
 from llm_rest import ConfigError, RequestEnd, RequestRetry, RequestStart, RetryPolicy
 from llm_rest.errors import (
+    APIConnectionError,
+    APITimeoutError,
     ConnectError,
+    InternalServerError,
     LLMError,
-    MalformedResponse,
+    MalformedResponseError,
     OverloadedError,
     QuotaError,
     RateLimitError,
-    ServerError,
-    StreamInterrupted,
-    TimeoutError_,
-    TransportError,
+    StreamInterruptedError,
 )
 from llm_rest.responses import OutputTextDelta, ResponseCreated
 from llm_rest.transport import Timeouts
@@ -95,7 +95,7 @@ async def test_three_attempts_are_exactly_three_requests(new_client: NewClient, 
         async with new_client(base_url=server.url, retry=None) as llm:
             error = await failing(llm)
     assert len(server.heads) == 3
-    assert outcomes(error) == ["rate_limit_error"] * 3
+    assert outcomes(error) == ["rate_limit"] * 3
     assert len(waits) == 2
     assert all(wait <= ceiling for wait, ceiling in zip(waits, (1, 2), strict=True))
 
@@ -122,7 +122,7 @@ async def test_the_same_bytes_are_sent_again(new_client: NewClient) -> None:
         async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
             reply = await llm.generate("Hi", temperature=0.5, stop=None)
     assert reply.output_text == "Hello"
-    assert outcomes(reply.generation) == ["server_error", "rate_limit_error", "200"]
+    assert outcomes(reply.generation) == ["internal_server", "rate_limit", "200"]
     assert len({*server.heads}) == len({*server.bodies}) == 1
 
 
@@ -173,7 +173,7 @@ async def test_a_refused_token_is_replaced_beside_the_attempts(new_client: NewCl
             base_url=server.url, api_key=None, credentials=lambda vendor, account: next(tokens), retry=2
         ) as llm:
             reply = await llm.generate("Hi", retry=RetryPolicy(wait=0, attempts=2))
-    assert outcomes(reply.generation) == ["auth_error", "server_error", "200"]
+    assert outcomes(reply.generation) == ["authentication", "internal_server", "200"]
 
 
 # --- after how long -------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ async def test_a_wait_beyond_the_deadline_is_not_begun(new_client: NewClient) ->
     with loopback(refused(500)) as server:
         async with new_client(base_url=server.url, retry=patient, timeout=20) as llm:
             error = await failing(llm)
-    assert (len(server.heads), type(error)) == (1, ServerError)
+    assert (len(server.heads), type(error)) == (1, InternalServerError)
     assert error.hint == "the time of the call does not allow another attempt"
 
 
@@ -247,8 +247,8 @@ async def test_the_deadline_is_for_all_attempts(new_client: NewClient) -> None:
     with loopback(refused(500), send_and_stall(b"")) as server:
         async with new_client(base_url=server.url, retry=AT_ONCE, timeout=1) as llm:
             error = await failing(llm)
-    assert isinstance(error, TimeoutError_)
-    assert (error.phase, len(server.heads), outcomes(error)) == ("total", 2, ["server_error", error.kind])
+    assert isinstance(error, APITimeoutError)
+    assert (error.phase, len(server.heads), outcomes(error)) == ("total", 2, ["internal_server", error.kind])
 
 
 async def test_a_wait_ends_when_the_caller_is_cancelled(new_client: NewClient, way: str) -> None:
@@ -292,7 +292,7 @@ async def test_a_server_that_always_hangs_up_is_asked_three_times(new_client: Ne
     with loopback(send_and_close(b"")) as server:
         async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
             error = await failing(llm)
-    assert isinstance(error, TransportError)
+    assert isinstance(error, APIConnectionError)
     assert (len(server.heads), len(error.attempts)) == (3, 3)
 
 
@@ -313,7 +313,7 @@ async def test_silence_is_asked_again_unless_nothing_may_be_billed_twice(
     with loopback(send_and_stall(b"")) as server:
         async with new_client(base_url=server.url, retry=policy, timeout=Timeouts(first_byte=0.1)) as llm:
             error = await failing(llm)
-    assert isinstance(error, TimeoutError_)
+    assert isinstance(error, APITimeoutError)
     assert (error.phase, len(server.heads)) == ("first_byte", requests)
 
 
@@ -321,7 +321,7 @@ async def test_an_answer_that_stops_in_the_middle_is_asked_for_again(new_client:
     with loopback(send_and_stall(GOOD[:-20]), send(GOOD)) as server:
         async with new_client(base_url=server.url, retry=AT_ONCE, timeout=Timeouts(silence=0.1)) as llm:
             reply = await llm.generate("Hi")
-    assert outcomes(reply.generation) == ["timeout_error", "200"]
+    assert outcomes(reply.generation) == ["api_timeout", "200"]
 
 
 # --- 200, and yet no answer -----------------------------------------------------------------------------------------
@@ -336,13 +336,13 @@ async def test_what_is_no_answer_is_asked_for_again(new_client: NewClient, body:
         async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
             reply = await llm.generate("Hi")
     assert (reply.output_text, len(server.heads)) == ("Hello", 2)
-    assert outcomes(reply.generation)[0] in ("overloaded_error", "server_error", "malformed_response")
+    assert outcomes(reply.generation)[0] in ("overloaded", "internal_server", "malformed_response")
 
 
 async def test_a_malformed_answer_is_paid_for_twice_at_most(new_client: NewClient) -> None:
     with loopback(send(http(b"<html>"))) as server:
         async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
-            assert isinstance(await failing(llm), MalformedResponse)
+            assert isinstance(await failing(llm), MalformedResponseError)
             assert len(server.heads) == 2
             await failing(llm, retry=RetryPolicy(wait=0, malformed=0))
     assert len(server.heads) == 3
@@ -357,7 +357,7 @@ async def test_the_same_malformed_answer_twice_is_not_retried(
     with loopback(*[send(http(body)) for body in others], send(http(b"<html>4"))) as server:
         async with new_client(base_url=server.url, retry=policy) as llm:
             error = await (broken if streams else failing)(llm)
-    assert isinstance(error, MalformedResponse)
+    assert isinstance(error, MalformedResponseError)
     assert len(server.heads) == len(others) + 2
     assert error.retryable is False
 
@@ -407,9 +407,9 @@ async def test_listeners_are_told_of_every_attempt_and_wait(new_client: NewClien
             await llm.generate("Hi")
     assert [type(seen) for seen in heard] == [RequestStart, RequestEnd, RequestRetry, RequestStart, RequestEnd]
     assert heard[2] == RequestRetry(
-        provider="openai", model="gpt-4o", wire="openai_responses", attempt=1, wait=0.02, reason="server_error"
+        provider="openai", model="gpt-4o", wire="openai_responses", attempt=1, wait=0.02, reason="internal_server"
     )
-    assert [(end.status, end.error) for end in (heard[1], heard[4])] == [(503, "server_error"), (200, None)]
+    assert [(end.status, end.error) for end in (heard[1], heard[4])] == [(503, "internal_server"), (200, None)]
 
 
 # --- streams --------------------------------------------------------------------------------------------------------
@@ -470,7 +470,7 @@ async def test_a_stream_that_always_fails_raises_what_the_last_attempt_says(new_
             texts, error = await read(llm.stream("Hi"))
     assert (texts, type(error), requests(server)) == ([], OverloadedError, 3)
     assert error is not None
-    assert outcomes(error) == ["overloaded_error"] * 3
+    assert outcomes(error) == ["overloaded"] * 3
     assert error.partial.id == "resp_1"
 
 
@@ -478,9 +478,9 @@ async def test_a_stream_that_always_fails_raises_what_the_last_attempt_says(new_
     ("act", "kind"),
     [
         (streamed(BEGIN, delta("one"), LATER), OverloadedError),
-        (send_and_close(STREAM + chunks(BEGIN, delta("one"))), StreamInterrupted),
-        (streamed(BEGIN, delta("one")), StreamInterrupted),
-        (streamed(BEGIN + delta("one") + b"data: {\n\n"), MalformedResponse),
+        (send_and_close(STREAM + chunks(BEGIN, delta("one"))), StreamInterruptedError),
+        (streamed(BEGIN, delta("one")), StreamInterruptedError),
+        (streamed(BEGIN + delta("one") + b"data: {\n\n"), MalformedResponseError),
     ],
     ids=["error event", "cut", "no end", "malformed"],
 )

@@ -17,18 +17,18 @@ from pytest_httpx import HTTPXMock, IteratorStream
 from benchmarks import documents
 from llm_rest.client import AsyncClient, Client
 from llm_rest.errors import (
-    APIError,
-    AuthError,
+    APIStatusError,
+    APITimeoutError,
+    AuthenticationError,
     ConfigError,
     ErrorRules,
+    InternalServerError,
     LLMError,
     LossError,
-    MalformedResponse,
+    MalformedResponseError,
     OverloadedError,
     RateLimitError,
-    ServerError,
-    StreamInterrupted,
-    TimeoutError_,
+    StreamInterruptedError,
 )
 from llm_rest.losses import Loss, LossWarning
 from llm_rest.observers import RequestEnd, RequestStart
@@ -132,7 +132,7 @@ async def test_nothing_is_sent_before_the_stream_is_entered(new_client: NewClien
         assert (stream.response.status, stream.response.output) == ("in_progress", [])
         await stream.aclose()
         assert [event async for event in stream] == []
-        with pytest.raises(StreamInterrupted):
+        with pytest.raises(StreamInterruptedError):
             await stream.__aenter__()
     assert httpx_mock.get_requests() == []
 
@@ -295,8 +295,8 @@ async def test_an_error_in_place_of_a_stream_is_raised_on_entering(
             await anext(aiter(stream))
     error = caught.value
     assert (error.status, error.retry_after, error.request_id, error.vendor) == (429, 7, "req_1", "openai")
-    assert [attempt.outcome for attempt in error.attempts] == ["rate_limit_error"]
-    assert (heard[-1].status, heard[-1].error) == (429, "rate_limit_error")
+    assert [attempt.outcome for attempt in error.attempts] == ["rate_limit"]
+    assert (heard[-1].status, heard[-1].error) == (429, "rate_limit")
     assert len(httpx_mock.get_requests()) == 1
 
 
@@ -307,23 +307,23 @@ async def test_a_refused_token_is_replaced_once(new_client: NewClient, httpx_moc
     async with new_client(api_key=None, credentials=lambda vendor, account: next(tokens)) as llm:
         async with llm.stream("Hi") as stream:
             assert len([event async for event in stream]) > 3
-    assert [attempt.outcome for attempt in stream.response.generation.attempts] == ["auth_error", "200"]
+    assert [attempt.outcome for attempt in stream.response.generation.attempts] == ["authentication", "200"]
 
 
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        ({"code": "server_error", "message": "broken"}, ServerError),
+        ({"code": "server_error", "message": "broken"}, InternalServerError),
         ({"type": "overloaded_error", "message": "later"}, OverloadedError),
         ({"code": "server_overloaded", "message": "later"}, OverloadedError),
         ({"code": "rate_limit_exceeded", "message": "slow"}, RateLimitError),
         ({"code": 503, "message": "overloaded"}, OverloadedError),
-        ({"code": "brand_new", "message": "?"}, ServerError),
+        ({"code": "brand_new", "message": "?"}, InternalServerError),
     ],
 )
 @pytest.mark.parametrize("shape", ["nested", "flat", "failed", "typeless"])
 async def test_an_error_in_the_stream_is_raised_after_what_came_before(
-    new_client: NewClient, httpx_mock: HTTPXMock, error: dict[str, Any], kind: type[APIError], shape: str
+    new_client: NewClient, httpx_mock: HTTPXMock, error: dict[str, Any], kind: type[APIStatusError], shape: str
 ) -> None:
     error = {"code": error.get("type"), **error} if shape == "flat" else error  # which spells no type
     failed = {"id": "resp_1", "status": "failed", "output": [], "error": error}
@@ -359,7 +359,7 @@ async def test_the_rules_of_the_vendor_say_what_an_error_in_the_stream_is_worth(
     mocked(httpx_mock, BEGIN, event("error", code="server_error", message="broken"))
     async with new_client("m", vendor=mine) as llm:
         _, raised = await broken(llm.stream("Hi"))
-    assert (type(raised), raised.retryable) == (ServerError, False)
+    assert (type(raised), raised.retryable) == (InternalServerError, False)
 
 
 # --- 200, and yet no stream -----------------------------------------------------------------------------------------
@@ -399,16 +399,16 @@ async def test_a_whole_answer_of_any_wire_is_handed_out(
     [
         (b'{"error": {"message": "Overloaded", "type": "overloaded_error"}}', OverloadedError),
         (b'{\n "error": {\n  "message": "slow down", "code": 429}}', RateLimitError),
-        (json.dumps({**answer(), "status": "failed", "error": {"code": "server_error"}}).encode(), ServerError),
-        (b'{"error": {"code": "invalid_api_key", "message": "no"}}', AuthError),
-        (b"", MalformedResponse),
-        (b": only\n\n: comments\n\n", MalformedResponse),
-        (b"data: [DONE]\n\n", MalformedResponse),
-        (b"upstream is gone", MalformedResponse),
-        (b"<html><title>Log in</title></html>", MalformedResponse),
-        (b'{"id": "resp_1", "stat', MalformedResponse),
-        (b"{}", MalformedResponse),
-        (b"[]", MalformedResponse),
+        (json.dumps({**answer(), "status": "failed", "error": {"code": "server_error"}}).encode(), InternalServerError),
+        (b'{"error": {"code": "invalid_api_key", "message": "no"}}', AuthenticationError),
+        (b"", MalformedResponseError),
+        (b": only\n\n: comments\n\n", MalformedResponseError),
+        (b"data: [DONE]\n\n", MalformedResponseError),
+        (b"upstream is gone", MalformedResponseError),
+        (b"<html><title>Log in</title></html>", MalformedResponseError),
+        (b'{"id": "resp_1", "stat', MalformedResponseError),
+        (b"{}", MalformedResponseError),
+        (b"[]", MalformedResponseError),
     ],
     ids="overloaded coded failed key empty comments done text html cut object list".split(),
 )
@@ -420,7 +420,7 @@ async def test_what_is_no_stream_is_never_an_empty_success(
         _, raised = await broken(llm.stream("Hi"))
     assert type(raised) is kind
     assert (raised.request_id, raised.vendor, len(raised.attempts)) == ("req_1", "openai", 1)
-    if kind is MalformedResponse:
+    if kind is MalformedResponseError:
         assert raised.retryable
         assert "text/html" in raised.message or body == b""
         assert body != b"upstream is gone" or "upstream is gone" in raised.message
@@ -452,7 +452,7 @@ async def test_a_stream_without_its_last_event_is_interrupted(new_client: NewCli
             stream = llm.stream("Hi")
             events, raised = await broken(stream)
     assert texts(events)[:2] == ["one", "two"]
-    assert type(raised) in (StreamInterrupted, MalformedResponse)
+    assert type(raised) in (StreamInterruptedError, MalformedResponseError)
     assert (raised.retryable, raised.status, len(raised.attempts)) == (False, 200, 1)
     assert raised.partial is stream.response
     assert (raised.partial.output_text[:6], raised.partial.status) == ("onetwo", "incomplete")
@@ -480,7 +480,7 @@ async def test_a_frame_that_is_no_event_ends_the_stream_after_what_came_before(
     async with new_client() as llm:
         events, raised = await broken(llm.stream("Hi"))
     assert texts(events) == ["one"]
-    assert (type(raised), raised.retryable, raised.status) == (MalformedResponse, False, 200)
+    assert (type(raised), raised.retryable, raised.status) == (MalformedResponseError, False, 200)
     assert raised.partial.output_text == "one"
 
 
@@ -543,7 +543,7 @@ async def test_a_stream_that_does_not_go_on_is_ended(
     with loopback(act) as server:
         async with new_client(base_url=server.url) as llm:
             events, raised = await broken(llm.stream("Hi", timeout=timeouts))
-    assert isinstance(raised, TimeoutError_)
+    assert isinstance(raised, APITimeoutError)
     assert raised.phase == phase
     assert raised.retryable is (phase != "total")
     if phase != "first_byte":
@@ -664,7 +664,7 @@ def test_cancellation_in_mid_stream_leaves_nothing_open(backend: str, how: str) 
                     tasks.cancel_scope.cancel()
             assert await anyio.to_thread.run_sync(server.left.wait, 5)
             assert streams[0].response.status == "incomplete"
-            with pytest.raises(StreamInterrupted):
+            with pytest.raises(StreamInterruptedError):
                 await anext(streams[0])
             assert await llm.generate_text("Hi") == "next"
 

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from llm_rest import AsyncClient, AuthError, ConfigError, LLMError, RetryPolicy, TimeoutError_
+from llm_rest import APITimeoutError, AsyncClient, AuthenticationError, ConfigError, LLMError, RetryPolicy
 from tests.callers import NewClient, answer
 from tests.hostile.server import Act, Script, Server, http, say
 
@@ -120,7 +120,7 @@ async def test_many_calls_ask_once_when_their_token_has_expired(new_client: NewC
     assert provider.renewed == [None]
     assert [reply.output_text for reply in replies] == ["Hello"] * MANY
     assert len(server.heads) == 2 * MANY
-    assert all([one.outcome for one in reply.generation.attempts] == ["auth_error", "200"] for reply in replies)
+    assert all([one.outcome for one in reply.generation.attempts] == ["authentication", "200"] for reply in replies)
 
 
 async def test_each_account_has_a_question_of_its_own(new_client: NewClient, way: str) -> None:
@@ -152,7 +152,7 @@ async def test_a_token_that_is_refused_again_is_an_error(new_client: NewClient, 
     provider = Provider(way, slow=0)
     with serving(say(EXPIRED)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=None) as llm:
-            with pytest.raises(AuthError) as caught:
+            with pytest.raises(AuthenticationError) as caught:
                 await llm.generate("Hi")
     assert (len(server.heads), len(provider.asked), len(caught.value.attempts)) == (2, 2, 2)
 
@@ -166,7 +166,7 @@ async def test_calls_whose_new_token_is_refused_as_well_do_not_ask_one_after_the
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
 
             async def failing() -> int:
-                with pytest.raises(AuthError):
+                with pytest.raises(AuthenticationError):
                     await llm.generate("Hi")
                 return len(provider.asked)
 
@@ -181,14 +181,14 @@ async def test_the_new_attempt_is_not_one_of_the_retries(new_client: NewClient, 
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=policy) as llm:
             reply = await llm.generate("Hi")
     outcomes = [attempt.outcome for attempt in reply.generation.attempts]
-    assert outcomes == ["auth_error", "server_error", "server_error", "200"]
+    assert outcomes == ["authentication", "internal_server", "internal_server", "200"]
 
 
 async def test_a_token_of_one_call_is_not_renewed(new_client: NewClient, way: str) -> None:
     provider = Provider(way, slow=0)
     with serving(say(EXPIRED)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=None) as llm:
-            with pytest.raises(AuthError):
+            with pytest.raises(AuthenticationError):
                 await llm.generate("Hi", user_token="token-of-the-user")
     assert (len(server.heads), provider.asked) == (1, [])
 
@@ -256,7 +256,7 @@ async def test_the_time_of_a_call_ends_a_provider_that_does_not_answer(way: str)
         return ""
 
     async with AsyncClient("openai/gpt-4o", credentials=provider, timeout=0.1) as llm:
-        with pytest.raises(TimeoutError_) as caught:
+        with pytest.raises(APITimeoutError) as caught:
             await llm.generate("Hi")
     assert isinstance(caught.value, LLMError)
     assert caught.value.phase == "total"

@@ -11,7 +11,7 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest.content import afetch_image, fetch_image, file, image, user
-from llm_rest.errors import ConfigError, LLMError, ProtocolError, ResponseTooLarge
+from llm_rest.errors import ConfigError, LLMError, ProtocolError, ResponseTooLargeError
 from llm_rest.responses import InputFile, InputImage, InputText, Message, OutputText
 from llm_rest.responses.media import parse_data_url
 from tests.loopback import http, loopback, send
@@ -195,5 +195,5 @@ def test_an_error_of_the_server_is_told(way: str, httpx_mock: HTTPXMock) -> None
 def test_a_large_image_is_refused(way: str, httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm_rest.content.MAX_IMAGE", 10)
     httpx_mock.add_response(content=PNG)
-    with pytest.raises(ResponseTooLarge):
+    with pytest.raises(ResponseTooLargeError):
         fetched(way, "https://host.example/x.png")

@@ -14,32 +14,32 @@ import pytest
 
 from llm_rest import errors
 from llm_rest.errors import (
-    APIError,
+    APIStatusError,
+    APITimeoutError,
     Attempt,
-    AuthError,
+    AuthenticationError,
+    BadRequestError,
     CapabilityError,
     ConfigError,
-    Conflict,
-    ContentFiltered,
-    ContextTooLong,
+    ConflictError,
+    ContentFilterError,
+    ContextLengthError,
     DecodeError,
     ErrorFacts,
     ErrorRules,
-    InvalidReasoningState,
-    InvalidRequest,
+    InternalServerError,
     LLMError,
     LossError,
-    NotFound,
+    NotFoundError,
     OutputError,
     OverloadedError,
-    PermissionDenied,
+    PermissionDeniedError,
     QuotaError,
     RateLimitError,
-    RequestTimeout,
-    RequestTooLarge,
-    ServerError,
-    StreamInterrupted,
-    TimeoutError_,
+    ReasoningStateError,
+    RequestTooLargeError,
+    ServerTimeoutError,
+    StreamInterruptedError,
     TLSError,
     api_error,
     error_class,
@@ -73,9 +73,9 @@ def test_every_class_has_one_of_the_five_codes_and_a_kind_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(TLSError, "tls_error"), (APIError, "api_error"), (LLMError, "llm_error"), (TimeoutError_, "timeout_error")],
+    [(TLSError, "tls"), (APIStatusError, "api_status"), (LLMError, "llm"), (APITimeoutError, "api_timeout")],
 )
-def test_kind_is_the_name_of_the_class_in_snake_case(kind: type[LLMError], name: str) -> None:
+def test_kind_is_the_name_of_the_class_in_snake_case_without_error(kind: type[LLMError], name: str) -> None:
     assert kind.kind == name
 
 
@@ -93,7 +93,7 @@ def test_what_a_class_adds_is_pickled_too() -> None:
     lost = LossError("no", losses=(Loss("tools[0]", "gone", "refused"),))
     assert pickle.loads(pickle.dumps(lost)).losses == lost.losses
     assert pickle.loads(pickle.dumps(DecodeError("no", path="$.a"))).path == "$.a"
-    assert pickle.loads(pickle.dumps(TimeoutError_("no", phase="idle"))).phase == "idle"
+    assert pickle.loads(pickle.dumps(APITimeoutError("no", phase="idle"))).phase == "idle"
     assert pickle.loads(pickle.dumps(OutputError("no", raw="{"))).raw == "{"
 
 
@@ -111,13 +111,13 @@ def test_mistakes_of_the_caller_are_value_errors(kind: type[LLMError]) -> None:
 
 def test_a_deadline_is_a_timeout_of_the_standard_library_and_only_the_total_ends_it() -> None:
     with pytest.raises(TimeoutError):
-        raise TimeoutError_("late", phase="first_byte")
-    assert TimeoutError_("late", phase="first_byte").retryable
-    assert not TimeoutError_("late", phase="total").retryable
+        raise APITimeoutError("late", phase="first_byte")
+    assert APITimeoutError("late", phase="first_byte").retryable
+    assert not APITimeoutError("late", phase="total").retryable
 
 
 def test_an_interrupted_stream_keeps_what_came() -> None:
-    error = StreamInterrupted("cut", partial={"output": []})
+    error = StreamInterruptedError("cut", partial={"output": []})
     assert (error.partial, error.retryable) == ({"output": []}, False)
 
 
@@ -125,7 +125,7 @@ def test_to_dict_is_plain_data() -> None:
     error = RateLimitError("slow down", status=429, vendor="groq", retry_after=2.5, attempts=(Attempt(0, 1.5, "429"),))
     assert json.loads(json.dumps(error.to_dict())) == {
         "code": "rate_limit",
-        "kind": "rate_limit_error",
+        "kind": "rate_limit",
         "message": "slow down",
         "retryable": True,
         "status": 429,
@@ -221,33 +221,33 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
 @pytest.mark.parametrize(
     ("status", "kind", "retryable"),
     [
-        (400, InvalidRequest, False),
-        (401, AuthError, False),
+        (400, BadRequestError, False),
+        (401, AuthenticationError, False),
         (402, QuotaError, False),
-        (403, PermissionDenied, False),
-        (404, NotFound, False),
-        (405, InvalidRequest, False),
-        (408, RequestTimeout, True),
-        (409, Conflict, False),
-        (413, RequestTooLarge, False),
-        (415, InvalidRequest, False),
-        (418, InvalidRequest, False),
-        (422, InvalidRequest, False),
-        (425, ServerError, True),
+        (403, PermissionDeniedError, False),
+        (404, NotFoundError, False),
+        (405, BadRequestError, False),
+        (408, ServerTimeoutError, True),
+        (409, ConflictError, False),
+        (413, RequestTooLargeError, False),
+        (415, BadRequestError, False),
+        (418, BadRequestError, False),
+        (422, BadRequestError, False),
+        (425, InternalServerError, True),
         (429, RateLimitError, True),
         (498, OverloadedError, True),
-        (500, ServerError, True),
-        (502, ServerError, True),
-        (503, ServerError, True),
-        (504, ServerError, True),
-        (520, ServerError, True),
-        (524, ServerError, True),
+        (500, InternalServerError, True),
+        (502, InternalServerError, True),
+        (503, InternalServerError, True),
+        (504, InternalServerError, True),
+        (520, InternalServerError, True),
+        (524, InternalServerError, True),
         (529, OverloadedError, True),
-        (299, APIError, False),
+        (299, APIStatusError, False),
     ],
 )
 def test_the_status_alone_decides_where_the_body_says_nothing(
-    status: int, kind: type[APIError], retryable: bool
+    status: int, kind: type[APIStatusError], retryable: bool
 ) -> None:
     error = api_error(ErrorFacts(status=status, message=""), vendor="groq", model="m")
     assert type(error) is kind
@@ -264,35 +264,35 @@ def test_the_status_alone_decides_where_the_body_says_nothing(
         (429, None, "rate_limit_error", RateLimitError),
         (429, None, "invalid_request_error", RateLimitError),
         (402, None, "billing_error", QuotaError),
-        (401, "invalid_api_key", "invalid_request_error", AuthError),
-        (401, None, "invalid_request_error", AuthError),
-        (404, "model_not_found", "invalid_request_error", NotFound),
-        (400, "model_not_found", "invalid_request_error", NotFound),
-        (400, "context_length_exceeded", "invalid_request_error", ContextTooLong),
-        (400, "string_above_max_length", "invalid_request_error", InvalidRequest),
-        (400, "exceed_context_size_error", None, ContextTooLong),
-        (400, "content_filter", None, ContentFiltered),
-        (400, "invalid_encrypted_content", "invalid_request_error", InvalidReasoningState),
-        (413, None, "request_too_large", RequestTooLarge),
+        (401, "invalid_api_key", "invalid_request_error", AuthenticationError),
+        (401, None, "invalid_request_error", AuthenticationError),
+        (404, "model_not_found", "invalid_request_error", NotFoundError),
+        (400, "model_not_found", "invalid_request_error", NotFoundError),
+        (400, "context_length_exceeded", "invalid_request_error", ContextLengthError),
+        (400, "string_above_max_length", "invalid_request_error", BadRequestError),
+        (400, "exceed_context_size_error", None, ContextLengthError),
+        (400, "content_filter", None, ContentFilterError),
+        (400, "invalid_encrypted_content", "invalid_request_error", ReasoningStateError),
+        (413, None, "request_too_large", RequestTooLargeError),
         (529, None, "overloaded_error", OverloadedError),
         (200, None, "overloaded_error", OverloadedError),
-        (200, "server_error", None, ServerError),
+        (200, "server_error", None, InternalServerError),
         (200, "rate_limit_exceeded", None, RateLimitError),
-        (200, "invalid_prompt", None, ContentFiltered),
-        (200, "invalid_image_url", None, InvalidRequest),
+        (200, "invalid_prompt", None, ContentFilterError),
+        (200, "invalid_image_url", None, BadRequestError),
         (200, "429", None, RateLimitError),
-        (200, "502", None, ServerError),
-        (200, "something_new", None, APIError),
-        (400, None, "server_error", InvalidRequest),
-        (500, None, "invalid_request_error", ServerError),
-        (504, None, "timeout_error", ServerError),
+        (200, "502", None, InternalServerError),
+        (200, "something_new", None, APIStatusError),
+        (400, None, "server_error", BadRequestError),
+        (500, None, "invalid_request_error", InternalServerError),
+        (504, None, "timeout_error", InternalServerError),
         (503, "UNAVAILABLE", None, OverloadedError),
         (429, "RESOURCE_EXHAUSTED", None, RateLimitError),
-        (409, None, "conflict_error", Conflict),
+        (409, None, "conflict_error", ConflictError),
     ],
 )
 def test_the_vendors_words_say_more_than_the_status(
-    status: int, code: str | None, type: str | None, kind: type[APIError]
+    status: int, code: str | None, type: str | None, kind: type[APIStatusError]
 ) -> None:
     assert error_class(ErrorFacts(status=status, message="", code=code, type=type)) is kind
 
@@ -324,7 +324,7 @@ def test_a_context_that_is_too_long_is_told_in_every_hosts_words(
     text: str, limit: int | None, requested: int | None, status: int
 ) -> None:
     error = api_error(ErrorFacts(status=status, message=text))
-    assert type(error) is ContextTooLong
+    assert type(error) is ContextLengthError
     assert (error.limit, error.requested, error.retryable) == (limit, requested, False)
 
 
@@ -338,7 +338,7 @@ def test_a_context_that_is_too_long_is_told_in_every_hosts_words(
     ],
 )
 def test_other_refusals_are_not_taken_for_a_long_context(text: str) -> None:
-    assert error_class(ErrorFacts(status=400, message=text)) is InvalidRequest
+    assert error_class(ErrorFacts(status=400, message=text)) is BadRequestError
 
 
 @pytest.mark.parametrize(
@@ -354,24 +354,24 @@ def test_other_refusals_are_not_taken_for_a_long_context(text: str) -> None:
 def test_a_refused_signature_has_a_class_and_a_way_out(text: str) -> None:
     """BUGS 14"""
     error = api_error(ErrorFacts(status=400, message=text, type="invalid_request_error"))
-    assert type(error) is InvalidReasoningState
+    assert type(error) is ReasoningStateError
     assert error.hint == "send the conversation without its reasoning items"
-    assert error.kind == "invalid_reasoning_state"
+    assert error.kind == "reasoning_state"
 
 
 @pytest.mark.parametrize(
     ("status", "text", "kind"),
     [
-        (400, "API key not valid. Please pass a valid API key.", AuthError),
-        (400, "Incorrect API key provided: xa***12.", AuthError),
+        (400, "API key not valid. Please pass a valid API key.", AuthenticationError),
+        (400, "Incorrect API key provided: xa***12.", AuthenticationError),
         (400, "Your credit balance is too low to access the API.", QuotaError),
         (403, "Insufficient balance", QuotaError),
-        (403, "Your input was flagged by moderation", ContentFiltered),
+        (403, "Your input was flagged by moderation", ContentFilterError),
         (503, "The model is overloaded. Please try again later.", OverloadedError),
-        (503, "Loading model", ServerError),
+        (503, "Loading model", InternalServerError),
     ],
 )
-def test_a_refusal_without_a_code_is_known_by_its_text(status: int, text: str, kind: type[APIError]) -> None:
+def test_a_refusal_without_a_code_is_known_by_its_text(status: int, text: str, kind: type[APIStatusError]) -> None:
     assert error_class(ErrorFacts(status=status, message=text)) is kind
 
 
@@ -383,21 +383,21 @@ def test_a_content_filter_names_its_categories() -> None:
     }
     body = {"error": {"code": "content_filter", "innererror": {"content_filter_result": result}}}
     error = api_error(ErrorFacts(status=400, message="filtered", code="content_filter", body=body))
-    assert isinstance(error, ContentFiltered)
+    assert isinstance(error, ContentFilterError)
     assert error.categories == ("violence", "jailbreak")
 
 
 def test_a_routers_moderation_names_its_reasons() -> None:
     body = {"error": {"code": 403, "metadata": {"reasons": ["self-harm"]}}}
     error = api_error(ErrorFacts(status=403, message="Input flagged", code="403", body=body))
-    assert isinstance(error, ContentFiltered)
+    assert isinstance(error, ContentFilterError)
     assert error.categories == ("self-harm",)
 
 
 @pytest.mark.parametrize("body", [None, [], "text", {"error": "text"}, {"error": {"innererror": [], "metadata": []}}])
 def test_a_content_filter_that_says_nothing_else_has_no_categories(body: object) -> None:
     error = api_error(ErrorFacts(status=400, message="filtered", code="content_filter", body=body))
-    assert isinstance(error, ContentFiltered)
+    assert isinstance(error, ContentFilterError)
     assert error.categories == ()
 
 
@@ -438,7 +438,7 @@ def test_a_vendors_row_says_what_its_errors_mean(vendor: str, status: int, code:
 
 
 def test_a_daily_quota_is_told_from_a_rate() -> None:
-    def refused(quota: str) -> APIError:
+    def refused(quota: str) -> APIStatusError:
         details = [{"@type": "QuotaFailure", "violations": [{"quotaId": quota}]}]
         facts = ErrorFacts(status=429, message="exhausted", body=[{"error": {"code": 429, "details": details}}])
         return api_error(facts, rules=VENDORS["google"].errors)
@@ -455,17 +455,17 @@ def test_a_row_of_a_user_may_say_it_too() -> None:
 
 # --- recorded -------------------------------------------------------------------------------------------------------
 
-RECORDED: dict[tuple[str, int], set[type[APIError]]] = {
-    ("openai", 400): {InvalidRequest, NotFound, InvalidReasoningState},
-    ("openai", 404): {NotFound},
-    ("groq", 400): {InvalidRequest},
-    ("groq", 404): {NotFound},
+RECORDED: dict[tuple[str, int], set[type[APIStatusError]]] = {
+    ("openai", 400): {BadRequestError, NotFoundError, ReasoningStateError},
+    ("openai", 404): {NotFoundError},
+    ("groq", 400): {BadRequestError},
+    ("groq", 404): {NotFoundError},
     ("openrouter", 429): {RateLimitError},
-    ("deepseek", 400): {InvalidRequest},
-    ("anthropic", 400): {InvalidRequest},
-    ("anthropic", 404): {NotFound},
-    ("google", 404): {NotFound},
-    ("vertex", 400): {InvalidRequest},
+    ("deepseek", 400): {BadRequestError},
+    ("anthropic", 400): {BadRequestError},
+    ("anthropic", 404): {NotFoundError},
+    ("google", 404): {NotFoundError},
+    ("vertex", 400): {BadRequestError},
 }
 
 
@@ -474,7 +474,7 @@ RECORDED: dict[tuple[str, int], set[type[APIError]]] = {
 def test_recorded_refusals_become_the_class_they_should(wire: str) -> None:
     from llm_rest.wires._errors import error_facts
 
-    seen: dict[tuple[str, int], set[type[APIError]]] = {}
+    seen: dict[tuple[str, int], set[type[APIStatusError]]] = {}
     with gzip.open(CORPUS / f"{wire}.jsonl.gz") as lines:
         for line in lines:
             exchange = msgspec.json.decode(line)

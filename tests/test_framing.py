@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.errors import ResponseTooLarge
+from llm_rest.errors import ResponseTooLargeError
 from llm_rest.framing import NDJSON, SSE, EntryCounter, Frame, exceeds_entries
 from tests.support.counting import steps
 
@@ -134,7 +134,7 @@ def test_a_line_of_30_megabytes_is_looked_at_once() -> None:
 @pytest.mark.parametrize("machine", [SSE(limit=1000), NDJSON(limit=1000)])
 def test_an_event_beyond_the_limit_is_refused(machine: SSE | NDJSON) -> None:
     chunks = iter([b"data: 0123456789abcdef0123456789abcdef0123456789"] * 30)
-    with pytest.raises(ResponseTooLarge, match="more than 1000 bytes"):
+    with pytest.raises(ResponseTooLargeError, match="more than 1000 bytes"):
         list(map(machine.feed, chunks))
     assert sum(1 for _ in chunks) == 9, "refused at the limit, not at the end"
 

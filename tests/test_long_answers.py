@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llm_rest.errors import InvalidRequest, LLMError, StreamInterrupted, TimeoutError_
+from llm_rest.errors import APITimeoutError, BadRequestError, LLMError, StreamInterruptedError
 from llm_rest.responses import OutputTextDelta, ReasoningOptions
 from llm_rest.retry import RetryPolicy
 from llm_rest.transport import Timeouts
@@ -139,7 +139,7 @@ async def test_all_hops_share_one_deadline(new_client: NewClient) -> None:
     with loopback(*acts) as server:
         async with new_client(MODEL, base_url=server.url) as client:
             began = time.monotonic()
-            with pytest.raises(TimeoutError_) as raised:
+            with pytest.raises(APITimeoutError) as raised:
                 await client.generate("Write.", timeout=0.5)
     assert time.monotonic() - began < 5
     assert raised.value.partial.output_text == "One"
@@ -155,7 +155,7 @@ async def test_a_hop_that_is_refused_leaves_what_came_before(new_client: NewClie
     ]
     with loopback(*acts) as server:
         async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(InvalidRequest, match="Token expired") as raised:
+            with pytest.raises(BadRequestError, match="Token expired") as raised:
                 await client.generate("Write.")
     assert (raised.value.partial.output_text, raised.value.partial.usage.output_tokens) == ("One", 2)
 
@@ -194,7 +194,7 @@ async def test_other_answers_come_whole(new_client: NewClient, model: str, token
 async def test_an_answer_that_is_streamed_for_who_wants_it_whole_has_its_deadline(new_client: NewClient) -> None:
     with loopback(open_after(document("One"))) as server:
         async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(TimeoutError_) as raised:
+            with pytest.raises(APITimeoutError) as raised:
                 await client.generate("Write.", timeout=0.5, **LONG)
     assert (raised.value.phase, raised.value.partial.output_text) == ("total", "One")
 
@@ -273,7 +273,7 @@ async def test_a_stream_that_breaks_off_again_and_again_is_given_up(new_client: 
     acts = [broken(document("One ", token="T1")), broken()]
     with loopback(*acts) as server:
         async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(StreamInterrupted) as raised:
+            with pytest.raises(StreamInterruptedError) as raised:
                 await text_of(client)
     assert raised.value.partial.output_text == "One "
     assert len(server.bodies) == len(raised.value.attempts) == 5
@@ -292,7 +292,7 @@ async def test_a_stream_that_cannot_be_resumed_is_broken_off(new_client: NewClie
     """gemini.long.5"""
     with loopback(broken(*documents)) as server:
         async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(StreamInterrupted):
+            with pytest.raises(StreamInterruptedError):
                 await text_of(client)
     assert len(server.bodies) == 1
 
@@ -303,7 +303,7 @@ async def test_a_hop_without_a_checkpoint_of_its_own_is_not_asked_for_again_once
     acts = [streamed(document("One ", token="T1", finish="CONTINUATION")), broken(document("two "))]
     with loopback(*acts) as server:
         async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(StreamInterrupted) as raised:
+            with pytest.raises(StreamInterruptedError) as raised:
                 await text_of(client)
     assert (raised.value.partial.output_text, len(server.bodies)) == ("One two ", 2)
 
@@ -314,7 +314,7 @@ async def test_a_stream_whose_next_hop_is_refused_raises_that(new_client: NewCli
     )
     with loopback(broken(document("One ", token="T1")), send(error)) as server:
         async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, wait=0)) as client:
-            with pytest.raises(InvalidRequest, match="Token expired") as raised:
+            with pytest.raises(BadRequestError, match="Token expired") as raised:
                 await text_of(client)
     assert (raised.value.partial.output_text, len(server.bodies), len(raised.value.attempts)) == ("One ", 2, 2)
 
@@ -332,7 +332,7 @@ async def test_the_deadline_of_a_stream_is_for_all_its_hops(new_client: NewClien
     acts = [streamed(document("One ", token="T1", finish="CONTINUATION")), open_after(document("two "))]
     with loopback(*acts) as server:
         async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(TimeoutError_) as raised:
+            with pytest.raises(APITimeoutError) as raised:
                 await text_of(client, timeout=Timeouts(total=0.6))
     assert (raised.value.phase, raised.value.partial.output_text) == ("total", "One two ")
 

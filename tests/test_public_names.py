@@ -19,11 +19,13 @@ ROOT = Path(__file__).parents[1]
 # Written out a second time on purpose: a name that leaves this list breaks somebody's program.
 PROMISED = set(
     """
-    APIError AuthError CallCancelled CapabilityError ClientClosedError ConfigError Conflict ConnectError ContentFiltered
-    ContextTooLong DecodeError InvalidReasoningState InvalidRequest LLMError LossError MalformedResponse NotFound OutputError
-    OverloadedError PermissionDenied ProtocolError ProxyError QuotaError RateLimitError Refusal RequestTimeout RequestTooLarge
-    ResponseTooLarge SchemaMismatch ServerError StreamInterrupted TLSError TimeoutError_ TransportError Truncated
-    MaxRoundsReached ToolArgumentsInvalid ToolError ToolFailed ToolNotFound ToolTimeout
+    APIConnectionError APIStatusError APITimeoutError AuthenticationError BadRequestError CallCancelledError
+    CapabilityError ClientClosedError ConfigError ConflictError ConnectError ContentFilterError ContextLengthError
+    DecodeError InternalServerError LLMError LossError MalformedResponseError MaxIterationsError NotFoundError
+    OutputError OverloadedError PermissionDeniedError ProtocolError ProxyError QuotaError RateLimitError
+    ReasoningStateError RefusalError RequestTooLargeError ResponseTooLargeError SchemaMismatchError
+    ServerTimeoutError StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError
+    ToolNotFoundError ToolTimeoutError TruncatedError
     Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
     AsyncClient AsyncStream Client Reply Stream Timeouts Tls Capabilities RequestCancelled RequestEnd RequestRetry RequestStart

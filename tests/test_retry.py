@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from llm_rest import errors
 from llm_rest.errors import (
+    APITimeoutError,
     ConfigError,
     ConnectError,
     ErrorFacts,
+    InternalServerError,
     LLMError,
-    MalformedResponse,
+    MalformedResponseError,
     ProtocolError,
     QuotaError,
     RateLimitError,
-    ResponseTooLarge,
-    ServerError,
-    TimeoutError_,
+    ResponseTooLargeError,
     TLSError,
     api_error,
 )
@@ -87,9 +87,9 @@ def test_x_should_retry_wins_either_way(status: int, asked: bool) -> None:
         (ProtocolError("the server redirects", retryable=False), "final"),
         (ConfigError("no key"), "final"),
         (QuotaError("no credit", status=429), "final"),
-        (ResponseTooLarge("too much"), "final"),
-        *((TimeoutError_("late", phase=phase), 1.0) for phase in ("connect", "first_byte", "silence", "idle")),
-        *((TimeoutError_("late", phase=phase), "final") for phase in ("pool", "total")),
+        (ResponseTooLargeError("too much"), "final"),
+        *((APITimeoutError("late", phase=phase), 1.0) for phase in ("connect", "first_byte", "silence", "idle")),
+        *((APITimeoutError("late", phase=phase), "final") for phase in ("pool", "total")),
     ],
     ids=lambda value: f"{value.kind}-{getattr(value, 'phase', value.retryable)}" if isinstance(value, LLMError) else "",
 )
@@ -99,25 +99,25 @@ def test_failures_on_the_way(error: LLMError, expected: float | str) -> None:
 
 def test_who_must_not_be_billed_twice_tries_again_only_where_nothing_was_sent() -> None:
     careful = RetryPolicy(jitter="none", retry_after_timeout=False)
-    assert decided(TimeoutError_("late", phase="first_byte"), policy=careful) == "final"
-    assert decided(TimeoutError_("late", phase="connect"), policy=careful) == 1.0
+    assert decided(APITimeoutError("late", phase="first_byte"), policy=careful) == "final"
+    assert decided(APITimeoutError("late", phase="connect"), policy=careful) == 1.0
 
 
 # --- how long ------------------------------------------------------------------------------------------------------
 
 
 def test_without_jitter_waits_double_up_to_the_longest() -> None:
-    assert [decided(ServerError("no"), Failed(n)) for n in range(1, 7)] == [1, 2, 4, 8, 8, 8]
+    assert [decided(InternalServerError("no"), Failed(n)) for n in range(1, 7)] == [1, 2, 4, 8, 8, 8]
 
 
 def test_malformed_answers_wait_linearly() -> None:
     policy = RetryPolicy(jitter="none", attempts=9, malformed=5)
-    assert [decided(MalformedResponse("?"), Failed(n, n), policy) for n in range(1, 4)] == [1, 2, 3]
+    assert [decided(MalformedResponseError("?"), Failed(n, n), policy) for n in range(1, 4)] == [1, 2, 3]
 
 
 def test_a_malformed_answer_is_asked_for_again_once() -> None:
-    assert decided(MalformedResponse("?"), Failed(2, malformed=1)) == 1.0
-    assert decided(MalformedResponse("?"), Failed(2, malformed=2)) == "attempts"
+    assert decided(MalformedResponseError("?"), Failed(2, malformed=1)) == 1.0
+    assert decided(MalformedResponseError("?"), Failed(2, malformed=2)) == "attempts"
 
 
 def test_the_servers_word_is_obeyed_up_to_a_minute() -> None:
@@ -134,8 +134,8 @@ def test_a_servers_word_that_is_no_time_to_wait_is_ignored(nonsense: float) -> N
 
 
 def test_there_is_no_wait_that_the_deadline_would_end() -> None:
-    assert decided(ServerError("no"), left=1.1) == 1.0
-    assert decided(ServerError("no"), left=1.0) == "deadline"
+    assert decided(InternalServerError("no"), left=1.1) == 1.0
+    assert decided(InternalServerError("no"), left=1.0) == "deadline"
 
 
 @settings(max_examples=300)
@@ -159,8 +159,8 @@ def test_a_decision_keeps_every_promise(
 
 @given(st.integers(1, 2000), st.floats(0, 1))
 def test_jitter_never_waits_longer_than_the_exact_policy(attempts: int, chance: float) -> None:
-    full = decided(ServerError("no"), Failed(attempts), RetryPolicy(attempts=3000), chance=chance)
-    exact = decided(ServerError("no"), Failed(attempts), RetryPolicy(attempts=3000, jitter="none"))
+    full = decided(InternalServerError("no"), Failed(attempts), RetryPolicy(attempts=3000), chance=chance)
+    exact = decided(InternalServerError("no"), Failed(attempts), RetryPolicy(attempts=3000, jitter="none"))
     assert isinstance(full, float)
     assert isinstance(exact, float)
     assert 0 <= full <= exact <= 8

@@ -11,7 +11,15 @@ import anyio
 import msgspec
 import pytest
 
-from llm_rest import AsyncClient, AuthError, Client, InvalidReasoningState, InvalidRequest, OverloadedError, wires
+from llm_rest import (
+    AsyncClient,
+    AuthenticationError,
+    BadRequestError,
+    Client,
+    OverloadedError,
+    ReasoningStateError,
+    wires,
+)
 from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
 from llm_rest.server.app import running
@@ -451,7 +459,7 @@ def test_reserved_words_stand_for_a_wrong_key_and_an_unknown_model(wire: str) ->
 
 @pytest.mark.parametrize("wire", PATHS)
 def test_the_key_invalid_is_refused_in_process_too(wire: str) -> None:
-    with Client("simulator/x", wire=wire, api_key="invalid") as llm, pytest.raises(AuthError):
+    with Client("simulator/x", wire=wire, api_key="invalid") as llm, pytest.raises(AuthenticationError):
         llm.generate("hi")
     with Client("simulator/x", wire=wire, api_key="any") as llm:
         assert llm.generate("hi").output_text == "hi"
@@ -531,7 +539,7 @@ def test_errors_arrive_as_the_classes_of_their_kind() -> None:
     with Client("simulator/x", wire="anthropic_messages") as llm:
         with pytest.raises(OverloadedError, match="Busy"):
             llm.generate("fail 529 Busy.")
-        with pytest.raises(InvalidRequest, match="Not like this"):
+        with pytest.raises(BadRequestError, match="Not like this"):
             llm.generate("fail 400 Not like this.")
 
 
@@ -541,7 +549,7 @@ def test_a_thought_out_of_its_place_is_an_invalid_reasoning_state() -> None:
     with Client("simulator/x", wire="openai_responses") as llm:
         thought = llm.generate(said, tools=TOOLS).output[0]
         assert isinstance(thought, Reasoning)
-        with pytest.raises(InvalidReasoningState, match="without its required following item"):
+        with pytest.raises(ReasoningStateError, match="without its required following item"):
             llm.generate([Message(role="user", content="hi"), thought, Message(role="user", content="ho")])
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from llm_rest import Client
 from llm_rest.dialects import REFUSALS
-from llm_rest.errors import CapabilityError, InvalidRequest
+from llm_rest.errors import BadRequestError, CapabilityError
 from llm_rest.models import ROWS, Capabilities, capabilities, check
 from llm_rest.responses import FunctionCallOutput, FunctionTool, Message, Request
 from llm_rest.server.simulator import handle
@@ -126,7 +126,7 @@ def test_what_a_vendor_refuses_is_a_problem_before_it_is_sent_and_its_error_afte
             llm.generate("hi", **options)
         assert f"{path}: " in before.value.message
         if fact != "encrypted_reasoning":
-            with pytest.raises(InvalidRequest) as after:
+            with pytest.raises(BadRequestError) as after:
                 llm.generate("hi", **options, invalid_options="send")
             assert after.value.message == words(fact, model=model.name)
         reply = llm.generate("hi", **options, invalid_options="drop")
@@ -138,7 +138,7 @@ def test_what_a_vendor_refuses_is_a_problem_before_it_is_sent_and_its_error_afte
 def test_encrypted_reasoning_that_the_vendor_refuses_is_left_out_of_a_second_attempt(vendor: str) -> None:
     with Model("gpt-4.1", vendor, RESPONSES).client(on_loss="ignore", invalid_options="send") as llm:
         reply = llm.generate("hi", **INCLUDED)
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["invalid_request", "200"]
+    assert [attempt.outcome for attempt in reply.generation.attempts] == ["bad_request", "200"]
     assert [loss.path for loss in reply.generation.losses] == ["include"]
 
 

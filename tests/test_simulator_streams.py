@@ -9,8 +9,8 @@ from typing import Any, Literal
 import anyio
 import pytest
 
-from llm_rest import AsyncClient, Client, LLMError, RateLimitError, ServerError, StreamInterrupted, wires
-from llm_rest.errors import TimeoutError_
+from llm_rest import AsyncClient, Client, InternalServerError, LLMError, RateLimitError, StreamInterruptedError, wires
+from llm_rest.errors import APITimeoutError
 from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Request
 from llm_rest.responses import events as ev
@@ -199,7 +199,7 @@ def failing(llm: Client, script: str) -> tuple[list[Any], LLMError]:
 def test_a_stream_fails_where_the_script_says(wire: str, where: str, url: str) -> None:
     with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None) as llm:
         events, error = failing(llm, "say Hello.\nfail 500 Broken.")
-        assert isinstance(error, ServerError)
+        assert isinstance(error, InternalServerError)
         assert "Broken." in str(error)
         assert any(isinstance(event, ev.OutputTextDelta) for event in events)
         assert error.partial is not None
@@ -209,7 +209,7 @@ def test_a_stream_fails_where_the_script_says(wire: str, where: str, url: str) -
         assert (events, error.status) == ([], 429)
         events, error = failing(llm, "say Hello.\nfail 429 Slow down.")
         # An error in a stream of Ollama is a text and nothing else.
-        assert isinstance(error, ServerError if wire == "ollama_chat" else RateLimitError)
+        assert isinstance(error, InternalServerError if wire == "ollama_chat" else RateLimitError)
         assert events != []
 
 
@@ -219,7 +219,7 @@ def test_a_stream_breaks_where_the_script_says(wire: str, where: str, url: str) 
     """BUGS 28"""
     with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None) as llm:
         _, error = failing(llm, 'say Well, this.\ncall f {"city": "Oslo"}\nbreak')
-    assert isinstance(error, StreamInterrupted)
+    assert isinstance(error, StreamInterruptedError)
     assert error.partial is not None
     assert error.partial.output_text == "Well, this."
     # Where a wire tells a call at once, it had not been told.
@@ -271,7 +271,7 @@ def test_a_pause_in_this_process_can_be_cancelled_and_has_an_end(backend: str) -
             with anyio.move_on_after(0.05) as left:
                 await _read(llm, 60)
             assert left.cancelled_caught
-            with pytest.raises(TimeoutError_):
+            with pytest.raises(APITimeoutError):
                 await _read(llm, 0.05)
 
     async def _read(llm: AsyncClient, limit: float) -> None:

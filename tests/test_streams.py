@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.dialects import ChatDialect, ResponsesDialect
-from llm_rest.errors import DecodeError, ResponseTooLarge
+from llm_rest.errors import DecodeError, ResponseTooLargeError
 from llm_rest.framing import LIMIT
 from llm_rest.responses import OutputTextDelta, ResponseCompleted
 from llm_rest.streams import Halves, StreamReader
@@ -73,16 +73,16 @@ def test_what_came_before_a_bad_frame_is_given_first_and_the_next_call_raises() 
 def test_a_bad_frame_alone_raises_at_once() -> None:
     with pytest.raises(DecodeError, match="nested"):
         reader().feed(b'data: {"type":"x","y":' + b"[" * 50_000 + b"\n\n")
-    with pytest.raises(ResponseTooLarge):
+    with pytest.raises(ResponseTooLargeError):
         reader(limit=100).feed(b"data: " + b"x" * 101)
-    with pytest.raises(ResponseTooLarge, match="entries"):
+    with pytest.raises(ResponseTooLargeError, match="entries"):
         reader().feed(b'data: {"type":"x","y":[' + b"0," * 250_000 + b"0]}\n\n")
 
 
 def test_what_came_before_an_event_of_too_many_entries_is_given_first() -> None:
     machine = reader()
     assert texts(machine.feed(BEGIN + delta("one") + b'data: {"y":[' + b"0," * 250_000 + b"0]}\n\n")) == ["one"]
-    with pytest.raises(ResponseTooLarge, match="entries"):
+    with pytest.raises(ResponseTooLargeError, match="entries"):
         machine.close()
 
 

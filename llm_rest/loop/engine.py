@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, a
 from msgspec.structs import replace
 
 from ..errors import (
-    CallCancelled,
+    APITimeoutError,
+    CallCancelledError,
     ConfigError,
     LLMError,
-    MaxRoundsReached,
-    TimeoutError_,
-    ToolArgumentsInvalid,
+    MaxIterationsError,
+    ToolArgumentsError,
     ToolError,
-    ToolNotFound,
+    ToolNotFoundError,
 )
 from ..responses.assemble import disassemble
 from ..responses.items import CustomToolCall, FunctionCall
@@ -308,19 +308,19 @@ class Engine:
         match state.outcome:
             case "max_iterations":
                 hint = "allow more with max_iterations=, or go on with run(state=error.run)"
-                error = MaxRoundsReached(said, partial=partial_answer, hint=hint)
+                error = MaxIterationsError(said, partial=partial_answer, hint=hint)
             case "invalid_calls":
                 wrong = next(call for call in reversed(state.calls) if call.problems)
                 known = self.tools.facts(wrong.name) is not None
-                error = (ToolArgumentsInvalid if known else ToolNotFound)(said, partial=partial_answer)
+                error = (ToolArgumentsError if known else ToolNotFoundError)(said, partial=partial_answer)
             case "timeout":
-                error = TimeoutError_(said, phase="total", partial=partial_answer)
+                error = APITimeoutError(said, phase="total", partial=partial_answer)
             case "failed" if self.fault is not None:
                 error = self.fault
             case "failed":
                 error = ToolError(said, partial=partial_answer)
             case "cancelled":
-                error = CallCancelled(said, partial=partial_answer)
+                error = CallCancelledError(said, partial=partial_answer)
             case "completed" | "waiting" | None:
                 pass
             case _:

@@ -98,7 +98,7 @@ class Run(BaseRun[R_co]):
     def result(self) -> R_co:
         """The answer after all calls, or the answer so far where the run stopped with calls in `waiting`.
 
-        Raises the model's error, and `MaxRoundsReached`, `TimeoutError_` and so on at a limit; `error.run` is the state.
+        Raises the model's error, and `MaxIterationsError`, `APITimeoutError` and so on at a limit; `error.run` is the state.
         """
         with self.events() as events:
             for _ in events:

@@ -15,18 +15,18 @@ from msgspec.structs import replace
 
 from .. import wires
 from ..errors import (
-    AuthError,
+    APIConnectionError,
+    APITimeoutError,
+    AuthenticationError,
+    BadRequestError,
     DecodeError,
     ErrorFacts,
-    InvalidRequest,
     LLMError,
-    MalformedResponse,
-    NotFound,
+    MalformedResponseError,
+    NotFoundError,
     OverloadedError,
-    RequestTooLarge,
-    StreamInterrupted,
-    TimeoutError_,
-    TransportError,
+    RequestTooLargeError,
+    StreamInterruptedError,
     printable,
 )
 from ..models import UNKNOWN, Capabilities
@@ -224,7 +224,7 @@ def facts_of(error: LLMError) -> ErrorFacts:
     if isinstance(error, DecodeError):
         place = error.path.removeprefix("$").lstrip(".") or None
         return ErrorFacts(status=400, message=error.message, type="invalid_request_error", param=place)
-    if isinstance(error, AuthError):
+    if isinstance(error, AuthenticationError):
         message = f"This server's own access to {error.vendor or 'the model'} was refused."
         return ErrorFacts(status=502, message=message, should_retry=False)
     known = error.status is not None and error.status >= 400
@@ -238,20 +238,20 @@ def facts_of(error: LLMError) -> ErrorFacts:
 
 
 UNSEEN: tuple[tuple[type[LLMError], str], ...] = (
-    (TimeoutError_, "{} took too long to answer."),
-    (StreamInterrupted, "The answer of {} broke off."),
-    (TransportError, "{} could not be reached."),
-    (MalformedResponse, "{} gave no answer that could be read."),
+    (APITimeoutError, "{} took too long to answer."),
+    (StreamInterruptedError, "The answer of {} broke off."),
+    (APIConnectionError, "{} could not be reached."),
+    (MalformedResponseError, "{} gave no answer that could be read."),
 )
 """What is told of an error whose own words show where a server's requests go, or what came back from there."""
 
 
 STATUSES: tuple[tuple[type[LLMError], int], ...] = (
     (OverloadedError, 529),
-    (NotFound, 404),
-    (RequestTooLarge, 413),
-    (InvalidRequest, 400),
-    (TimeoutError_, 504),
+    (NotFoundError, 404),
+    (RequestTooLargeError, 413),
+    (BadRequestError, 400),
+    (APITimeoutError, 504),
 )
 """The status of an error that came without one: by its class, else by its code."""
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ..auth import Secret, credentials
 from ..client import AsyncClient
-from ..errors import ConfigError, ErrorFacts, LLMError, NotFound, printable
+from ..errors import ConfigError, ErrorFacts, LLMError, NotFoundError, printable
 from ..models import Capabilities, capabilities
 from ..responses import ItemReference, Response
 from ..responses import events as ev
@@ -353,8 +353,8 @@ async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
     try:
         with _told(context):
             return await asked
-    except (ConfigError, NotFound) as problem:
-        if type(problem) not in (ConfigError, NotFound):
+    except (ConfigError, NotFoundError) as problem:
+        if type(problem) not in (ConfigError, NotFoundError):
             raise
         return None
 

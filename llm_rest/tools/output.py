@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import msgspec
 
-from ..errors import ToolFailed
+from ..errors import ToolFailedError
 from ..responses.parts import ContentPart, InputText, Part
 
 
 def output_of(value: Any) -> str | list[ContentPart]:
-    """Text as it is, images and files as parts, data as compact JSON. Raises `ToolFailed` for anything else."""
+    """Text as it is, images and files as parts, data as compact JSON. Raises `ToolFailedError` for anything else."""
     pieces = cast("list[Any]", [value] if isinstance(value, Part) else value if isinstance(value, list | tuple) else [])
     if any(isinstance(piece, Part) for piece in pieces):
         return [cast("Any", piece) if isinstance(piece, Part) else InputText(text=_text(piece)) for piece in pieces]
@@ -24,14 +24,14 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return _whole(value)
     if isinstance(value, bytes | bytearray | memoryview):
-        raise ToolFailed("the tool returned bytes", hint="return text, or image(data), or file(data)")
+        raise ToolFailedError("the tool returned bytes", hint="return text, or image(data), or file(data)")
     try:
         return msgspec.json.encode(value, enc_hook=_plain).decode()
     except UnicodeEncodeError:
         plain = msgspec.to_builtins(value, enc_hook=_plain, str_keys=True)
         return _whole(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
-        raise ToolFailed(
+        raise ToolFailedError(
             f"the tool returned a {type(value).__name__}, which cannot be sent: {problem}",
             hint="return text, data as JSON knows it, or parts such as image(...)",
         ) from None

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Protocol, cast, overload, runtime_checkable
 
-from ..errors import ConfigError, ToolArgumentsInvalid, ToolNotFound
+from ..errors import ConfigError, ToolArgumentsError, ToolNotFoundError
 from ..forms import DoesNotFit
 from ..json_schema import instead
 from ..responses.tools import FunctionTool
@@ -57,9 +57,9 @@ class ToolRegistry:
         return name in self._tools
 
     def tool(self, name: str) -> AnyFunction:
-        """The tool of that name. Raises `ToolNotFound`."""
+        """The tool of that name. Raises `ToolNotFoundError`."""
         if name not in self._tools:
-            raise ToolNotFound(f"there is no tool called {name!r}", hint=instead(name, self._tools))
+            raise ToolNotFoundError(f"there is no tool called {name!r}", hint=instead(name, self._tools))
         return self._tools[name]
 
     def definition(self, name: str) -> FunctionTool:
@@ -68,13 +68,13 @@ class ToolRegistry:
     def execute(self, name: str, arguments: dict[str, Any]) -> Any | Awaitable[Any]:
         """What the tool returns for these plain arguments; an awaitable where it is a coroutine function.
 
-        Raises `ToolNotFound`, `ToolArgumentsInvalid`, and what the tool raises.
+        Raises `ToolNotFoundError`, `ToolArgumentsError`, and what the tool raises.
         """
         found = self.tool(name)
         try:
             values = found.typed(arguments)
         except DoesNotFit as mismatch:
-            raise ToolArgumentsInvalid(f"{name}: {mismatch}") from None
+            raise ToolArgumentsError(f"{name}: {mismatch}") from None
         return found.call(values)
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from ..errors import ConfigError, DecodeError, ToolFailed
+from ..errors import ConfigError, DecodeError, ToolFailedError
 from ..forms import DoesNotFit
 from ..json_schema import checked, instead
 from ..responses.normalize import flat_function
@@ -155,7 +155,7 @@ class Toolbox:
     async def run(self, prepared: Prepared, context: ToolContext | None = None) -> str | list[ContentPart]:
         """The output of a call. What is not a coroutine function runs in a thread, which is left behind on cancellation.
 
-        Raises `ToolFailed` for whatever the tool raises.
+        Raises `ToolFailedError` for whatever the tool raises.
         """
         if prepared.is_async:
             value = _called(prepared, context)
@@ -247,7 +247,7 @@ def _executed(execute: Callable[..., Any], name: str, arguments: Plain, _: ToolC
 
 
 def _nobody(name: str, _: Plain) -> None:
-    raise ToolFailed(f"nothing here runs {name}", hint="give an executor that has it")
+    raise ToolFailedError(f"nothing here runs {name}", hint="give an executor that has it")
 
 
 def _is_async(function: Any) -> bool:
@@ -257,7 +257,7 @@ def _is_async(function: Any) -> bool:
 def _called(prepared: Prepared, context: ToolContext | None) -> Any:
     try:
         return prepared.function(context)
-    except (ToolFailed, KeyboardInterrupt):
+    except (ToolFailedError, KeyboardInterrupt):
         raise
     except BaseException as problem:  # nobody but itself cancels what is no coroutine
         raise _failure(prepared.name, problem) from problem
@@ -266,18 +266,18 @@ def _called(prepared: Prepared, context: ToolContext | None) -> Any:
 async def _awaited(prepared: Prepared, value: Awaitable[Any]) -> Any:
     try:
         return await value
-    except ToolFailed:
+    except ToolFailedError:
         raise
     except (Exception, SystemExit) as problem:
         raise _failure(prepared.name, problem) from problem
 
 
-def _failure(name: str, problem: BaseException) -> ToolFailed:
+def _failure(name: str, problem: BaseException) -> ToolFailedError:
     """What the model is told: the kind of the exception and its words, as one line without secrets."""
     inner: list[BaseException] = getattr(problem, "exceptions", [])
     if isinstance(problem, BaseExceptionGroup) and len(inner) == 1:
         return _failure(name, inner[0])
-    if isinstance(problem, ToolFailed):
+    if isinstance(problem, ToolFailedError):
         return problem
     words = "; ".join([str(cast("object", problem)), *(f"{type(one).__name__}: {one}" for one in inner)])
-    return ToolFailed(f"{name} failed with {type(cast('object', problem)).__name__}{words and ': '}{words}")
+    return ToolFailedError(f"{name} failed with {type(cast('object', problem)).__name__}{words and ': '}{words}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from ..errors import MalformedResponse, ProtocolError, ResponseTooLarge
+from ..errors import MalformedResponseError, ProtocolError, ResponseTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ _STEP = 1024 * 1024
 class Body:
     """Undoes the coding of a body: `feed` gives what a piece of it holds, `close` says whether it was whole.
 
-    With `cut`, a body above the limit is cut there and `full` says so; without, it raises `ResponseTooLarge`.
+    With `cut`, a body above the limit is cut there and `full` says so; without, it raises `ResponseTooLargeError`.
     """
 
     __slots__ = ("_behind", "_coding", "_cut", "_empty", "_inflate", "_left", "_limit", "full")
@@ -87,18 +87,18 @@ class Body:
                 piece = self._inflate.unused_data or self._inflate.unconsumed_tail
                 room -= len(pieces[-1])
         except zlib.error as problem:
-            raise MalformedResponse(f"the answer says it is {self._coding} and is not: {problem}") from None
+            raise MalformedResponseError(f"the answer says it is {self._coding} and is not: {problem}") from None
         if room < 0 and not self._cut:
             raise self._too_large()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def _too_large(self) -> ResponseTooLarge:
-        return ResponseTooLarge(f"the answer is larger than {self._limit} bytes")
+    def _too_large(self) -> ResponseTooLargeError:
+        return ResponseTooLargeError(f"the answer is larger than {self._limit} bytes")
 
     def close(self) -> None:
-        """Return if the coding came to its end. Raises `MalformedResponse` otherwise."""
+        """Return if the coding came to its end. Raises `MalformedResponseError` otherwise."""
         if self._inflate is not None and not self._empty:
             if not self._inflate.eof:
-                raise MalformedResponse(f"the {self._coding} of the answer ends early")
+                raise MalformedResponseError(f"the {self._coding} of the answer ends early")
             if self._behind:
-                raise MalformedResponse(f"bytes follow the {self._coding} of the answer")
+                raise MalformedResponseError(f"bytes follow the {self._coding} of the answer")

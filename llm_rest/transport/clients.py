@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..driving import drive
-from ..errors import ConfigError, TransportError
+from ..errors import APIConnectionError, ConfigError
 from . import HttpRequest
 from .line import Line, plain, raw_headers
 from .problems import as_ours
@@ -205,7 +205,7 @@ class Intercepted(_Through):
                 return self._begun(await _result(send(built)))
         except Exception as problem:
             error = as_ours(problem, deadline)
-        if type(error) is TransportError:
+        if type(error) is APIConnectionError:
             # No error of a network or of an HTTP client: the tool refuses the request, as mocks do that have no answer.
             error = ConfigError(f"the tool that replaces methods of httpx refused the request: {error.message}")
         raise error.with_traceback(None)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ClientClosedError, ConfigError, LLMError, TimeoutError_
+from ..errors import APITimeoutError, ClientClosedError, ConfigError, LLMError
 from . import HttpAnswer
 from .bodies import MAX_BODY, MAX_ERROR_BODY, MAX_STREAM, Body
 from .clients import Intercepted, OfClient, intercepting
@@ -95,7 +95,7 @@ class Exchanges(ABC):
             answer = HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
         except Exception as problem:
             error = as_ours(problem, deadline)
-            if isinstance(error, TimeoutError_):
+            if isinstance(error, APITimeoutError):
                 error.retryable = True  # whatever limit it was: no answer began, and another call may get one
         except BaseException:
             await self.leave(place, again=False)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import (
+    APIConnectionError,
+    APITimeoutError,
     ClientClosedError,
     ConfigError,
     ConnectError,
     LLMError,
     ProtocolError,
     ProxyError,
-    TimeoutError_,
     TLSError,
-    TransportError,
 )
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ WAITED_FOR = {
 }
 
 
-def timed_out(phase: str) -> TimeoutError_:
+def timed_out(phase: str) -> APITimeoutError:
     """The error for a deadline that passed."""
-    return TimeoutError_(WAITED_FOR[phase], phase=phase)
+    return APITimeoutError(WAITED_FOR[phase], phase=phase)
 
 
 def as_ours(problem: Exception, deadline: Deadline) -> LLMError:
@@ -74,7 +74,7 @@ def as_ours(problem: Exception, deadline: Deadline) -> LLMError:
         return ConfigError(f"the request cannot be sent: {text}")
     if isinstance(problem, RuntimeError) and "closed" in text:
         return ClientClosedError("the HTTP client given as http= is closed")
-    return TransportError(f"{names[0]}: {text}")
+    return APIConnectionError(f"{names[0]}: {text}")
 
 
 def _is_verdict(refusal: ssl.SSLError, *, connecting: bool) -> bool:

@@ -23,7 +23,7 @@ from tests.hostile.documents import Documents
 from tests.hostile.server import Script, chunks, fin, head, http, say, stall
 from tests.hostile.table import KEY, LEFT_OUT, Case, Expected, Seen, World, bad, either, good, streamed, whole
 
-REFUSED = ("config_error", "capability_error", "client_closed_error", "loss_error")
+REFUSED = ("config", "capability", "client_closed", "loss")
 PROMPT = "a-very-private-prompt"
 
 
@@ -138,14 +138,14 @@ H = [
     Case("H02", "an API key of the environment with a line break behind it", ok, either(good(), refused(then=lambda s: s.connections == 0)), ask=key_of_the_environment, cannot={"ollama_chat": "its key is for the vendor's cloud only, and is not sent here"}),
     Case("H03", "an API key with characters outside Latin-1", ok, NOT_SENT, ask=clients(api_key="sk-schlüssel-✓")),
     Case("H04", "an API key of blanks", ok, NOT_SENT, ask=clients(api_key="   ")),
-    Case("H05", "no API key anywhere", ok, refused("config_error", then=lambda s: "API_KEY" in (s.error.hint or "")), ask=without_a_key, cannot={"ollama_chat": "a server at home wants none"}),
+    Case("H05", "no API key anywhere", ok, refused("config", then=lambda s: "API_KEY" in (s.error.hint or "")), ask=without_a_key, cannot={"ollama_chat": "a server at home wants none"}),
     Case("H06", "an API key that is no text", ok, NOT_SENT, ask=clients(api_key=12345)),
     Case("H07", "an extra header whose value has CR LF", ok, NOT_SENT, ask=asking("Hi", extra_headers={"x-a": "b\r\nx-evil: 1"})),
     Case("H08", "an extra header whose name has a blank, or a colon", ok, NOT_SENT, ask=asking("Hi", extra_headers={"x a:": "b"})),
     Case("H09", "a prompt with NUL and control characters", ok, good(then=lambda s: json.loads(s.bodies[0]) is not None), ask=asking("a\0b\x1b[31m\x7f")),
     Case("H10", "a prompt with half a surrogate pair", ok, either(good(), refused(then=lambda s: s.connections == 0)), ask=asking("half \ud83d")),
     Case("H11", "an image URL that points at an internal address", ok, either(good(text=None), refused()), ask=inner_image),
-    Case("H12", "an image that is file:///etc/passwd", ok, either(good(text=None, then=lambda s: b"root:" not in s.bodies[0]), refused(), refused("config_error")), ask=asking([{"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": "file:///etc/passwd"}]}], on_loss="ignore")),
+    Case("H12", "an image that is file:///etc/passwd", ok, either(good(text=None, then=lambda s: b"root:" not in s.bodies[0]), refused(), refused("config")), ask=asking([{"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": "file:///etc/passwd"}]}], on_loss="ignore")),
     Case("H13", "the model name ../../admin?key=x#y", ok, either(good(then=proper_path), refused()), ask=odd_model),
     Case("H14", "a model name with CR LF, with blanks", ok, refused(), ask=clients(model="openai/gpt\r\nx: y")),
     Case("H15", "temperature NaN", ok, NOT_SENT, ask=asking("Hi", temperature=float("nan"))),
@@ -252,24 +252,24 @@ def frames(d: Documents) -> list[Any]:
 
 
 M = [
-    Case("M01", "a call after close", ok, bad("client_closed_error", attempts=1, code="invalid_request"), ask=after_close, best=True, counted=False),
-    Case("M02", "a stream after close, and close twice", ok, refused("client_closed_error"), ask=stream_after_close, best=True, counted=False),
-    Case("M03", "timeout -1", ok, refused("config_error"), ask=clients(timeout=-1), best=True),
-    Case("M04", "timeout 0, NaN, a word", ok, refused("config_error"), ask=clients(timeout=float("nan")), best=True),
-    Case("M05", "a base URL without a scheme", ok, refused("config_error"), ask=clients(base_url="api.example.com/v1"), best=True),
-    Case("M06", "a base URL of ftp, with a user, with a query", ok, refused("config_error", then=lambda s: "hunter2" not in str(s.error)), ask=clients(base_url="https://ada:hunter2@api.example.com/v1"), best=True),
+    Case("M01", "a call after close", ok, bad("client_closed", attempts=1, code="invalid_request"), ask=after_close, best=True, counted=False),
+    Case("M02", "a stream after close, and close twice", ok, refused("client_closed"), ask=stream_after_close, best=True, counted=False),
+    Case("M03", "timeout -1", ok, refused("config"), ask=clients(timeout=-1), best=True),
+    Case("M04", "timeout 0, NaN, a word", ok, refused("config"), ask=clients(timeout=float("nan")), best=True),
+    Case("M05", "a base URL without a scheme", ok, refused("config"), ask=clients(base_url="api.example.com/v1"), best=True),
+    Case("M06", "a base URL of ftp, with a user, with a query", ok, refused("config", then=lambda s: "hunter2" not in str(s.error)), ask=clients(base_url="https://ada:hunter2@api.example.com/v1"), best=True),
     Case("M07", "one async client used from two event loops, one after the other", lambda d: [say(http(d.good(), "200 OK"))], good((1, 2)), ask=two_loops, counted=False),
     Case("M08", "the sync client inside an event loop", ok, good(), ask=inside_a_loop),
-    Case("M09", "a key over plain http to another machine", ok, refused("config_error", then=lambda s: "http" in str(s.error)), ask=clients(base_url="http://api.example.com/v1"), cannot={"ollama_chat": "servers at home are reached by plain http; a key is then refused, as H33 says"}),
+    Case("M09", "a key over plain http to another machine", ok, refused("config", then=lambda s: "http" in str(s.error)), ask=clients(base_url="http://api.example.com/v1"), cannot={"ollama_chat": "servers at home are reached by plain http; a key is then refused, as H33 says"}),
     Case("M10", "a stream that is read twice", frames, good(), ask=read_twice),
     Case("M11", "a stream without its `with`", frames, good(), ask=never_entered),
-    Case("M12", "retry 0, -1, a word", ok, refused("config_error"), ask=clients(retry=0)),
-    Case("M13", "a model without a vendor", ok, refused("config_error", then=lambda s: "vendor" in str(s.error)), ask=clients(model="gpt-4o", base_url=LEFT_OUT, api_key=LEFT_OUT)),
-    Case("M14", "an http= that is no client", ok, refused("config_error"), ask=wrong_client),
-    Case("M15", "max_connections 0", ok, refused("config_error"), ask=clients(max_connections=0)),
-    Case("M16", "an async token provider in the sync client", ok, refused("config_error"), ask=async_provider),
-    Case("M17", "a vendor that does not exist", ok, refused("config_error"), ask=clients(model="opnai/gpt-4o", base_url=LEFT_OUT, api_key=LEFT_OUT)),
-    Case("M18", "timeouts and policies that make no sense", ok, refused("config_error"), ask=lambda world: _nonsense(world)),
+    Case("M12", "retry 0, -1, a word", ok, refused("config"), ask=clients(retry=0)),
+    Case("M13", "a model without a vendor", ok, refused("config", then=lambda s: "vendor" in str(s.error)), ask=clients(model="gpt-4o", base_url=LEFT_OUT, api_key=LEFT_OUT)),
+    Case("M14", "an http= that is no client", ok, refused("config"), ask=wrong_client),
+    Case("M15", "max_connections 0", ok, refused("config"), ask=clients(max_connections=0)),
+    Case("M16", "an async token provider in the sync client", ok, refused("config"), ask=async_provider),
+    Case("M17", "a vendor that does not exist", ok, refused("config"), ask=clients(model="opnai/gpt-4o", base_url=LEFT_OUT, api_key=LEFT_OUT)),
+    Case("M18", "timeouts and policies that make no sense", ok, refused("config"), ask=lambda world: _nonsense(world)),
 ]  # fmt: skip
 
 
@@ -410,23 +410,23 @@ def refusing(status: str) -> Any:
 
 K = [
     Case("K01", "repr, str, pickle and copy of the client", ok, good(), ask=shown),
-    Case("K02", "an error that repeats the key, in its message and its headers", echoing, bad("invalid_request", status=400)),
-    Case("K03", "a network error, with the locals of every frame", lambda d: [], bad("connect_error", attempts=0), refused=True, counted=False, best=True),
-    Case("K04", "a timeout, with the locals of every frame", lambda d: [stall()], bad("timeout_error"), slow=True, options={"timeout": 0.3}, best=True),
-    Case("K05", "an auth error, pickled", refusing("401 Unauthorized"), bad("auth_error"), best=True),
+    Case("K02", "an error that repeats the key, in its message and its headers", echoing, bad("bad_request", status=400)),
+    Case("K03", "a network error, with the locals of every frame", lambda d: [], bad("connect", attempts=0), refused=True, counted=False, best=True),
+    Case("K04", "a timeout, with the locals of every frame", lambda d: [stall()], bad("api_timeout"), slow=True, options={"timeout": 0.3}, best=True),
+    Case("K05", "an auth error, pickled", refusing("401 Unauthorized"), bad("authentication"), best=True),
     Case("K06", "every logger at DEBUG: no key", both, good(2), ask=quiet(KEY), counted=False),
     Case("K07", "every logger at DEBUG: no prompt", both, good(2), ask=quiet(PROMPT), best=True, counted=False),
     Case("K08", "what listeners, replies and their pickles show", ok, good(), ask=observed),
     Case("K09", "the key on the wire: in a header, never in the URL or the body", ok, good(then=in_a_header)),
-    Case("K10", "the token of an MCP server, repeated by an error", echoing, either(bad("invalid_request", status=400), refused("loss_error")), ask=mcp_token),
-    Case("K11", "a token of one call, repeated by an error", echoing, bad("invalid_request", status=400), ask=token_of_a_call),
-    Case("K12", "an extra header, repeated by an error", echoing, bad("invalid_request", status=400), ask=secret_header),
-    Case("K13", "an error event in a stream that repeats the key", lambda d: [say(http(d.error(500, f"failed for {KEY}")))], bad("server_error", "api_error", "invalid_request", "overloaded_error", attempts=(1, 3)), ask=streamed),
-    Case("K15", "a server that says what it hears", lambda d: [], bad("protocol_error", attempts=3, then=hidden), before=echo),
-    Case("K16", "the key as a status, a header and the length of a chunk", repeating(f"HTTP/1.1 {KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\n{KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{KEY}\r\n"), bad("protocol_error", attempts=3, then=hidden)),
-    Case("K17", "the key as a content coding, and of a stream", repeating(f"HTTP/1.1 200 OK\r\ncontent-encoding: {KEY}\r\n\r\n"), bad("protocol_error", "stream_interrupted", attempts=1, retryable=False, then=hidden), ask=streamed),
-    Case("K18", "the key as the host of a redirect", lambda d: [say(http(b"", "302 Found", f"location: http://{KEY}.example/"))], bad("protocol_error", then=hidden)),
-    Case("K19", "a text that is cut within the key", cut_key, bad("invalid_request", status=400, then=hidden)),
+    Case("K10", "the token of an MCP server, repeated by an error", echoing, either(bad("bad_request", status=400), refused("loss")), ask=mcp_token),
+    Case("K11", "a token of one call, repeated by an error", echoing, bad("bad_request", status=400), ask=token_of_a_call),
+    Case("K12", "an extra header, repeated by an error", echoing, bad("bad_request", status=400), ask=secret_header),
+    Case("K13", "an error event in a stream that repeats the key", lambda d: [say(http(d.error(500, f"failed for {KEY}")))], bad("internal_server", "api_status", "bad_request", "overloaded", attempts=(1, 3)), ask=streamed),
+    Case("K15", "a server that says what it hears", lambda d: [], bad("protocol", attempts=3, then=hidden), before=echo),
+    Case("K16", "the key as a status, a header and the length of a chunk", repeating(f"HTTP/1.1 {KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\n{KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{KEY}\r\n"), bad("protocol", attempts=3, then=hidden)),
+    Case("K17", "the key as a content coding, and of a stream", repeating(f"HTTP/1.1 200 OK\r\ncontent-encoding: {KEY}\r\n\r\n"), bad("protocol", "stream_interrupted", attempts=1, retryable=False, then=hidden), ask=streamed),
+    Case("K18", "the key as the host of a redirect", lambda d: [say(http(b"", "302 Found", f"location: http://{KEY}.example/"))], bad("protocol", then=hidden)),
+    Case("K19", "a text that is cut within the key", cut_key, bad("bad_request", status=400, then=hidden)),
     Case("K20", "a chunk of a stream that repeats the key instead of its length", lambda d: [fin(head("text/event-stream") + chunks(*d.begin(), d.delta("Hi")) + KEY.encode() + b"\r\n")], bad("stream_interrupted", attempts=1, then=hidden), ask=streamed),
     Case("K14", "a page that repeats the key instead of an answer", lambda d: [say(http(f"<html>{KEY}</html>".encode()))], bad("malformed_response", attempts=2)),
 ]  # fmt: skip

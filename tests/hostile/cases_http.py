@@ -24,8 +24,8 @@ from tests.hostile.documents import Documents
 from tests.hostile.server import END, LONGEST, Script, chunks, drip, fin, flood, gone, head, http, rst, say, stall
 from tests.hostile.table import Bad, Case, World, bad, either, free_port, good, twice
 
-NETWORK = ("connect_error", "protocol_error", "transport_error")
-ANY = ("connect_error", "protocol_error", "transport_error", "malformed_response", "response_too_large")
+NETWORK = ("connect", "protocol", "api_connection")
+ANY = ("connect", "protocol", "api_connection", "malformed_response", "response_too_large")
 
 
 def ok(d: Documents) -> bytes:
@@ -48,7 +48,7 @@ def until_closed(body: bytes, version: str = "1.1") -> bytes:
 
 
 def silent(phase: str, **limits: Any) -> Bad:
-    return bad("timeout_error", attempts=(1, 3), phase=phase, code="network_error")
+    return bad("api_timeout", attempts=(1, 3), phase=phase, code="network_error")
 
 
 async def big_upload(world: World) -> Any:
@@ -270,27 +270,25 @@ def spoke_unasked(d: Documents) -> list[Any]:
 
 
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
-NO_TRUST = bad(
-    "tls_error", attempts=0, retryable=False, code="network_error", then=lambda s: len(s.error.attempts) == 1
-)
+NO_TRUST = bad("tls", attempts=0, retryable=False, code="network_error", then=lambda s: len(s.error.attempts) == 1)
 SHORT = {"timeout": 0.5}
 RETRY_1 = {"retry": 1}
 
 T = [
-    Case("T01", "connection refused", lambda d: [], bad("connect_error", attempts=0, retryable=True, code="network_error", then=lambda s: len(s.error.attempts) == 3 and len(s.waits) == 2), refused=True, counted=False),
-    Case("T02", "connection refused, one attempt allowed", lambda d: [], bad("connect_error", attempts=0, then=lambda s: len(s.error.attempts) == 1), refused=True, counted=False, options=RETRY_1),
+    Case("T01", "connection refused", lambda d: [], bad("connect", attempts=0, retryable=True, code="network_error", then=lambda s: len(s.error.attempts) == 3 and len(s.waits) == 2), refused=True, counted=False),
+    Case("T02", "connection refused, one attempt allowed", lambda d: [], bad("connect", attempts=0, then=lambda s: len(s.error.attempts) == 1), refused=True, counted=False, options=RETRY_1),
     Case("T03", "the server accepts and closes at once", lambda d: [], bad(*NETWORK, attempts=3, retryable=True, code="network_error"), before=lambda d: fin()),
     Case("T04", "the server accepts and resets at once", lambda d: [], bad(*NETWORK, attempts=3, retryable=True), before=lambda d: rst()),
     Case("T05", "request read, then FIN without a byte, every time", lambda d: [fin()], bad(*NETWORK, attempts=3, retryable=True)),
     Case("T06", "FIN without a byte once, then good", lambda d: [fin(), say(ok(d))], good(2)),
     Case("T07", "RST once, then good", lambda d: [rst(), say(ok(d))], good(2)),
     Case("T08", "RST every time", lambda d: [rst()], bad(*NETWORK, attempts=3, retryable=True)),
-    Case("T09", "headers never come, timeout for the call", lambda d: [stall()], bad("timeout_error", attempts=1, retryable=True, code="network_error"), slow=True, options=SHORT),
+    Case("T09", "headers never come, timeout for the call", lambda d: [stall()], bad("api_timeout", attempts=1, retryable=True, code="network_error"), slow=True, options=SHORT),
     Case("T10", "headers never come once, then good", lambda d: [stall(), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(first_byte=1)}),
-    Case("T11", "the body a byte at a time, slower than the deadline", lambda d: [drip(*(bytes([b]) for b in d.good()), pause=0.1, first=http(length=len(d.good())))], bad("timeout_error", attempts=1, phase="total"), slow=True, best=True, options=SHORT),
-    Case("T12", "headers a byte at a time, slower than the deadline", lambda d: [drip(*(bytes([b]) for b in ok(d)), pause=0.1)], bad("timeout_error", attempts=1), slow=True, best=True, options=SHORT),
+    Case("T11", "the body a byte at a time, slower than the deadline", lambda d: [drip(*(bytes([b]) for b in d.good()), pause=0.1, first=http(length=len(d.good())))], bad("api_timeout", attempts=1, phase="total"), slow=True, best=True, options=SHORT),
+    Case("T12", "headers a byte at a time, slower than the deadline", lambda d: [drip(*(bytes([b]) for b in ok(d)), pause=0.1)], bad("api_timeout", attempts=1), slow=True, best=True, options=SHORT),
     Case("T13", "stall after half the body once, then good", lambda d: [stall(cut(d)), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(silence=1)}),
-    Case("T14", "stall after half the body, every time", lambda d: [stall(cut(d))], bad("timeout_error", attempts=3, phase="silence", retryable=True), slow=True, options={"timeout": Timeouts(silence=0.25)}),
+    Case("T14", "stall after half the body, every time", lambda d: [stall(cut(d))], bad("api_timeout", attempts=3, phase="silence", retryable=True), slow=True, options={"timeout": Timeouts(silence=0.25)}),
     Case("T15", "FIN before Content-Length is reached once, then good", lambda d: [fin(cut(d)), say(ok(d))], good(2)),
     Case("T16", "FIN before Content-Length is reached, every time", lambda d: [fin(cut(d))], bad(*NETWORK, attempts=3)),
     Case("T17", "FIN without the last chunk once, then good", lambda d: [fin(head(), chunks(d.good())), say(ok(d))], good(2)),
@@ -303,7 +301,7 @@ T = [
     Case("T24", "the second request on a reused connection is met by RST", lambda d: [say(ok(d)), rst(), say(ok(d))], good(3), ask=twice, counted=False),
     Case("T25", "413 while 12 MB are still being uploaded, then close", reader_of_uploads, bad("request_too_large", status=413), ask=big_upload, early=True, slow=True, own=True),
     Case("T26", "RST in the middle of the body, every time", lambda d: [rst(cut(d))], bad(*NETWORK, attempts=3), slow=True),
-    Case("T27", "1xx answers for ever", lambda d: [drip(b"HTTP/1.1 103 Early Hints\r\n\r\n", pause=0.02, again=True)], bad("timeout_error", "protocol_error", attempts=(1, 3)), slow=True, best=True, options=SHORT),
+    Case("T27", "1xx answers for ever", lambda d: [drip(b"HTTP/1.1 103 Early Hints\r\n\r\n", pause=0.02, again=True)], bad("api_timeout", "protocol", attempts=(1, 3)), slow=True, best=True, options=SHORT),
     Case("T28", "100 Continue and 103 Early Hints before a good answer", lambda d: [say(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", ok(d))], good()),
     Case("T29", "HTTP/1.0, body delimited by close", lambda d: [fin(until_closed(d.good(), "1.0"))], good()),
     Case("T30", "Connection: close after every answer", lambda d: [fin(http(d.good(), "200 OK", "connection: close"))], good(2), ask=twice),
@@ -311,22 +309,22 @@ T = [
     Case("T32", "a TLS certificate of another authority of the same name", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("127.0.0.1", ca=trustme.CA()), counted=False),
     Case("T33", "a TLS certificate that has expired", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("127.0.0.1", not_after=YESTERDAY), counted=False),
     Case("T34", "a TLS certificate for another name", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("api.example.com"), counted=False),
-    Case("T35", "https:// to a port that speaks SSH", lambda d: [], bad("tls_error", *NETWORK, attempts=(1, 3)), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n"), https=True),
+    Case("T35", "https:// to a port that speaks SSH", lambda d: [], bad("tls", *NETWORK, attempts=(1, 3)), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n"), https=True),
     Case("T37", "TLS closed in mid body without close_notify", lambda d: [fin(cut(d))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
     Case("T39", "HTTP_PROXY and NO_PROXY=127.0.0.1", lambda d: [say(ok(d))], good(), ask=with_proxies(HTTP_PROXY="http://127.0.0.1:9", NO_PROXY="127.0.0.1")),
-    Case("T41", "HTTP_PROXY is garbage", lambda d: [say(ok(d))], bad("config_error", attempts=0, retryable=False), ask=with_proxies(HTTP_PROXY="::not a url::"), best=True, counted=False),
+    Case("T41", "HTTP_PROXY is garbage", lambda d: [say(ok(d))], bad("config", attempts=0, retryable=False), ask=with_proxies(HTTP_PROXY="::not a url::"), best=True, counted=False),
     Case("T43", "TLS, and the body is whole, but close_notify is missing and its length was not told", lambda d: [fin(until_closed(d.good()))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
     Case("T44", "a good answer over TLS", lambda d: [say(ok(d))], good(), ask=trusting, tls=certified("127.0.0.1")),
-    Case("T45", "the proxy of HTTP_PROXY is down", lambda d: [say(ok(d))], bad("proxy_error", attempts=0), ask=with_proxies(HTTP_PROXY="http://127.0.0.1:9"), counted=False),
-    Case("T46", "the proxy wants another password", lambda d: [say(http(b"", "407 Proxy Authentication Required"))], bad("proxy_error", attempts=(1, 3)), ask=through_the_server, own=True),
-    Case("T47", "the name of the host means nothing", lambda d: [], bad("connect_error", attempts=0, retryable=True, then=lambda s: len(s.error.attempts) == 3), ask=no_such_host, counted=False),
-    Case("T48", "the TLS handshake stalls", lambda d: [], bad("timeout_error", attempts=(1, 3)), before=lambda d: stall(), https=True, slow=True, options=SHORT),
-    Case("T49", "connecting takes for ever", lambda d: [], bad("timeout_error", "connect_error", attempts=0, retryable=True, code="network_error"), ask=to_a_full_server, counted=False, slow=True, options={"timeout": Timeouts(connect=0.2)}),
+    Case("T45", "the proxy of HTTP_PROXY is down", lambda d: [say(ok(d))], bad("proxy", attempts=0), ask=with_proxies(HTTP_PROXY="http://127.0.0.1:9"), counted=False),
+    Case("T46", "the proxy wants another password", lambda d: [say(http(b"", "407 Proxy Authentication Required"))], bad("proxy", attempts=(1, 3)), ask=through_the_server, own=True),
+    Case("T47", "the name of the host means nothing", lambda d: [], bad("connect", attempts=0, retryable=True, then=lambda s: len(s.error.attempts) == 3), ask=no_such_host, counted=False),
+    Case("T48", "the TLS handshake stalls", lambda d: [], bad("api_timeout", attempts=(1, 3)), before=lambda d: stall(), https=True, slow=True, options=SHORT),
+    Case("T49", "connecting takes for ever", lambda d: [], bad("api_timeout", "connect", attempts=0, retryable=True, code="network_error"), ask=to_a_full_server, counted=False, slow=True, options={"timeout": Timeouts(connect=0.2)}),
     Case("T50", "RST in the middle of the body once, then good", lambda d: [rst(cut(d)), say(ok(d))], good(2)),
     Case("T51", "the server ends its side behind a whole answer", lambda d: [half_closed(d)], good()),
     Case("T52", "stall in the middle of the head once, then good", lambda d: [stall(b"HTTP/1.1 200 OK\r\ncontent-le"), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(first_byte=1)}),
     Case("T53", "the answer comes before the request is read, then close", lambda d: [fin(ok(d))], either(good(), bad(*NETWORK, attempts=(1, 3))), ask=big_upload, early=True, slow=True, own=True, counted=False),
-    Case("T54", "a name that nobody answers for", lambda d: [], bad("timeout_error", attempts=0, phase="connect", retryable=True, code="network_error"), ask=never_looked_up, counted=False, options={"timeout": Timeouts(connect=0.1), "retry": 1}),
+    Case("T54", "a name that nobody answers for", lambda d: [], bad("api_timeout", attempts=0, phase="connect", retryable=True, code="network_error"), ask=never_looked_up, counted=False, options={"timeout": Timeouts(connect=0.1), "retry": 1}),
     Case("T55", "the first address of a name refuses", lambda d: [say(ok(d))], good(), ask=at_its_second_address, own=True),
     Case("T56", "TLS is ended as it should be, in mid body", sealed_end(cut), bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
     Case("T57", "TLS is ended as it should be, behind a body without a length", sealed_end(lambda d: until_closed(d.good())), good(), ask=trusting, tls=certified("127.0.0.1")),
@@ -334,24 +332,24 @@ T = [
     Case("T59", "TLS, and RST in mid body", lambda d: [rst(cut(d))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
     Case("T60", "FIN in the TLS handshake", lambda d: [], bad(*NETWORK, attempts=3, retryable=True), before=greeted(fin()), https=True),
     Case("T61", "RST in the TLS handshake", lambda d: [], bad(*NETWORK, attempts=3, retryable=True), before=greeted(rst()), https=True),
-    Case("T62", "an alert in the TLS handshake", lambda d: [], bad("tls_error", retryable=False), before=greeted(fin(b"\x15\x03\x03\x00\x02\x02\x28")), https=True),
-    Case("T63", "HTTP in the clear at a port for TLS", lambda d: [], bad("tls_error", *NETWORK, attempts=(1, 3)), before=greeted(fin(b"HTTP/1.1 400 Bad Request\r\n\r\nThe plain HTTP request was sent to HTTPS port")), https=True),
-    Case("T64", "a TLS handshake that drips", lambda d: [], bad("timeout_error"), before=greeted(drip(b"x", first=b"\x16\x03\x03\x40\x00", pause=0.05, again=True)), https=True, slow=True, options=SHORT),
+    Case("T62", "an alert in the TLS handshake", lambda d: [], bad("tls", retryable=False), before=greeted(fin(b"\x15\x03\x03\x00\x02\x02\x28")), https=True),
+    Case("T63", "HTTP in the clear at a port for TLS", lambda d: [], bad("tls", *NETWORK, attempts=(1, 3)), before=greeted(fin(b"HTTP/1.1 400 Bad Request\r\n\r\nThe plain HTTP request was sent to HTTPS port")), https=True),
+    Case("T64", "a TLS handshake that drips", lambda d: [], bad("api_timeout"), before=greeted(drip(b"x", first=b"\x16\x03\x03\x40\x00", pause=0.05, again=True)), https=True, slow=True, options=SHORT),
     Case("T65", "a server that speaks TLS 1.1 at most", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=old_tls, counted=False),
     Case("T66", "a server that wants a certificate of the client", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=for_members_only, counted=False),
     Case("T67", "http:// to a port that speaks TLS", lambda d: [say(ok(d))], bad(*NETWORK, attempts=(0, 3), retryable=True), ask=in_the_clear, tls=certified("127.0.0.1"), counted=False),
-    Case("T68", "12 MB are sent to a server that reads nothing", deaf, bad("timeout_error", attempts=(0, 1)), ask=big_upload, early=True, own=True, slow=True, lingers=True, counted=False, options={"timeout": 2}),
-    Case("T69", "401 while 12 MB are still being uploaded, and nothing more is read or closed", lambda d: [stall(http(d.error(401), "401 Unauthorized"))], bad("auth_error", status=401), ask=big_upload, early=True, own=True, slow=True),
+    Case("T68", "12 MB are sent to a server that reads nothing", deaf, bad("api_timeout", attempts=(0, 1)), ask=big_upload, early=True, own=True, slow=True, lingers=True, counted=False, options={"timeout": 2}),
+    Case("T69", "401 while 12 MB are still being uploaded, and nothing more is read or closed", lambda d: [stall(http(d.error(401), "401 Unauthorized"))], bad("authentication", status=401), ask=big_upload, early=True, own=True, slow=True),
     Case("T70", "the second request on a reused connection is met by silence", lambda d: [say(ok(d)), stall(), say(ok(d))], good(3), ask=twice, counted=False, slow=True, options={"timeout": Timeouts(first_byte=1)}),
     Case("T71", "an idle connection is told that it waited for too long", spoke_unasked, good(2), ask=after_a_pause),
     Case("T72", "Keep-Alive: timeout=0, max=0", lambda d: [say(http(d.good(), "200 OK", "keep-alive: timeout=0, max=0"))], good(2), ask=twice),
     Case("T73", "the server ends its side before it answers, and stays", lambda d: [half_closed(d, b"")], bad(*NETWORK, attempts=3)),
     Case("T74", "RST behind a whole answer", lambda d: [rst(ok(d))], good((2, 3)), ask=twice, counted=False),
-    Case("T75", "a server that accepts and is silent", lambda d: [], bad("timeout_error", attempts=(1, 3), retryable=True), before=lambda d: stall(), slow=True, options=SHORT),
+    Case("T75", "a server that accepts and is silent", lambda d: [], bad("api_timeout", attempts=(1, 3), retryable=True), before=lambda d: stall(), slow=True, options=SHORT),
     Case("T36", "another protocol speaks first", lambda d: [], bad(*NETWORK, attempts=3), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n")),
     Case("T38", "the head arrives a byte at a time, fast", lambda d: [say(*(bytes([b]) for b in ok(d)))], good()),
     Case("T40", "an answer before anything was asked", lambda d: [], either(good(), bad(*ANY, attempts=(1, 3))), before=lambda d: fin(ok(d)), counted=False),
-    Case("T42", "stall in the middle of the head", lambda d: [stall(b"HTTP/1.1 200 OK\r\ncontent-le")], bad("timeout_error", attempts=1), slow=True, options=SHORT),
+    Case("T42", "stall in the middle of the head", lambda d: [stall(b"HTTP/1.1 200 OK\r\ncontent-le")], bad("api_timeout", attempts=1), slow=True, options=SHORT),
 ]  # fmt: skip
 
 
@@ -368,9 +366,9 @@ def redirect(code: str, where: str) -> Any:
     return lambda d: [say(http(b"", code, f"location: {where}"))]
 
 
-REDIRECTED = bad("protocol_error", retryable=False, then=lambda s: s.requests == 1)
-PROTOCOL = bad("protocol_error", attempts=3, retryable=True)
-LIMITED = bad("protocol_error", attempts=1, retryable=False)
+REDIRECTED = bad("protocol", retryable=False, then=lambda s: s.requests == 1)
+PROTOCOL = bad("protocol", attempts=3, retryable=True)
+LIMITED = bad("protocol", attempts=1, retryable=False)
 NO_JSON = bad("malformed_response", attempts=2)
 ODD = either(good((1, 3)), bad(*ANY, attempts=(1, 3)))
 
@@ -474,13 +472,13 @@ P = [
     Case("P33", "307 to itself, for ever", redirect("307 Temporary Redirect", "/v1/self"), REDIRECTED),
     Case("P34", "308 without a Location", lambda d: [say(http(b"", "308 Permanent Redirect"))], REDIRECTED),
     Case("P35", "redirect to file:///etc/passwd", redirect("302 Found", "file:///etc/passwd"), REDIRECTED),
-    Case("P36", "redirect to a Location that is no URL, or holds a password", redirect("302 Found", "http://user:hunter2@[::bad"), bad("protocol_error", retryable=False, then=lambda s: "hunter2" not in str(s.error))),
+    Case("P36", "redirect to a Location that is no URL, or holds a password", redirect("302 Found", "http://user:hunter2@[::bad"), bad("protocol", retryable=False, then=lambda s: "hunter2" not in str(s.error))),
     Case("P37", "Set-Cookie", lambda d: [say(http(d.good(), "200 OK", "set-cookie: a=b; Path=/"))], good(2), ask=cookies, best=True),
-    Case("P38", "304 Not Modified without being asked", lambda d: [say(b"HTTP/1.1 304 Not Modified\r\n\r\n")], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+    Case("P38", "304 Not Modified without being asked", lambda d: [say(b"HTTP/1.1 304 Not Modified\r\n\r\n")], bad("protocol", "malformed_response", attempts=(1, 3))),
     Case("P39", "JSON in UTF-16", lambda d: [say(http(d.good().decode().encode("utf-16")))], NO_JSON),
     Case("P40", "JSON in Latin-1 with a letter of it", lambda d: [say(http(d.good("Grüße").decode().encode("latin-1"), "200 OK", "content-type: application/json; charset=latin-1"))], NO_JSON),
     Case("P41", "status 299 with a good body", lambda d: [say(status("299 Odd", d))], good()),
-    Case("P42", "status 600 and 999", lambda d: [say(status("600 What", d))], bad("server_error", "protocol_error", "api_error", "malformed_response", attempts=(1, 3))),
+    Case("P42", "status 600 and 999", lambda d: [say(status("600 What", d))], bad("internal_server", "protocol", "api_status", "malformed_response", attempts=(1, 3))),
     Case("P43", "101 Switching Protocols", lambda d: [fin(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n" + d.good())], PROTOCOL),
     Case("P44", "a header folded over two lines", lambda d: [say(http(d.good(), "200 OK", "x-long: a\r\n  b"))], ODD),
     Case("P45", "NUL in a header", lambda d: [fin(http(d.good(), "200 OK", "x-nul: a\0b"))], either(good(), PROTOCOL)),
@@ -529,7 +527,7 @@ P = [
     Case("P88", "gzip that is not said", lambda d: [say(http(gzip.compress(d.good())))], NO_JSON),
     Case("P89", "deflate without its envelope", lambda d: [say(packed(d, "deflate", raw_deflate(d.good())))], ODD),
     Case("P90", "codings that are none: none, utf-8, and lists with a gap", each(lambda d: packed(d, "none", d.good()), lambda d: packed(d, "utf-8", d.good()), lambda d: packed(d, "gzip,"), act=say), ODD),
-    Case("P91", "gzip in two headers", lambda d: [say(http(gzip.compress(d.good()), "200 OK", "content-encoding: gzip", "content-encoding: gzip"))], bad("protocol_error", "malformed_response", attempts=(1, 3))),
+    Case("P91", "gzip in two headers", lambda d: [say(http(gzip.compress(d.good()), "200 OK", "content-encoding: gzip", "content-encoding: gzip"))], bad("protocol", "malformed_response", attempts=(1, 3))),
     Case("P92", "bytes without end behind the end of gzip", lambda d: [flood(head("application/json", "content-encoding: gzip") + chunks(gzip.compress(d.good())), chunks(b"x" * 65_536), most=200_000_000)], bad("response_too_large"), modes=("sync",)),
     Case("P93", "204 with a body, then good", each(lambda d: status("204 No Content", d), lambda d: ok(d), act=say), good(2)),
     Case("P94", "300 Multiple Choices with a good body", lambda d: [say(http(d.good(), "300 Multiple Choices", "location: /v1"))], REDIRECTED),
@@ -542,7 +540,7 @@ P = [
     Case("P101", "a thousand early hints, then good", lambda d: [say(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n" * 1000 + ok(d))], good()),
     Case("P102", "early hints of 200 kB", lambda d: [fin(b"HTTP/1.1 103 Early Hints\r\nx: " + b"a" * 200_000 + b"\r\n\r\n" + ok(d))], LIMITED),
     Case("P103", "100 Continue and nothing more", each(lambda d: b"HTTP/1.1 100 Continue\r\n\r\n"), PROTOCOL),
-    Case("P104", "1xx answers at full speed, for ever", lambda d: [flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 1000, most=10**10)], bad("timeout_error", "protocol_error", attempts=(1, 3)), slow=True, options=SHORT),
+    Case("P104", "1xx answers at full speed, for ever", lambda d: [flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 1000, most=10**10)], bad("api_timeout", "protocol", attempts=(1, 3)), slow=True, options=SHORT),
     Case("P105", "frames of HTTP/2, and its preface", each(lambda d: bytes.fromhex("000012040000000000000300000064000400100000"), lambda d: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", lambda d: bytes(10_000)), PROTOCOL),
     Case("P106", "a request instead of an answer, and a status line with NUL", each(lambda d: b"POST / HTTP/1.1\r\nhost: x\r\n\r\n", lambda d: b"HTTP/1.1 200 O\0K\r\n\r\n" + d.good(), lambda d: b"HTTP/1.1\r\n\r\n" + d.good()), PROTOCOL),
     Case("P107", "letters without a line end", lambda d: [flood(b"", b"a" * 65_536, most=50_000_000)], LIMITED),

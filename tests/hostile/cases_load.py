@@ -456,5 +456,5 @@ C = [
     Case("C13", "50 streams at once, each left after one delta", lambda d: [begun(d)], good(51), ask=fifty_left, counted=False),
     Case("C14", "client.cancel() inside a stream", once(begun), good(2), ask=stream_cancelled_by_client, counted=False),
     Case("C15", "one client, two event loops in two threads at the same time", ok, good(8), ask=two_loops_at_once, counted=False, best=True),
-    Case("C16", "the client is closed while a call is under way", lambda d: [stall()], bad("timeout_error", "client_closed_error", "connect_error", "transport_error", attempts=1), ask=closed_meanwhile, counted=False, slow=True, modes=("sync",)),
+    Case("C16", "the client is closed while a call is under way", lambda d: [stall()], bad("api_timeout", "client_closed", "connect", "api_connection", attempts=1), ask=closed_meanwhile, counted=False, slow=True, modes=("sync",)),
 ]  # fmt: skip

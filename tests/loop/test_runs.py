@@ -17,14 +17,14 @@ import msgspec
 import pytest
 
 from llm_rest import (
-    CallCancelled,
+    APITimeoutError,
+    CallCancelledError,
     ConfigError,
     LLMError,
-    MaxRoundsReached,
-    TimeoutError_,
-    ToolArgumentsInvalid,
+    MaxIterationsError,
+    ToolArgumentsError,
     ToolContext,
-    ToolNotFound,
+    ToolNotFoundError,
     Unknown,
     tool,
 )
@@ -318,7 +318,7 @@ async def test_deliveries_count_as_iterations(way: str) -> None:
         gate.wait()
 
     model = Model(says(call("hangs")), says("Started"))
-    with pytest.raises(MaxRoundsReached) as caught:
+    with pytest.raises(MaxIterationsError) as caught:
         await result(new_run(way, model, [hangs], max_iterations=2))
     gate.opened.set()
     assert caught.value.run.calls[0].state == "cancelled"
@@ -357,7 +357,7 @@ async def test_every_problem_of_a_call_is_listed_by_number(way: str) -> None:
     assert len(lines) >= 2
 
 
-@pytest.mark.parametrize(("asked", "kind"), [(call("add"), ToolArgumentsInvalid), (call("ad"), ToolNotFound)])
+@pytest.mark.parametrize(("asked", "kind"), [(call("add"), ToolArgumentsError), (call("ad"), ToolNotFoundError)])
 async def test_a_model_that_does_not_learn_is_not_asked_for_ever(way: str, asked: Any, kind: type[LLMError]) -> None:
     model = Model(*[says(asked)] * 5)
     with pytest.raises(kind) as caught:
@@ -613,7 +613,7 @@ async def test_a_vendor_that_paused_gets_its_answer_back_and_goes_on(way: str) -
     answer = await result(new_run(way, model))
     assert [part.text for item in answer.output for part in item.content] == ["Searching", "Still", "Found"]
     assert model.seen[1:] == [*says("Searching").output, *says("Still").output]
-    with pytest.raises(MaxRoundsReached):
+    with pytest.raises(MaxIterationsError):
         await result(new_run(way, Model(*[says("...", why="pause_turn")] * 3), max_iterations=3))
 
 
@@ -645,7 +645,7 @@ def test_whoever_watches_slowly_makes_no_timeout_of_what_ended_in_time() -> None
 async def test_a_run_that_used_up_its_iterations_carries_itself(way: str) -> None:
     again = call("add", '{"a":1,"b":2}')
     model = Model(says(again), says("So far", again), says("Done"))
-    with pytest.raises(MaxRoundsReached) as caught:
+    with pytest.raises(MaxIterationsError) as caught:
         await result(new_run(way, model, [add], max_iterations=2))
     error = caught.value
     assert error.partial.output[0].content[0].text == "So far"
@@ -691,7 +691,7 @@ async def test_an_async_tool_that_takes_too_long_is_cancelled(way: str) -> None:
 async def test_the_whole_run_has_a_limit_too(way: str) -> None:
     release = threading.Event()
     model = Model(says(call("hangs")))
-    with pytest.raises(TimeoutError_, match=r"longer than 0\.02 seconds") as caught:
+    with pytest.raises(APITimeoutError, match=r"longer than 0\.02 seconds") as caught:
         await result(new_run(way, model, [tool(name="hangs")(lambda: str(release.wait(10)))], total=0.02))
     release.set()
     assert (caught.value.phase, caught.value.run.calls[0].state) == ("total", "cancelled")
@@ -708,7 +708,7 @@ async def test_a_run_is_cancelled_by_a_word(way: str) -> None:
 
     run = new_run(way, Model(says(call("stop"))), [stop])
     if way == "sync":
-        with pytest.raises(CallCancelled, match="the run was cancelled"):
+        with pytest.raises(CallCancelledError, match="the run was cancelled"):
             run.result()
     else:
 
@@ -719,7 +719,7 @@ async def test_a_run_is_cancelled_by_a_word(way: str) -> None:
             return "too late"
 
         run = new_run(way, Model(says(call("stop"))), [stop_async])
-        with pytest.raises(CallCancelled, match="the run was cancelled"):
+        with pytest.raises(CallCancelledError, match="the run was cancelled"):
             await run.result()
     release.set()
     assert run.state.items[-1].output == "cancelled: the run was cancelled"
@@ -793,7 +793,7 @@ async def test_leaving_the_events_early_cancels_the_run(way: str) -> None:
         async with run.events() as events:
             await anext(events)
     assert run.state.outcome == "cancelled"
-    with pytest.raises(CallCancelled, match="cancelled"):
+    with pytest.raises(CallCancelledError, match="cancelled"):
         await result(run)
 
 
@@ -1078,7 +1078,7 @@ async def test_a_run_hears_words_from_other_threads_at_once(word: str, way: str)
 
     thread = threading.Thread(target=say_soon)
     thread.start()
-    with pytest.raises(CallCancelled):
+    with pytest.raises(CallCancelledError):
         await result(run)
     assert not late
     assert run.calls[1].runs == (word == "approve")
@@ -1089,7 +1089,7 @@ async def test_a_run_that_was_cancelled_before_it_began_asks_nobody(way: str) ->
     model = Model(says("never"))
     run = new_run(way, model)
     run.cancel()
-    with pytest.raises(CallCancelled):
+    with pytest.raises(CallCancelledError):
         await result(run)
     assert model.asked == []
 

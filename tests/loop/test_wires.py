@@ -25,13 +25,13 @@ from pytest_httpx import HTTPXMock
 
 from llm_rest import (
     AsyncClient,
-    CallCancelled,
+    CallCancelledError,
     Client,
     ConfigError,
     OverloadedError,
     Reply,
-    StreamInterrupted,
-    ToolArgumentsInvalid,
+    StreamInterruptedError,
+    ToolArgumentsError,
     ToolContext,
     ToolRegistry,
     image,
@@ -194,7 +194,7 @@ async def test_a_stream_that_is_cut_in_a_call_ends_the_run(way: str, wire: str) 
     llm = client(way, wire)
     run = llm.run('say Wait.\ncall note {"text": "a long text"}\nbreak', [tool(name="note")(partial(noted, ran))])
     await watched(run, streams=True)
-    with pytest.raises(StreamInterrupted) as caught:
+    with pytest.raises(StreamInterruptedError) as caught:
         await result(run)
     await closed(llm)
     assert (ran, run.calls, caught.value.run.outcome) == ([], [], "failed")
@@ -372,7 +372,7 @@ def test_a_whole_request_brings_its_tools_along() -> None:
 
 
 def test_the_default_number_of_repairs_holds_for_runs() -> None:
-    with Client("simulator/any", defaults={"max_repairs": 0}) as llm, pytest.raises(ToolArgumentsInvalid):
+    with Client("simulator/any", defaults={"max_repairs": 0}) as llm, pytest.raises(ToolArgumentsError):
         llm.generate_with_tools("call get_weather {\nsay Hi.", [get_weather])
 
 
@@ -514,7 +514,7 @@ async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose:
 
                 group.start_soon(cancel_in_loop)
                 await watched(run, streams=streams)
-        with pytest.raises(CallCancelled):
+        with pytest.raises(CallCancelledError):
             await result(run)
         assert server.left.wait(10), "the connection is closed"
         until(lambda: way != "sync" or threading.active_count() <= before)
@@ -532,7 +532,7 @@ async def test_cancelling_all_that_a_client_does_ends_its_runs_while_their_tools
 
     client: Any = (Client if way == "sync" else AsyncClient)("simulator/any")
     run = client.run("call waits\nsay Done.", [waits], on_event=heard.append)
-    with pytest.raises(CallCancelled):
+    with pytest.raises(CallCancelledError):
         await result(run)
     release.set()
     assert [call.state for call in run.calls] == ["cancelled"]

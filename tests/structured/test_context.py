@@ -11,7 +11,7 @@ import pytest
 
 from llm_rest.client import AsyncClient, Client
 from llm_rest.context import Context
-from llm_rest.errors import ConfigError, OutputError, SchemaMismatch
+from llm_rest.errors import ConfigError, OutputError, SchemaMismatchError
 from llm_rest.generator import AsyncGenerator, Generator
 from llm_rest.responses import Message
 from tests.laws.harness import every_wire
@@ -141,7 +141,7 @@ def test_what_providers_say_stands_before_the_question_and_stays_there() -> None
 def test_a_turn_that_failed_leaves_no_trace() -> None:
     with Client("simulator/simulator", wire="openai_responses") as llm:
         generator = Generator(llm, "refuse No.", Person, context=Context([("system", "Be brief.")]), max_repairs=0)
-        for input, error in [(None, OutputError), ('json {"name": 3}', SchemaMismatch)]:
+        for input, error in [(None, OutputError), ('json {"name": 3}', SchemaMismatchError)]:
             with pytest.raises(error):
                 generator.generate(input)
         assert said(generator.history) == [("system", "Be brief.")]

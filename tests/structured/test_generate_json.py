@@ -13,14 +13,14 @@ from pytest_httpx import HTTPXMock
 
 from llm_rest.call import settings_of
 from llm_rest.errors import (
+    BadRequestError,
     CapabilityError,
     ConfigError,
-    InvalidRequest,
     LossError,
     OutputError,
-    Refusal,
-    SchemaMismatch,
-    Truncated,
+    RefusalError,
+    SchemaMismatchError,
+    TruncatedError,
 )
 from llm_rest.responses import FunctionTool
 from llm_rest.typed import within
@@ -120,7 +120,7 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again(
             assert reply.generation.metadata["api_calls"] == "2"
             assert len(reply.generation.attempts) == 2
             assert ("output_text", "changed") in notes(reply)
-        with pytest.raises(SchemaMismatch) as caught:
+        with pytest.raises(SchemaMismatchError) as caught:
             await llm.generate_json(asked, Person, strategy=strategy, max_repairs=0)
     assert caught.value.raw == wrong
     assert caught.value.partial.output_text == wrong
@@ -161,7 +161,7 @@ async def test_the_feedback_on_a_call_is_its_output(new_client: NewClient, httpx
 @pytest.mark.parametrize("repairs", [0, 1, 3])
 async def test_repairs_are_bounded_and_counted(repairs: int, new_client: NewClient) -> None:
     async with simulator(new_client, "openai_responses") as llm:
-        with pytest.raises(SchemaMismatch, match=r"\$\.a: .* is not allowed here") as caught:
+        with pytest.raises(SchemaMismatchError, match=r"\$\.a: .* is not allowed here") as caught:
             await llm.generate_json("Something", NEVER, max_repairs=repairs)
     error = caught.value
     assert error.partial.generation.metadata["api_calls"] == str(repairs + 1)
@@ -180,11 +180,11 @@ def test_the_time_for_a_call_is_shared_by_its_repairs() -> None:
 @pytest.mark.parametrize("wire", ["openai_responses", "openai_chat", "anthropic_messages"])
 async def test_a_refusal_is_told_apart_and_never_repaired(wire: str, new_client: NewClient) -> None:
     async with simulator(new_client, wire) as llm:
-        with pytest.raises(Refusal, match="refused: No") as caught:
+        with pytest.raises(RefusalError, match="refused: No") as caught:
             await llm.generate_json("refuse No.", Person)
         assert caught.value.partial.generation.metadata["api_calls"] == "1"
         async with llm.stream_json("refuse No.", Person) as partials:
-            with pytest.raises(Refusal):
+            with pytest.raises(RefusalError):
                 assert [partial async for partial in partials] == "never"
 
 
@@ -193,13 +193,13 @@ async def test_a_refusal_is_told_apart_and_never_repaired(wire: str, new_client:
 async def test_a_cut_answer_is_told_apart_and_never_repaired(name: str, strategy: Any, new_client: NewClient) -> None:
     cut = f"{script(strategy)}\nlength"
     async with simulator(new_client, name) as llm:
-        with pytest.raises(Truncated) as caught:
+        with pytest.raises(TruncatedError) as caught:
             await llm.generate_json(cut, Person, strategy=strategy)
         assert isinstance(caught.value, OutputError)
         assert "Ada" in caught.value.raw
         assert caught.value.partial.generation.metadata["api_calls"] == "1"
         async with llm.stream_json(cut, Person, strategy=strategy) as partials:
-            with pytest.raises(Truncated):
+            with pytest.raises(TruncatedError):
                 assert [partial async for partial in partials] == "never"
 
 
@@ -208,9 +208,9 @@ async def test_a_stream_is_not_repaired_and_says_what_is_wrong(new_client: NewCl
     async with new_client() as llm, llm.stream_json("Who?", Person) as partials:
         with pytest.raises(ConfigError, match="end"):
             _ = partials.value
-        with pytest.raises(SchemaMismatch, match=r"\$\.name"):
+        with pytest.raises(SchemaMismatchError, match=r"\$\.name"):
             assert [partial async for partial in partials] == "never"
-        with pytest.raises(SchemaMismatch):
+        with pytest.raises(SchemaMismatchError):
             _ = partials.value
         assert partials.response.output_text == '{"name": 3}'
     assert len(httpx_mock.get_requests()) == 1
@@ -267,7 +267,7 @@ async def test_a_way_that_the_model_is_known_not_to_have_is_refused(
     async with new_client("anthropic/claude-3-5-sonnet", on_loss="ignore") as llm:
         with pytest.raises(CapabilityError, match="JSON schema"):
             await llm.generate_json("Who?", Person, strategy="native")
-        with pytest.raises(InvalidRequest):
+        with pytest.raises(BadRequestError):
             await llm.generate_json("Who?", Person, strategy="native", invalid_options="send")
     assert "output_config" in json.loads(httpx_mock.get_requests()[0].content)
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from llm_rest.call import settings_of
 from llm_rest.client import Client
-from llm_rest.errors import SchemaMismatch
+from llm_rest.errors import SchemaMismatchError
 from llm_rest.json_schema import problems, unchecked
 from llm_rest.responses import Request
 from llm_rest.server.peers import schemas as vendors
@@ -163,5 +163,5 @@ def test_vendors_take_what_is_sent(pair: Pair) -> None:
 def test_no_vendor_refuses_what_is_asked(name: str, pair: Pair) -> None:
     # That a keyword is not checked here is a loss, and no reason to refuse the schema.
     on_loss: Any = "ignore" if unchecked(pair[0]) else "raise"
-    with Client("simulator/simulator", wire=name, on_loss=on_loss) as llm, suppress(SchemaMismatch):
+    with Client("simulator/simulator", wire=name, on_loss=on_loss) as llm, suppress(SchemaMismatchError):
         llm.generate("Hi", output=pair[0], max_repairs=0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llm_rest import ToolFailed, image
+from llm_rest import ToolFailedError, image
 from llm_rest.responses.parts import InputFile, InputText
 from llm_rest.tools import output_of
 
@@ -68,7 +68,7 @@ CIRCLE.append(CIRCLE)
     ],
 )
 def test_what_cannot_be_sent_is_named(value: Any, words: str) -> None:
-    with pytest.raises(ToolFailed) as caught:
+    with pytest.raises(ToolFailedError) as caught:
         output_of(value)
     assert words in caught.value.message
     assert caught.value.hint

@@ -19,11 +19,11 @@ from llm_rest import (
     ConfigError,
     FunctionTool,
     Mcp,
-    ToolArgumentsInvalid,
+    ToolArgumentsError,
     ToolContext,
     ToolExecutor,
-    ToolFailed,
-    ToolNotFound,
+    ToolFailedError,
+    ToolNotFoundError,
     ToolRegistry,
     Unknown,
     tool,
@@ -279,9 +279,9 @@ def test_a_registry_executes_for_anybody() -> None:
     registry = ToolRegistry(add, wait)
     assert registry.execute("add", {"a": 1}) == 2
     assert anyio.run(registry.execute, "wait", {"seconds": 0}) == "waited 0.0"
-    with pytest.raises(ToolArgumentsInvalid, match=r"add: \$\.a: expected an integer"):
+    with pytest.raises(ToolArgumentsError, match=r"add: \$\.a: expected an integer"):
         registry.execute("add", {"a": "x"})
-    with pytest.raises(ToolNotFound, match=r"there are add, wait"):
+    with pytest.raises(ToolNotFoundError, match=r"there are add, wait"):
         registry.execute("sub", {})
 
 
@@ -298,8 +298,8 @@ class Odd(Exception):
         (StopIteration(), "f failed with StopIteration"),
         (SystemExit(2), "f failed with SystemExit: 2"),
         (TimeoutError("slow"), "f failed with TimeoutError: slow"),
-        (ToolFailed("The station is closed."), "The station is closed."),
-        (ToolNotFound("inner"), "f failed with ToolNotFound: inner"),
+        (ToolFailedError("The station is closed."), "The station is closed."),
+        (ToolNotFoundError("inner"), "f failed with ToolNotFoundError: inner"),
         (
             ExceptionGroup("two", [KeyError("city"), ValueError("no")]),
             "f failed with ExceptionGroup: two (2 sub-exceptions); KeyError: 'city'; ValueError: no",
@@ -319,14 +319,14 @@ def test_what_a_tool_raises_is_told_without_traceback_and_secrets(
 
     if isinstance(problem, StopIteration) and kind == "async":
         said = "f failed with RuntimeError: coroutine raised StopIteration"
-    with pytest.raises(ToolFailed) as caught:
+    with pytest.raises(ToolFailedError) as caught:
         run(Toolbox([f if kind == "sync" else tool(name="f")(g)]), "f")
     assert caught.value.message == said
     assert caught.value is problem or caught.value.__cause__ is not None, "programmers find the first exception"
 
 
 def test_what_nobody_runs_fails(run: Run) -> None:
-    with pytest.raises(ToolFailed, match="nothing here runs f"):
+    with pytest.raises(ToolFailedError, match="nothing here runs f"):
         run(Toolbox([FunctionTool(name="f")]), "f")
 
 
@@ -334,7 +334,7 @@ def test_what_cannot_be_sent_fails(run: Run) -> None:
     def f() -> Any:
         return object()
 
-    with pytest.raises(ToolFailed, match="returned a object"):
+    with pytest.raises(ToolFailedError, match="returned a object"):
         run(Toolbox([f]), "f")
 
 
@@ -414,7 +414,7 @@ def test_what_a_plain_function_raises_ends_nothing_else(run: Run, problem: BaseE
     def fails() -> None:
         raise problem
 
-    with pytest.raises(ToolFailed, match=f"fails failed with {type(problem).__name__}"):
+    with pytest.raises(ToolFailedError, match=f"fails failed with {type(problem).__name__}"):
         run(Toolbox([fails]), "fails")
 
 

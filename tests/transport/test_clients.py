@@ -12,8 +12,8 @@ import pytest
 
 from llm_rest.driving import drive
 from llm_rest.errors import (
+    APITimeoutError,
     ClientClosedError,
-    TimeoutError_,
 )
 from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
@@ -65,7 +65,7 @@ async def test_a_deadline_holds_for_a_client_of_the_callers(
     module = pytest.importorskip(library)
     http_client = (module.Client if way == "sync" else module.AsyncClient)()
     slow = drip(b"x" * 500, first=b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n")
-    with loopback(slow) as server, pytest.raises(TimeoutError_):
+    with loopback(slow) as server, pytest.raises(APITimeoutError):
         await exchange(new_transport, server.url, Timeouts(total=0.3), http=http_client)
     await http_client.aclose() if way != "sync" else http_client.close()
 
@@ -88,7 +88,7 @@ async def test_a_client_of_the_callers_streams(new_transport: NewTransport, way:
         assert server.left.wait(5)
         # What an `httpx.Client` once began to read, it reads with the one limit of its beginning.
         incoming = await transport.open(post(server.url), Timeouts(first_byte=0.3, silence=0.2))
-        with pytest.raises(TimeoutError_) as caught:
+        with pytest.raises(APITimeoutError) as caught:
             await rest(incoming)
         assert caught.value.phase == "silence"
         await transport.close()
@@ -158,7 +158,7 @@ def test_what_only_listens_to_httpx_passes_calls_on_to_connections_of_our_own(mo
         assert (await transport.send(post(server.url, b"{}"), SOON)).body == b"first"
         incoming = await transport.open(post(server.url), SOON)
         assert await rest(incoming) == b"onetwo"
-        with pytest.raises(TimeoutError_):
+        with pytest.raises(APITimeoutError):
             await transport.send(post(server.url), Timeouts(total=0.1))
         await transport.close()
 

@@ -13,16 +13,16 @@ import anyio.lowlevel
 import pytest
 
 from llm_rest.errors import (
+    APIConnectionError,
+    APITimeoutError,
     ClientClosedError,
     ConfigError,
     ConnectError,
     LLMError,
-    MalformedResponse,
+    MalformedResponseError,
     ProtocolError,
-    ResponseTooLarge,
-    TimeoutError_,
+    ResponseTooLargeError,
     TLSError,
-    TransportError,
 )
 from llm_rest.transport import Timeouts
 from llm_rest.transport.bodies import MAX_ERROR_BODY
@@ -126,9 +126,9 @@ async def test_a_coding_is_undone(new_transport: NewTransport, coding: str, pack
 @pytest.mark.parametrize(
     ("body", "coding", "error"),
     [
-        (gzip.compress(b"hello" * 99)[:-9], "gzip", MalformedResponse),
-        (gzip.compress(b"hello") + b"more", "gzip", MalformedResponse),
-        (b"plain", "gzip", MalformedResponse),
+        (gzip.compress(b"hello" * 99)[:-9], "gzip", MalformedResponseError),
+        (gzip.compress(b"hello") + b"more", "gzip", MalformedResponseError),
+        (b"plain", "gzip", MalformedResponseError),
         (b"x", ", ".join(["gzip"] * 100), ProtocolError),
         (b"x", "br", ProtocolError),
     ],
@@ -144,7 +144,7 @@ async def test_a_coding_that_is_not_right_is_an_error(
 async def test_a_body_above_the_limit_is_refused_before_it_is_inflated(new_transport: NewTransport) -> None:
     bomb = gzip.compress(b"\0" * 9_000_000)
     with loopback(send(http(bomb, "HTTP/1.1 200 OK", "Content-Encoding: gzip"))) as server:
-        with pytest.raises(ResponseTooLarge, match="1000000 bytes"):
+        with pytest.raises(ResponseTooLargeError, match="1000000 bytes"):
             await exchange(new_transport, server.url, max_body=1_000_000)
 
 
@@ -155,7 +155,7 @@ async def test_a_body_without_end_is_refused_at_the_limit(new_transport: NewTran
             connection.sendall(b"x" * 65536)
         return False
 
-    with loopback(endless) as server, pytest.raises(ResponseTooLarge):
+    with loopback(endless) as server, pytest.raises(ResponseTooLargeError):
         await exchange(new_transport, server.url, max_body=1_000_000)
 
 
@@ -197,8 +197,8 @@ async def test_a_refused_connection_is_an_error_to_try_again(new_transport: NewT
 @pytest.mark.parametrize(
     ("act", "error"),
     [
-        (send_and_close(b""), TransportError),
-        (reset, TransportError),
+        (send_and_close(b""), APIConnectionError),
+        (reset, APIConnectionError),
         (send_and_close(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf"), ProtocolError),
         (send_and_close(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n"), ProtocolError),
         (send_and_close(b"SSH-2.0-OpenSSH\r\n"), ProtocolError),
@@ -237,7 +237,7 @@ async def test_an_answer_that_is_not_whole_is_an_error_to_try_again(
 async def test_a_deadline_ends_the_exchange_whatever_trickles_in(
     new_transport: NewTransport, act: Any, timeouts: Timeouts, phase: str
 ) -> None:
-    with loopback(act) as server, pytest.raises(TimeoutError_) as caught:
+    with loopback(act) as server, pytest.raises(APITimeoutError) as caught:
         await exchange(new_transport, server.url, timeouts)
     assert caught.value.phase == phase
 
@@ -246,7 +246,7 @@ async def test_a_deadline_ends_the_exchange_whatever_trickles_in(
 async def test_another_call_is_worth_it_after_a_total_in_which_no_answer_began(
     new_transport: NewTransport, sent: bytes, again: bool
 ) -> None:
-    with loopback(send_and_stall(sent)) as server, pytest.raises(TimeoutError_) as caught:
+    with loopback(send_and_stall(sent)) as server, pytest.raises(APITimeoutError) as caught:
         await exchange(new_transport, server.url, Timeouts(total=0.4))
     assert caught.value.retryable is again
 
@@ -254,7 +254,7 @@ async def test_another_call_is_worth_it_after_a_total_in_which_no_answer_began(
 async def test_after_a_failure_the_next_exchange_is_fresh(new_transport: NewTransport) -> None:
     with loopback(send_and_stall(b""), send(http(b"good"))) as server:
         transport = new_transport(max_connections=1)
-        with pytest.raises(TimeoutError_):
+        with pytest.raises(APITimeoutError):
             await transport.send(post(server.url), Timeouts(total=0.1))
         assert (await transport.send(post(server.url), Timeouts(total=9))).body == b"good"
         await transport.close()

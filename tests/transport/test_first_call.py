@@ -15,7 +15,7 @@ import {loop}
 import threading
 
 from llm_rest import AsyncClient, RetryPolicy
-from llm_rest.errors import TransportError
+from llm_rest.errors import APIConnectionError
 from llm_rest.transport import tls
 
 ONCE = {"retry": RetryPolicy(attempts=1)}
@@ -38,7 +38,7 @@ async def main(url):
         for _ in range(2):
             try:
                 await llm.generate("Hi")
-            except TransportError:
+            except APIConnectionError:
                 pass
     print(elsewhere)
 

@@ -16,7 +16,7 @@ import pytest
 
 import llm_rest.transport
 from llm_rest.driving import drive
-from llm_rest.errors import TimeoutError_
+from llm_rest.errors import APITimeoutError
 from llm_rest.transport import Timeouts
 from llm_rest.transport.blocking import SyncTransport
 from tests.loopback import END, STREAM, chunks, http, loopback, send
@@ -125,7 +125,7 @@ def test_an_interrupt_while_a_thread_waits_for_a_place_costs_none() -> None:
     soon = Timeouts(total=0.01)
 
     def waits() -> None:
-        with pytest.raises(TimeoutError_):
+        with pytest.raises(APITimeoutError):
             drive(transport.send(post(IN_PROCESS), soon))
 
     for _ in interrupted_everywhere(waits, "opcode", ("blocking.py",)):

@@ -42,12 +42,12 @@ ANSWERS: dict[str, tuple[bytes, bytes]] = {
 
 EXPECTED = {
     "good": "ok",
-    "body": "ResponseTooLarge None",
-    "bomb": "ResponseTooLarge None",
-    "error": "InvalidRequest 400",
-    "error-bomb": "ServerError 500",
-    "line-stream": "ResponseTooLarge 200",
-    "bomb-stream": "ResponseTooLarge 200",
+    "body": "ResponseTooLargeError None",
+    "bomb": "ResponseTooLargeError None",
+    "error": "BadRequestError 400",
+    "error-bomb": "InternalServerError 500",
+    "line-stream": "ResponseTooLargeError 200",
+    "bomb-stream": "ResponseTooLargeError 200",
     "head": "ProtocolError None",
 }
 

@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from llm_rest.driving import drive
-from llm_rest.errors import ConnectError, TimeoutError_
+from llm_rest.errors import APITimeoutError, ConnectError
 from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
@@ -72,14 +72,14 @@ def system(monkeypatch: pytest.MonkeyPatch) -> Iterator[System]:
 async def test_a_name_that_is_not_answered_for_ends_by_the_limit_of_connecting(
     new_transport: NewTransport, system: System
 ) -> None:
-    with pytest.raises(TimeoutError_) as caught:
+    with pytest.raises(APITimeoutError) as caught:
         await exchange(new_transport, "http://slow.example", SOON)
     assert (caught.value.phase, caught.value.retryable) == ("connect", True)
     assert not system.answers.is_set()
 
 
 async def test_the_time_of_the_call_ends_it_as_well(new_transport: NewTransport, system: System) -> None:
-    with pytest.raises(TimeoutError_) as caught:
+    with pytest.raises(APITimeoutError) as caught:
         await exchange(new_transport, "http://slow.example", Timeouts(connect=None, total=0.2))
     assert caught.value.phase == "total"
     assert not system.answers.is_set()
@@ -90,11 +90,11 @@ async def test_a_look_up_that_was_given_up_leaves_nothing_behind_and_hinders_no_
 ) -> None:
     gc.collect()
     before = open_sockets()
-    with pytest.raises(TimeoutError_):
+    with pytest.raises(APITimeoutError):
         await exchange(new_transport, "http://slow.example", SOON)
     first = looking_up()
     assert len(first) == 1
-    with pytest.raises(TimeoutError_):
+    with pytest.raises(APITimeoutError):
         await exchange(new_transport, "http://slow.example", SOON)
     assert len(system.asked) == 2, "the second call waits for a look-up that was given up"
     system.settle()
@@ -185,7 +185,7 @@ def test_what_stops_a_call_stops_its_look_up(system: System) -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_an_event_loop_ends_although_a_name_is_still_being_looked_up(backend: str, system: System) -> None:
     async def ask() -> None:
-        with pytest.raises(TimeoutError_):
+        with pytest.raises(APITimeoutError):
             await exchange(AsyncTransport, "http://slow.example", SOON)
 
     anyio.run(ask, backend=backend)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trustme
 
-from llm_rest.errors import ConfigError, LLMError, ProxyError, TimeoutError_, TLSError
+from llm_rest.errors import APITimeoutError, ConfigError, LLMError, ProxyError, TLSError
 from llm_rest.transport import Timeouts
 from llm_rest.transport.proxies import proxy_for
 from llm_rest.transport.urls import address_of
@@ -224,7 +224,7 @@ async def test_a_call_goes_through_a_proxy(new_client: NewClient, monkeypatch: p
 async def test_deadlines_hold_through_a_proxy(new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch) -> None:
     with loopback(send_and_stall(b"")) as silent:
         monkeypatch.setenv("HTTPS_PROXY", silent.url)
-        with pytest.raises(TimeoutError_) as caught:
+        with pytest.raises(APITimeoutError) as caught:
             await exchange(new_transport, "https://vendor.example", Timeouts(connect=0.2, total=10))
     assert caught.value.phase == "connect"
 

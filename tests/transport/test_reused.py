@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from llm_rest import RequestStart
-from llm_rest.errors import ConnectError, InvalidRequest, ProtocolError, TransportError
+from llm_rest.errors import APIConnectionError, BadRequestError, ConnectError, ProtocolError
 from llm_rest.transport.line import Line
 from tests.callers import NewClient, answer
 from tests.loopback import http
@@ -212,7 +212,7 @@ async def test_a_request_that_was_wholly_sent_is_not_delivered_twice(new_client:
     with running(peer) as url:
         async with new_client(base_url=url) as llm:
             await llm.generate("Hi")
-            with pytest.raises(TransportError) as caught:
+            with pytest.raises(APIConnectionError) as caught:
                 await llm.generate("Hi")
     assert isinstance(caught.value, ConnectError | ProtocolError)
     assert len(caught.value.attempts) == 1
@@ -255,7 +255,7 @@ async def test_a_refusal_on_a_used_connection_is_heard_and_not_sent_again(new_cl
     with running(peer) as url:
         async with new_client(base_url=url) as llm:
             await llm.generate("Hi")
-            with pytest.raises(InvalidRequest) as caught:
+            with pytest.raises(BadRequestError) as caught:
                 await llm.generate(LARGE.decode())
     assert caught.value.status == 413
     assert peer.seen == 1

@@ -20,7 +20,7 @@ import pytest
 
 from llm_rest import AsyncClient, Client, RetryPolicy
 from llm_rest.driving import drive
-from llm_rest.errors import AuthError, ConfigError, ConnectError, LLMError
+from llm_rest.errors import AuthenticationError, ConfigError, ConnectError, LLMError
 from tests.callers import Awaited, NewClient
 from tests.loopback import (
     STREAM,
@@ -283,7 +283,7 @@ async def test_a_key_that_cannot_be_sent_is_not_shown_either(new_client: NewClie
 async def test_a_key_that_was_refused_is_not_in_what_is_kept_of_the_answer(new_client: NewClient) -> None:
     with loopback(FAILURES["401-echo"]) as server:
         async with new_client(base_url=f"{server.url}/v1", api_key=KEY) as llm:
-            with pytest.raises(AuthError) as caught:
+            with pytest.raises(AuthenticationError) as caught:
                 await llm.generate("Hi")
     assert "[redacted]" in caught.value.message
     assert caught.value.body

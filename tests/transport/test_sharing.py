@@ -21,7 +21,7 @@ import pytest
 
 from llm_rest import AsyncClient, Client
 from llm_rest.driving import drive
-from llm_rest.errors import TimeoutError_
+from llm_rest.errors import APITimeoutError
 from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
@@ -62,7 +62,7 @@ def test_waiting_for_a_free_connection_has_a_deadline_sync() -> None:
 
         def busy() -> None:
             started.set()
-            with pytest.raises(TimeoutError_):
+            with pytest.raises(APITimeoutError):
                 drive(transport.send(post(server.url), Timeouts(total=0.5)))
 
         thread = threading.Thread(target=busy)
@@ -70,7 +70,7 @@ def test_waiting_for_a_free_connection_has_a_deadline_sync() -> None:
         started.wait()
         while server.connections == 0:
             pass
-        with pytest.raises(TimeoutError_) as caught:
+        with pytest.raises(APITimeoutError) as caught:
             drive(transport.send(post(server.url), Timeouts(total=0.1)))
         assert caught.value.phase == "pool"
         thread.join()
@@ -84,7 +84,7 @@ def test_waiting_for_a_free_connection_has_a_deadline_async(backend: str) -> Non
             tasks.start_soon(transport.send, post(server.url), Timeouts(total=30))
             while server.connections == 0:  # noqa: ASYNC110 - the server is a thread
                 await anyio.sleep(0.01)
-            with pytest.raises(TimeoutError_) as caught:
+            with pytest.raises(APITimeoutError) as caught:
                 await transport.send(post(server.url), Timeouts(total=0.1))
             assert caught.value.phase == "pool"
             tasks.cancel_scope.cancel()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from llm_rest import RetryPolicy
-from llm_rest.errors import ConnectError, LLMError, ProtocolError, TimeoutError_, TransportError
+from llm_rest.errors import APIConnectionError, APITimeoutError, ConnectError, LLMError, ProtocolError
 from llm_rest.transport import Timeouts
 from tests.callers import NewClient
 from tests.loopback import (
@@ -52,7 +52,7 @@ async def test_an_announcement_is_not_the_answer(new_transport: NewTransport, co
 async def test_announcements_without_end_are_ended_by_the_deadline(new_transport: NewTransport) -> None:
     """Case T27."""
     with loopback(watched(b"", every=b"HTTP/1.1 102 Processing\r\n\r\n" * 500)) as server:
-        with pytest.raises(TimeoutError_):
+        with pytest.raises(APITimeoutError):
             await exchange(new_transport, server.url, Timeouts(total=0.3))
 
 
@@ -172,7 +172,7 @@ async def test_a_reset_in_the_middle_is_an_error_to_try_again(new_transport: New
         incoming = await transport.open(post(server.url), TEN_SECONDS)
         assert await incoming.read() == b"ha"
         server.go.set()
-        with pytest.raises(TransportError) as caught:
+        with pytest.raises(APIConnectionError) as caught:
             await rest(incoming)
         await transport.close()
     assert caught.value.retryable
@@ -266,7 +266,7 @@ async def test_where_no_address_answers_the_limit_of_connecting_ends_it(
 ) -> None:
     with silent() as dead:
         url = naming(monkeypatch, dead, dead)
-        with pytest.raises(TimeoutError_) as caught:
+        with pytest.raises(APITimeoutError) as caught:
             await exchange(new_transport, url, Timeouts(connect=0.4, total=10))
     assert caught.value.phase == "connect"
     with pytest.raises(ConnectError, match="refused"):

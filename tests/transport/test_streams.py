@@ -16,12 +16,12 @@ import pytest
 
 from llm_rest.driving import drive
 from llm_rest.errors import (
+    APIConnectionError,
+    APITimeoutError,
     LLMError,
-    MalformedResponse,
+    MalformedResponseError,
     ProtocolError,
-    ResponseTooLarge,
-    TimeoutError_,
-    TransportError,
+    ResponseTooLargeError,
 )
 from llm_rest.transport import HttpAnswer, HttpRequest, Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
@@ -179,9 +179,9 @@ async def test_a_coding_is_undone_piece_by_piece(new_transport: NewTransport, co
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        (gzip.compress(b"hello" * 99)[:-9], MalformedResponse),
-        (b"plain", MalformedResponse),
-        (gzip.compress(b"\0" * 140_000_000, 1), ResponseTooLarge),
+        (gzip.compress(b"hello" * 99)[:-9], MalformedResponseError),
+        (b"plain", MalformedResponseError),
+        (gzip.compress(b"\0" * 140_000_000, 1), ResponseTooLargeError),
     ],
     ids=["cut", "untrue", "bomb"],
 )
@@ -220,7 +220,7 @@ async def test_a_wait_has_its_limit(new_transport: NewTransport, act: Any, timeo
     """BUGS 62 and 67. Keep-alives end a silence, and not the wait for something of the answer."""
     with loopback(act) as server:
         transport = new_transport()
-        with pytest.raises(TimeoutError_) as caught:
+        with pytest.raises(APITimeoutError) as caught:
             await rest(await transport.open(post(server.url), timeouts))
         assert caught.value.phase == phase
         await transport.close()
@@ -249,7 +249,7 @@ def test_keep_alives_end_a_silence_and_only_more_of_the_answer_ends_idleness(mon
     clock = Clock(monkeypatch)
     deadline = StreamDeadline(Timeouts(first_byte=7, silence=3, idle=5))
     assert [clock.wait(deadline, 2) for _ in range(3)] == [7, 3, 1]
-    with pytest.raises(TimeoutError_) as caught:
+    with pytest.raises(APITimeoutError) as caught:
         clock.wait(deadline, 9)
     assert caught.value.phase == "idle"
     deadline = StreamDeadline(Timeouts(first_byte=7, silence=3, idle=5))
@@ -351,7 +351,7 @@ def test_a_sync_stream_is_closed_by_another_thread() -> None:
         assert drive(incoming.read()) == b"one"
         timer = threading.Timer(0.1, lambda: drive(incoming.close()))
         timer.start()
-        with contextlib.suppress(TransportError):
+        with contextlib.suppress(APIConnectionError):
             assert drive(incoming.read()) is None
         timer.join()
         assert server.left.wait(5)
@@ -365,7 +365,7 @@ def test_an_async_stream_is_closed_by_another_task(backend: str) -> None:
         incoming: Any = await transport.open(post(server.url), SOON)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(incoming.close)
-            with pytest.raises(TransportError):
+            with pytest.raises(APIConnectionError):
                 await rest(incoming)
         await transport.close()
 

@@ -22,7 +22,7 @@ import trustme
 from cryptography.hazmat.primitives import serialization
 
 from llm_rest import AsyncClient, Client, Tls
-from llm_rest.errors import ConfigError, ConnectError, TimeoutError_, TLSError, TransportError
+from llm_rest.errors import APIConnectionError, APITimeoutError, ConfigError, ConnectError, TLSError
 from llm_rest.transport import Timeouts
 from llm_rest.transport.tls import context_of, usual_context
 from tests.callers import NewClient
@@ -213,7 +213,7 @@ async def test_a_server_that_closes_instead_of_agreeing_may_be_asked_again(
 async def test_agreeing_has_the_limit_of_connecting(new_transport: NewTransport) -> None:
     done = threading.Event()
     with accepting(lambda connection: done.wait(10)) as url:
-        with pytest.raises(TimeoutError_) as caught:
+        with pytest.raises(APITimeoutError) as caught:
             await exchange(new_transport, url.replace("http:", "https:"), Timeouts(connect=0.2, total=10))
         done.set()
     assert (caught.value.phase, caught.value.retryable) == ("connect", True)
@@ -234,7 +234,7 @@ async def test_an_answer_cut_without_a_word_of_tls_is_not_whole(
         socket.socket(fileno=connection.detach()).close()
         return False
 
-    with loopback(cut, tls=authority.server("127.0.0.1")) as server, pytest.raises(TransportError) as caught:
+    with loopback(cut, tls=authority.server("127.0.0.1")) as server, pytest.raises(APIConnectionError) as caught:
         await exchange(new_transport, server.url, tls=authority.file)
     assert caught.value.retryable
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal, assert_type
 
-from llm_rest import APIError, DecodeError, LLMError, Loss, RateLimitError, StreamInterrupted, TransportError
+from llm_rest import (
+    APIConnectionError,
+    APIStatusError,
+    DecodeError,
+    LLMError,
+    Loss,
+    RateLimitError,
+    StreamInterruptedError,
+)
 
 
 def every_failure_says_whether_to_try_again(error: LLMError) -> None:
@@ -20,9 +28,9 @@ def errors_are_caught_by_family(error: Exception) -> str:
         case RateLimitError(retry_after=seconds):
             assert_type(seconds, float | None)
             return "later"
-        case StreamInterrupted():
+        case StreamInterruptedError():
             return "partial"
-        case APIError() | TransportError():
+        case APIStatusError() | APIConnectionError():
             return error.message
         case DecodeError(path=path):
             assert_type(path, str)

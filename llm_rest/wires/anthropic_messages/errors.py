@@ -13,18 +13,18 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...errors import (
-    APIError,
-    AuthError,
-    Conflict,
-    ContentFiltered,
+    APIStatusError,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    ContentFilterError,
     ErrorFacts,
-    InvalidRequest,
-    NotFound,
+    NotFoundError,
     OverloadedError,
-    PermissionDenied,
+    PermissionDeniedError,
     QuotaError,
     RateLimitError,
-    RequestTooLarge,
+    RequestTooLargeError,
     error_class,
 )
 from ...responses.carriers import digest
@@ -49,17 +49,17 @@ STATUS = {
 }
 """The vendor's error types and the status each comes with."""
 
-TYPES: tuple[tuple[type[APIError], str], ...] = (
-    (PermissionDenied, "permission_error"),
-    (AuthError, "authentication_error"),
+TYPES: tuple[tuple[type[APIStatusError], str], ...] = (
+    (PermissionDeniedError, "permission_error"),
+    (AuthenticationError, "authentication_error"),
     (QuotaError, "billing_error"),
     (RateLimitError, "rate_limit_error"),
     (OverloadedError, "overloaded_error"),
-    (NotFound, "not_found_error"),
-    (RequestTooLarge, "request_too_large"),
-    (Conflict, "conflict_error"),
-    (InvalidRequest, "invalid_request_error"),
-    (ContentFiltered, "invalid_request_error"),
+    (NotFoundError, "not_found_error"),
+    (RequestTooLargeError, "request_too_large"),
+    (ConflictError, "conflict_error"),
+    (BadRequestError, "invalid_request_error"),
+    (ContentFilterError, "invalid_request_error"),
 )
 """The type for a kind of error of another vendor, the narrower kinds first; anything else is an `api_error`."""
 

@@ -9,11 +9,11 @@ import pytest
 
 from llm_rest.errors import (
     ErrorFacts,
-    InvalidReasoningState,
-    NotFound,
+    NotFoundError,
     OverloadedError,
     QuotaError,
     RateLimitError,
+    ReasoningStateError,
     api_error,
 )
 from llm_rest.wires import anthropic_messages as wire
@@ -29,7 +29,7 @@ def body(type: str, message: str = "No.", **more: Any) -> bytes:
 def test_an_error_body_says_its_type_message_and_request() -> None:
     facts = wire.decode_error(404, {}, body("not_found_error", "model: x"))
     assert (facts.type, facts.message, facts.request_id) == ("not_found_error", "model: x", "req_1")
-    assert isinstance(api_error(facts), NotFound)
+    assert isinstance(api_error(facts), NotFoundError)
 
 
 def test_the_header_names_the_request_where_it_is_there() -> None:
@@ -50,7 +50,7 @@ def test_the_code_of_a_limit_tells_whether_waiting_helps(code: str, kind: type[E
 def test_a_refused_signature_is_an_error_of_its_own() -> None:
     """BUGS 14"""
     facts = wire.decode_error(400, {}, body("invalid_request_error", "Invalid `signature` in `thinking` block"))
-    assert isinstance(api_error(facts), InvalidReasoningState)
+    assert isinstance(api_error(facts), ReasoningStateError)
 
 
 @pytest.mark.parametrize(

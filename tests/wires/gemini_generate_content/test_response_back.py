@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from llm_rest.errors import (
-    AuthError,
+    AuthenticationError,
+    BadRequestError,
     ErrorFacts,
-    InvalidRequest,
-    NotFound,
+    InternalServerError,
+    NotFoundError,
     OverloadedError,
     QuotaError,
     RateLimitError,
-    ServerError,
     api_error,
 )
 from llm_rest.responses import (
@@ -258,15 +258,15 @@ MINUTELY = {"@type": f"{TYPE}QuotaFailure", "violations": [{"quotaId": "Generate
 @pytest.mark.parametrize(
     ("status", "body", "kind", "retry"),
     [
-        (400, error(400, "INVALID_ARGUMENT"), InvalidRequest, False),
-        (400, error(400, "INVALID_ARGUMENT", INVALID_KEY), AuthError, False),
-        (401, error(401, "UNAUTHENTICATED"), AuthError, False),
-        (404, error(404, "NOT_FOUND"), NotFound, False),
+        (400, error(400, "INVALID_ARGUMENT"), BadRequestError, False),
+        (400, error(400, "INVALID_ARGUMENT", INVALID_KEY), AuthenticationError, False),
+        (401, error(401, "UNAUTHENTICATED"), AuthenticationError, False),
+        (404, error(404, "NOT_FOUND"), NotFoundError, False),
         (429, error(429, "RESOURCE_EXHAUSTED", MINUTELY, LATER), RateLimitError, True),
-        (500, error(500, "INTERNAL"), ServerError, True),
+        (500, error(500, "INTERNAL"), InternalServerError, True),
         (503, error(503, "UNAVAILABLE"), OverloadedError, True),
         (503, b"[" + error(503, "UNAVAILABLE") + b"]", OverloadedError, True),
-        (502, b"<html><title>502</title></html>", ServerError, True),
+        (502, b"<html><title>502</title></html>", InternalServerError, True),
     ],
 )
 def test_errors_are_typed(status: int, body: bytes, kind: type[Exception], retry: bool) -> None:

@@ -12,14 +12,14 @@ from pytest_httpx import HTTPXMock
 from llm_rest import Client
 from llm_rest.dialects import OllamaDialect
 from llm_rest.errors import (
-    APIError,
-    AuthError,
-    ContextTooLong,
+    APIStatusError,
+    AuthenticationError,
+    BadRequestError,
+    ContextLengthError,
     ErrorFacts,
-    InvalidRequest,
     LossError,
-    MalformedResponse,
-    NotFound,
+    MalformedResponseError,
+    NotFoundError,
     api_error,
 )
 from llm_rest.responses import InputImage, InputText, Message, Request
@@ -64,11 +64,11 @@ def test_an_error_is_told_with_a_status_that_fits() -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("input length exceeds the context length", ContextTooLong),
-        ("unauthorized", AuthError),
-        ("model 'x' not found", NotFound),
-        ("model is required", InvalidRequest),
-        ("something new", APIError),
+        ("input length exceeds the context length", ContextLengthError),
+        ("unauthorized", AuthenticationError),
+        ("model 'x' not found", NotFoundError),
+        ("model is required", BadRequestError),
+        ("something new", APIStatusError),
     ],
 )
 def test_an_error_under_status_200_is_typed_by_its_text(text: str, kind: type[Exception]) -> None:
@@ -122,9 +122,9 @@ def test_an_error_inside_a_good_answer_is_raised(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json={"error": "model 'x' not found"})
     httpx_mock.add_response(json={"model": "m"}, is_reusable=True)
     with Client("ollama/x") as llm:
-        with pytest.raises(NotFound, match="model 'x' not found"):
+        with pytest.raises(NotFoundError, match="model 'x' not found"):
             llm.generate("Hi")
-        with pytest.raises(MalformedResponse):
+        with pytest.raises(MalformedResponseError):
             llm.generate("Hi")
 
 

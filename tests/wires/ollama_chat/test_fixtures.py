@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from llm_rest.errors import (
-    AuthError,
-    ContextTooLong,
-    InvalidRequest,
-    NotFound,
+    AuthenticationError,
+    BadRequestError,
+    ContextLengthError,
+    InternalServerError,
+    NotFoundError,
     OverloadedError,
     RateLimitError,
-    ServerError,
     api_error,
 )
 from llm_rest.framing import NDJSON
@@ -115,15 +115,15 @@ def test_a_stream_told_again_makes_up_the_same_answer(path: Path) -> None:
 
 
 CLASSES: dict[str, type[Exception]] = {
-    "model_not_found": NotFound,
-    "not_pulled": NotFound,
-    "no_tools": InvalidRequest,
-    "no_thinking": InvalidRequest,
-    "too_long": ContextTooLong,
+    "model_not_found": NotFoundError,
+    "not_pulled": NotFoundError,
+    "no_tools": BadRequestError,
+    "no_thinking": BadRequestError,
+    "too_long": ContextLengthError,
     "busy": OverloadedError,
-    "signed_out": AuthError,
+    "signed_out": AuthenticationError,
     "cloud_limit": RateLimitError,
-    "crashed": ServerError,
+    "crashed": InternalServerError,
 }
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
     from .errors import (
         APIConnectionError,
+        APIError,
         APIStatusError,
         APITimeoutError,
         AuthenticationError,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         ToolNotFoundError,
         ToolTimeoutError,
         TruncatedError,
+        UnprocessableEntityError,
     )
     from .generator import AsyncGenerator, Generator
     from .loop.tasks import AsyncRun
@@ -106,14 +108,14 @@ _HOME = {
         ".context": "Context",
         ".dialects": "ChatDialect MessagesDialect ResponsesDialect",
         ".errors": (
-            "APIConnectionError APIStatusError APITimeoutError AuthenticationError BadRequestError "
+            "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError "
             "CallCancelledError CapabilityError ClientClosedError ConfigError ConflictError ConnectError "
             "ContentFilterError ContextLengthError DecodeError InternalServerError LLMError LossError "
             "MalformedResponseError MaxIterationsError NotFoundError OutputError OverloadedError "
             "PermissionDeniedError ProtocolError ProxyError QuotaError RateLimitError ReasoningStateError "
             "RefusalError RequestTooLargeError ResponseTooLargeError SchemaMismatchError ServerTimeoutError "
             "StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError ToolNotFoundError "
-            "ToolTimeoutError TruncatedError"
+            "ToolTimeoutError TruncatedError UnprocessableEntityError"
         ),
         ".generator": "AsyncGenerator Generator",
         ".loop.tasks": "AsyncRun",
@@ -147,6 +149,7 @@ _HOME = {
 
 __all__ = [
     "APIConnectionError",
+    "APIError",
     "APIStatusError",
     "APITimeoutError",
     "ApiKey",
@@ -241,6 +244,7 @@ __all__ = [
     "ToolTimeoutError",
     "TruncatedError",
     "Unknown",
+    "UnprocessableEntityError",
     "Usage",
     "Vendor",
     "__version__",

@@ -187,10 +187,17 @@ class LossError(ConfigError):
         self.losses = losses
 
 
-# --- the way there and back -----------------------------------------------------------------------------------------
+# --- the call --------------------------------------------------------------------------------------------------------
 
 
-class APIConnectionError(LLMError):
+class APIError(LLMError):
+    """The call was made and has no good answer: no answer came, the vendor refused, or the answer is malformed."""
+
+
+# --- no answer came ---------------------------------------------------------------------------------------------------
+
+
+class APIConnectionError(APIError):
     """No complete HTTP answer came back."""
 
     code = "network_error"
@@ -212,7 +219,7 @@ class ProxyError(ConnectError):
 
 
 class APITimeoutError(APIConnectionError, TimeoutError):
-    """A deadline passed; `phase` is connect, pool, first_byte, silence, idle or total, or request where it was the server's."""
+    """A limit of `Timeouts` passed; `phase` names it: connect, pool, first_byte, silence, idle or total."""
 
     def __init__(self, message: str, *, phase: str = "total", **facts: Any) -> None:
         super().__init__(message, **facts)
@@ -222,7 +229,7 @@ class APITimeoutError(APIConnectionError, TimeoutError):
 
 
 class ProtocolError(APIConnectionError):
-    """What came back is not an HTTP answer we can follow."""
+    """The bytes that came back are not an HTTP answer."""
 
 
 class StreamInterruptedError(APIConnectionError):
@@ -231,8 +238,8 @@ class StreamInterruptedError(APIConnectionError):
     retryable = False
 
 
-class MalformedResponseError(LLMError):
-    """The answer came and is not what it should be: not JSON, empty, HTML, the wrong shape."""
+class MalformedResponseError(APIError):
+    """The answer is not what it should be: not JSON, empty, HTML, the wrong shape."""
 
     code = "network_error"
     retryable = True
@@ -244,63 +251,15 @@ class ResponseTooLargeError(MalformedResponseError):
     retryable = False
 
 
-# --- the vendor said no ---------------------------------------------------------------------------------------------
+# --- the vendor answered with an error --------------------------------------------------------------------------------
 
 
-class APIStatusError(LLMError):
+class APIStatusError(APIError):
     """The vendor answered with an error; `status` may be 200 where the error came inside the answer."""
 
 
-class AuthenticationError(APIStatusError):
-    """The key was refused."""
-
-    code = "auth_error"
-    hint = "check the API key and where it comes from"
-
-
-class PermissionDeniedError(AuthenticationError):
-    """The key is valid and may not do this."""
-
-    hint = "check what the key, its project and its region may use"
-
-
-class RateLimitError(APIStatusError):
-    """Too many requests or tokens for now."""
-
-    code = "rate_limit"
-    retryable = True
-
-
-class QuotaError(RateLimitError):
-    """The account has no credit or quota left; waiting does not help."""
-
-    retryable = False
-    hint = "add credit, or raise the limit with the vendor"
-
-
-class OverloadedError(APIStatusError):
-    """The vendor is overloaded."""
-
-    code = "rate_limit"
-    retryable = True
-
-
-class InternalServerError(APIStatusError):
-    """The vendor failed."""
-
-    code = "network_error"
-    retryable = True
-
-
-class ServerTimeoutError(APITimeoutError, InternalServerError):
-    """The server gave up waiting for the request; `phase` is request."""
-
-    def __init__(self, message: str, *, phase: str = "request", **facts: Any) -> None:
-        super().__init__(message, phase=phase, **facts)
-
-
 class BadRequestError(APIStatusError):
-    """The vendor refused the request as it is."""
+    """The vendor rejected the request as it is (400)."""
 
     code = "invalid_request"
 
@@ -313,28 +272,81 @@ class ContextLengthError(BadRequestError):
     hint = "shorten the input, or lower max_output_tokens"
 
 
-class RequestTooLargeError(BadRequestError):
-    """The request body is too large."""
-
-    hint = "send less, or smaller images and files"
-
-
-class NotFoundError(BadRequestError):
-    """The model, response or URL does not exist."""
-
-    hint = "check the name of the model, and the base URL"
-
-
 class ReasoningStateError(BadRequestError):
-    """A signature or encrypted reasoning was refused; start again without the earlier reasoning items."""
+    """A signature or encrypted reasoning was rejected; start again without the earlier reasoning items."""
 
     hint = "send the conversation without its reasoning items"
 
 
-class ConflictError(APIStatusError):
-    """The resource is being changed elsewhere; retryable when the vendor says so."""
+class AuthenticationError(APIStatusError):
+    """The key was rejected (401)."""
+
+    code = "auth_error"
+    hint = "check the API key and where it comes from"
+
+
+class PermissionDeniedError(APIStatusError):
+    """The key is valid and may not do this (403)."""
+
+    code = "auth_error"
+    hint = "check what the key, its project and its region may use"
+
+
+class NotFoundError(APIStatusError):
+    """The model, response or URL does not exist (404)."""
 
     code = "invalid_request"
+    hint = "check the name of the model, and the base URL"
+
+
+class ConflictError(APIStatusError):
+    """The resource is being changed elsewhere (409); retryable when the vendor says so."""
+
+    code = "invalid_request"
+
+
+class RequestTooLargeError(APIStatusError):
+    """The request body is too large (413)."""
+
+    code = "invalid_request"
+    hint = "send less, or smaller images and files"
+
+
+class UnprocessableEntityError(APIStatusError):
+    """The request is well formed and its content is not valid (422)."""
+
+    code = "invalid_request"
+
+
+class RateLimitError(APIStatusError):
+    """Too many requests or tokens for now (429)."""
+
+    code = "rate_limit"
+    retryable = True
+
+
+class QuotaError(RateLimitError):
+    """The account has no credit or quota left; waiting does not help."""
+
+    retryable = False
+    hint = "add credit, or raise the limit with the vendor"
+
+
+class InternalServerError(APIStatusError):
+    """The vendor failed (500 and above)."""
+
+    code: Code = "network_error"
+    retryable = True
+
+
+class OverloadedError(InternalServerError):
+    """The vendor is overloaded (529)."""
+
+    code: Code = "rate_limit"
+
+
+class ServerTimeoutError(InternalServerError, TimeoutError):
+    """The server gave up: it waited too long for the request (408), or for the model (504)."""
 
 
 class ContentFilterError(APIStatusError):
@@ -410,10 +422,11 @@ BY_STATUS: dict[int, type[APIStatusError]] = {
     408: ServerTimeoutError,
     409: ConflictError,
     413: RequestTooLargeError,
-    422: BadRequestError,
+    422: UnprocessableEntityError,
     425: InternalServerError,
     429: RateLimitError,
     498: OverloadedError,
+    504: ServerTimeoutError,
     529: OverloadedError,
 }
 """The class for a status where neither the vendor's code nor its type says more."""
@@ -430,9 +443,9 @@ _WORDS: dict[type[APIStatusError], str] = {
     ),
     OverloadedError: "overloaded_error overloaded server_overloaded unavailable",
     InternalServerError: (
-        "api_error server_error internal_server_error internal timeout_error deadline_exceeded vector_store_timeout "
-        "insufficient_system_resource"
+        "api_error server_error internal_server_error internal vector_store_timeout insufficient_system_resource"
     ),
+    ServerTimeoutError: "timeout_error deadline_exceeded",
     NotFoundError: "model_not_found not_found_error not_found",
     ConflictError: "conflict_error aborted",
     RequestTooLargeError: "request_too_large",
@@ -482,22 +495,23 @@ def error_class(facts: ErrorFacts, rules: ErrorRules = _NO_RULES) -> type[APISta
     status = _status(facts)
     words = (rules.means.get(word, word).lower() for word in (facts.code, facts.type) if word is not None)
     found = next((BY_WORD[word] for word in words if word in BY_WORD), None)
-    by_status = BY_STATUS.get(status) or (
-        InternalServerError if status >= 500 else BadRequestError if status >= 400 else None
-    )
+    by_status = BY_STATUS.get(status)
+    if by_status is None and status >= 400:
+        by_status = InternalServerError if status >= 500 else BadRequestError
     # `invalid_request_error` and `server_error` are written on anything; the status, where there is one, knows better.
     if found in (None, BadRequestError) or (found is InternalServerError and by_status is not None):
         found = by_status or found or APIStatusError
     text = facts.message
-    if found in (BadRequestError, RequestTooLargeError, InternalServerError) and re.search(_TOO_LONG, text):
+    rejected = found in (BadRequestError, UnprocessableEntityError)
+    if (rejected or found in (RequestTooLargeError, InternalServerError)) and re.search(_TOO_LONG, text):
         return ContextLengthError
-    if found is BadRequestError and re.search(_BAD_STATE, text):
+    if rejected and re.search(_BAD_STATE, text):
         return ReasoningStateError
-    if found is BadRequestError and re.search(_BAD_KEY, text):
+    if rejected and re.search(_BAD_KEY, text):
         return AuthenticationError
-    if found in (BadRequestError, PermissionDeniedError) and re.search(_FILTERED, text):
+    if (rejected or found is PermissionDeniedError) and re.search(_FILTERED, text):
         return ContentFilterError
-    if found in (BadRequestError, PermissionDeniedError, RateLimitError, InternalServerError) and re.search(
+    if (rejected or found in (PermissionDeniedError, RateLimitError, InternalServerError)) and re.search(
         _NO_CREDIT, text
     ):
         return QuotaError

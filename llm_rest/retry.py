@@ -104,7 +104,7 @@ def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float 
 
 def worth_another(error: LLMError, policy: RetryPolicy = DEFAULT) -> bool:
     """Whether the same request may succeed at another time."""
-    if isinstance(error, APITimeoutError) and error.phase not in ("connect", "request"):
+    if isinstance(error, APITimeoutError) and error.phase != "connect":
         # A call that waited for a free connection all its time has none left.
         return error.retryable and policy.retry_after_timeout and error.phase not in ("total", "pool")
     return error.retryable
@@ -132,7 +132,7 @@ def given_back(level: int, amount: int) -> int:
 
 def cost_of(error: LLMError) -> int:
     """What asking again after this error takes from the bucket."""
-    return COST_AFTER_TIMEOUT if isinstance(error, APITimeoutError) else COST
+    return COST_AFTER_TIMEOUT if isinstance(error, TimeoutError) else COST
 
 
 class Budget:

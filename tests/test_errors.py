@@ -7,11 +7,16 @@ import gzip
 import json
 import os
 import pickle
+import re
 from pathlib import Path
 
+import anthropic
+import httpx
 import msgspec
+import openai
 import pytest
 
+import llm_rest
 from llm_rest import errors
 from llm_rest.errors import (
     APIStatusError,
@@ -41,6 +46,7 @@ from llm_rest.errors import (
     ServerTimeoutError,
     StreamInterruptedError,
     TLSError,
+    UnprocessableEntityError,
     api_error,
     error_class,
     printable,
@@ -73,7 +79,12 @@ def test_every_class_has_one_of_the_five_codes_and_a_kind_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(TLSError, "tls"), (APIStatusError, "api_status"), (LLMError, "llm"), (APITimeoutError, "api_timeout")],
+    [
+        (TLSError, "tls"),
+        (APIStatusError, "api_status"),
+        (LLMError, "llm"),
+        (APITimeoutError, "api_timeout"),
+    ],
 )
 def test_kind_is_the_name_of_the_class_in_snake_case_without_error(kind: type[LLMError], name: str) -> None:
     assert kind.kind == name
@@ -232,14 +243,14 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
         (413, RequestTooLargeError, False),
         (415, BadRequestError, False),
         (418, BadRequestError, False),
-        (422, BadRequestError, False),
+        (422, UnprocessableEntityError, False),
         (425, InternalServerError, True),
         (429, RateLimitError, True),
         (498, OverloadedError, True),
         (500, InternalServerError, True),
         (502, InternalServerError, True),
         (503, InternalServerError, True),
-        (504, InternalServerError, True),
+        (504, ServerTimeoutError, True),
         (520, InternalServerError, True),
         (524, InternalServerError, True),
         (529, OverloadedError, True),
@@ -285,7 +296,9 @@ def test_the_status_alone_decides_where_the_body_says_nothing(
         (200, "something_new", None, APIStatusError),
         (400, None, "server_error", BadRequestError),
         (500, None, "invalid_request_error", InternalServerError),
-        (504, None, "timeout_error", InternalServerError),
+        (504, None, "timeout_error", ServerTimeoutError),
+        (200, None, "timeout_error", ServerTimeoutError),
+        (200, "DEADLINE_EXCEEDED", None, ServerTimeoutError),
         (503, "UNAVAILABLE", None, OverloadedError),
         (429, "RESOURCE_EXHAUSTED", None, RateLimitError),
         (409, None, "conflict_error", ConflictError),
@@ -487,3 +500,67 @@ def test_recorded_refusals_become_the_class_they_should(wire: str) -> None:
     assert seen
     for key, kinds in seen.items():
         assert kinds <= RECORDED[key], key
+
+
+# --- what catches what: as in the SDKs --------------------------------------------------------------------------------
+
+STATUSES = (400, 401, 402, 403, 404, 408, 409, 413, 418, 422, 429, 500, 502, 503, 504, 529)
+SDKS = {"openai": openai.OpenAI(api_key="none"), "anthropic": anthropic.Anthropic(api_key="none")}
+MODULES = {"openai": openai, "anthropic": anthropic}
+BROADER = {402: {"RateLimitError"}, 408: {"InternalServerError"}}
+"""Statuses that one class more catches than in the SDKs, as docs/errors.md says."""
+
+
+def shared(sdk: str) -> set[str]:
+    """The names of classes that the SDK and this library both have."""
+    return {kind.__name__ for kind in CLASSES} & {*dir(MODULES[sdk]), *dir(MODULES[sdk]._exceptions)}
+
+
+def ancestors(kind: type[BaseException], names: set[str]) -> set[str]:
+    """The names of the class and of those above it, as far as they are among `names`."""
+    return {one.__name__ for one in kind.__mro__} & names
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("sdk", SDKS)
+def test_an_except_clause_catches_the_same_statuses_as_in_the_sdk(sdk: str, status: int) -> None:
+    """The SDK's class for a status and ours are below the same classes, of those that both have."""
+    answer = httpx.Response(status, request=httpx.Request("POST", "https://host.test"))
+    theirs = ancestors(type(SDKS[sdk]._make_status_error_from_response(answer)), shared(sdk))
+    kind = error_class(ErrorFacts(status=status, message=""))
+    ours = ancestors(kind, shared(sdk))
+    assert "APIStatusError" in theirs
+    assert theirs <= ours
+    # A class of ours may be narrower than the SDK's for that status, and is below no other one of the SDK's.
+    assert ours - theirs - {kind.__name__} == BROADER.get(status, set())
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+def test_every_class_that_an_sdk_has_too_is_below_the_same_classes_there(sdk: str) -> None:
+    names = shared(sdk)
+    assert len(names) >= 12
+    for name in names:
+        theirs = getattr(MODULES[sdk], name, None) or getattr(MODULES[sdk]._exceptions, name)
+        assert ancestors(getattr(errors, name), names - {name}) == ancestors(theirs, names - {name}), name
+
+
+# --- the tree and its page ---------------------------------------------------------------------------------------------
+
+
+def test_every_class_ends_in_error_and_is_exported() -> None:
+    for kind in CLASSES:
+        assert kind.__name__.endswith("Error")
+        assert getattr(llm_rest, kind.__name__) is kind
+        assert kind.__name__ in llm_rest.__all__
+
+
+def test_the_page_has_a_row_for_every_class_in_its_place_of_the_tree() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "errors.md").read_text(encoding="utf-8")
+    above: list[str] = []
+    rows: dict[str, str] = {}
+    for dots, name in re.findall(r"^\| ((?:· )*)`(\w+Error)` \|.*\|.*\| .+ \|$", page, re.MULTILINE):
+        del above[dots.count("·") :]
+        rows[name] = above[-1] if above else "LLMError"
+        above.append(name)
+    rows.pop("LLMError")
+    assert rows == {kind.__name__: kind.__mro__[1].__name__ for kind in CLASSES if kind is not LLMError}

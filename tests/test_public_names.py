@@ -19,13 +19,13 @@ ROOT = Path(__file__).parents[1]
 # Written out a second time on purpose: a name that leaves this list breaks somebody's program.
 PROMISED = set(
     """
-    APIConnectionError APIStatusError APITimeoutError AuthenticationError BadRequestError CallCancelledError
+    APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError CallCancelledError
     CapabilityError ClientClosedError ConfigError ConflictError ConnectError ContentFilterError ContextLengthError
     DecodeError InternalServerError LLMError LossError MalformedResponseError MaxIterationsError NotFoundError
     OutputError OverloadedError PermissionDeniedError ProtocolError ProxyError QuotaError RateLimitError
-    ReasoningStateError RefusalError RequestTooLargeError ResponseTooLargeError SchemaMismatchError
-    ServerTimeoutError StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError
-    ToolNotFoundError ToolTimeoutError TruncatedError
+    ReasoningStateError RefusalError RequestTooLargeError ResponseTooLargeError SchemaMismatchError ServerTimeoutError
+    StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError ToolNotFoundError ToolTimeoutError
+    TruncatedError UnprocessableEntityError
     Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
     AsyncClient AsyncStream Client Reply Stream Timeouts Tls Capabilities RequestCancelled RequestEnd RequestRetry RequestStart

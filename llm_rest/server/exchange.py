@@ -25,6 +25,7 @@ from ..errors import (
     MalformedResponseError,
     NotFoundError,
     OverloadedError,
+    PermissionDeniedError,
     RequestTooLargeError,
     StreamInterruptedError,
     printable,
@@ -224,7 +225,7 @@ def facts_of(error: LLMError) -> ErrorFacts:
     if isinstance(error, DecodeError):
         place = error.path.removeprefix("$").lstrip(".") or None
         return ErrorFacts(status=400, message=error.message, type="invalid_request_error", param=place)
-    if isinstance(error, AuthenticationError):
+    if isinstance(error, AuthenticationError | PermissionDeniedError):
         message = f"This server's own access to {error.vendor or 'the model'} was refused."
         return ErrorFacts(status=502, message=message, should_retry=False)
     known = error.status is not None and error.status >= 400
@@ -246,12 +247,12 @@ UNSEEN: tuple[tuple[type[LLMError], str], ...] = (
 """What is told of an error whose own words show where a server's requests go, or what came back from there."""
 
 
-STATUSES: tuple[tuple[type[LLMError], int], ...] = (
+STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (OverloadedError, 529),
     (NotFoundError, 404),
     (RequestTooLargeError, 413),
     (BadRequestError, 400),
-    (APITimeoutError, 504),
+    (TimeoutError, 504),
 )
 """The status of an error that came without one: by its class, else by its code."""
 

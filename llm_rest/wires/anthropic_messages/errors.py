@@ -25,6 +25,8 @@ from ...errors import (
     QuotaError,
     RateLimitError,
     RequestTooLargeError,
+    ServerTimeoutError,
+    UnprocessableEntityError,
     error_class,
 )
 from ...responses.carriers import digest
@@ -58,7 +60,9 @@ TYPES: tuple[tuple[type[APIStatusError], str], ...] = (
     (NotFoundError, "not_found_error"),
     (RequestTooLargeError, "request_too_large"),
     (ConflictError, "conflict_error"),
+    (ServerTimeoutError, "timeout_error"),
     (BadRequestError, "invalid_request_error"),
+    (UnprocessableEntityError, "invalid_request_error"),
     (ContentFilterError, "invalid_request_error"),
 )
 """The type for a kind of error of another vendor, the narrower kinds first; anything else is an `api_error`."""

@@ -104,7 +104,7 @@ def main() -> None:
                 print(f"{event.at:7.2f}  {event.iteration:10}  {event.type:<24}  {about}".rstrip())
         reply = run.result()
 
-    counts, known = run.statistics, reply.generation.metadata
+    counts, known = run.statistics, reply.info.metadata
     print(f"\n{reply.output_text}\n")
     print(
         f"{counts.total} calls ({counts.blocking} blocking, {counts.non_blocking} not): {counts.completed} completed, "

@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .auth import ApiKey
+    from .auth import APIKey
     from .client import AsyncClient, Client
     from .content import afetch_image, fetch_image, file, image, user
-    from .context import Context
+    from .context import PromptContext
     from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
     from .errors import (
         APIConnectionError,
@@ -62,11 +62,11 @@ if TYPE_CHECKING:
         TruncatedError,
         UnprocessableEntityError,
     )
-    from .generator import AsyncGenerator, Generator
+    from .generator import AsyncContentGenerator, ContentGenerator
     from .loop.tasks import AsyncRun
     from .loop.threads import Run
     from .losses import Loss, LossWarning
-    from .mcp import Mcp
+    from .mcp import MCP
     from .models import Capabilities
     from .observers import RequestCancelled, RequestEnd, RequestRetry, RequestStart
     from .reply import Reply
@@ -78,13 +78,13 @@ if TYPE_CHECKING:
     from .streaming import AsyncStream, Stream
     from .tools import Tool, ToolContext, ToolExecutor, ToolRegistry, tool
     from .transport import Timeouts
-    from .transport.tls import Tls
+    from .transport.tls import TLS
     from .turns.events import (
         CallCompleted,
         CallExecuting,
         CallFailed,
         IterationStart,
-        LlmResponse,
+        LLMResponse,
         NonblockingError,
         NonblockingResponse,
         NonblockingResult,
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         RunEnd,
     )
     from .turns.state import RunState, ToolCall
-    from .typed import AsyncJsonStream, JsonStream
+    from .typed import AsyncJSONStream, JSONStream
     from .unknown import Unknown
     from .vendors import Bearer, Header, NoAuth, Vendor
     from .wires.foreign import from_messages, to_messages
@@ -102,10 +102,10 @@ __version__ = "0.1.0"
 _HOME = {
     name: module
     for module, names in {
-        ".auth": "ApiKey",
+        ".auth": "APIKey",
         ".client": "AsyncClient Client",
         ".content": "afetch_image fetch_image file image user",
-        ".context": "Context",
+        ".context": "PromptContext",
         ".dialects": "ChatDialect MessagesDialect ResponsesDialect",
         ".errors": (
             "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError "
@@ -117,11 +117,11 @@ _HOME = {
             "StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError ToolNotFoundError "
             "ToolTimeoutError TruncatedError UnprocessableEntityError"
         ),
-        ".generator": "AsyncGenerator Generator",
+        ".generator": "AsyncContentGenerator ContentGenerator",
         ".loop.tasks": "AsyncRun",
         ".loop.threads": "Run",
         ".losses": "Loss LossWarning",
-        ".mcp": "Mcp",
+        ".mcp": "MCP",
         ".models": "Capabilities",
         ".observers": "RequestCancelled RequestEnd RequestRetry RequestStart",
         ".reply": "Reply",
@@ -133,10 +133,10 @@ _HOME = {
         ".streaming": "AsyncStream Stream",
         ".tools": "Tool ToolContext ToolExecutor ToolRegistry tool",
         ".transport": "Timeouts",
-        ".typed": "AsyncJsonStream JsonStream",
-        ".transport.tls": "Tls",
+        ".typed": "AsyncJSONStream JSONStream",
+        ".transport.tls": "TLS",
         ".turns.events": (
-            "CallCompleted CallExecuting CallFailed IterationStart LlmResponse NonblockingError NonblockingResponse "
+            "CallCompleted CallExecuting CallFailed IterationStart LLMResponse NonblockingError NonblockingResponse "
             "NonblockingResult ResultArrived RunEnd"
         ),
         ".turns.state": "RunState ToolCall",
@@ -152,10 +152,10 @@ __all__ = [
     "APIError",
     "APIStatusError",
     "APITimeoutError",
-    "ApiKey",
+    "APIKey",
     "AsyncClient",
-    "AsyncGenerator",
-    "AsyncJsonStream",
+    "AsyncContentGenerator",
+    "AsyncJSONStream",
     "AsyncRun",
     "AsyncStream",
     "AuthenticationError",
@@ -174,25 +174,25 @@ __all__ = [
     "ConflictError",
     "ConnectError",
     "ContentFilterError",
-    "Context",
+    "PromptContext",
     "ContextLengthError",
     "DecodeError",
     "FunctionCall",
     "FunctionCallOutput",
     "FunctionTool",
-    "Generator",
+    "ContentGenerator",
     "Header",
     "InternalServerError",
     "IterationStart",
-    "JsonStream",
+    "JSONStream",
     "LLMError",
-    "LlmResponse",
+    "LLMResponse",
     "Loss",
     "LossError",
     "LossWarning",
     "MalformedResponseError",
     "MaxIterationsError",
-    "Mcp",
+    "MCP",
     "Message",
     "MessagesDialect",
     "NoAuth",
@@ -231,7 +231,7 @@ __all__ = [
     "StreamInterruptedError",
     "TLSError",
     "Timeouts",
-    "Tls",
+    "TLS",
     "Tool",
     "ToolArgumentsError",
     "ToolCall",

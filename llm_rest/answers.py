@@ -32,7 +32,7 @@ from .framing import check_entries
 from .reply import Reply, reply
 from .responses.response import RESPONSE, ResponseError
 from .streams import Halves
-from .transport import HttpAnswer
+from .transport import HTTPAnswer
 from .unknown import check_depth, extras, given
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ D = TypeVar("D")
 class Sent(NamedTuple):
     """An answer that is no error, and how it came."""
 
-    answer: HttpAnswer
+    answer: HTTPAnswer
     secrets: Mapping[str, str | Secret]
     """What was sent that an answer must not show: the headers, and the tokens in the body."""
     attempts: tuple[Attempt, ...]
@@ -80,17 +80,17 @@ _STATUS = re.compile("[45][0-9]{2}")
 _NO_ERROR = (b"null", b"false", b'""', b"{}", b"[]", b"0")
 
 
-def refusal(target: Target, answer: HttpAnswer, sent: Mapping[str, str | Secret]) -> LLMError:
+def refusal(target: Target, answer: HTTPAnswer, sent: Mapping[str, str | Secret]) -> LLMError:
     """The error that an answer with an error in it is."""
     facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
     facts = without_secrets(facts, sent)
     if answer.status < 400 and facts.code is not None and _STATUS.fullmatch(facts.code):
         # Routers answer 200 and put the status of the vendor behind them into the body.
         facts = replace(facts, status=int(facts.code))
-    return api_error(facts, vendor=target.provider, model=target.model, rules=target.endpoint.vendor.errors)
+    return api_error(facts, vendor=target.vendor, model=target.model, rules=target.endpoint.vendor.errors)
 
 
-def redirect(answer: HttpAnswer) -> LLMError:
+def redirect(answer: HTTPAnswer) -> LLMError:
     """The error for an answer that points elsewhere; keys go to one host and are not taken to another."""
     try:
         host = urlsplit(answer.headers.get("location", "")).hostname
@@ -165,7 +165,7 @@ def hushed(error: LLMError, sent: Mapping[str, str | Secret]) -> LLMError:
 
 def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLMError:
     """The error with what the call knows about it."""
-    error.vendor = error.vendor or target.provider
+    error.vendor = error.vendor or target.vendor
     error.model = error.model or target.model
     error.attempts = attempts
     return error
@@ -184,7 +184,7 @@ def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]
     rules = target.endpoint.vendor.errors
     facts = facts if error_class(facts, rules) is not APIStatusError else replace(facts, status=500)
     facts = without_secrets(facts, sent)
-    made = api_error(facts, vendor=target.provider, model=target.model, rules=rules)
+    made = api_error(facts, vendor=target.vendor, model=target.model, rules=rules)
     made.status = 200
     return made
 
@@ -195,6 +195,6 @@ def partial_of(found: Reply, error: LLMError, sent: Mapping[str, str | Secret]) 
         found.error = replace(found.error, message=error.message)
     if found.status != "failed":
         return found
-    how, document = found.generation, _encode(found)
+    how, document = found.info, _encode(found)
     how.raw, safe = bytes_without_secrets(how.raw, sent), bytes_without_secrets(document, sent)
     return found if safe == document else reply(RESPONSE.decode(safe), how)

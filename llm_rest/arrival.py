@@ -22,7 +22,7 @@ from .errors import (
 from .responses import events as ev
 from .responses.assemble import Assembler, disassemble
 from .streams import StreamReader
-from .transport import HttpAnswer
+from .transport import HTTPAnswer
 from .unknown import Unknown
 from .wires import long_wire
 
@@ -224,5 +224,5 @@ class Arrival:
         return disassemble(response)
 
     def _sent(self, body: bytes) -> Sent:
-        answer = HttpAnswer(self.incoming.status, self.incoming.headers, body)
+        answer = HTTPAnswer(self.incoming.status, self.incoming.headers, body)
         return Sent(answer, self.trial.secrets, self.trial.attempts)

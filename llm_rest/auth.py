@@ -65,7 +65,7 @@ class Secret:
         raise TypeError("a secret is not pickled; give the key again where it is needed")
 
 
-class ApiKey(Secret):
+class APIKey(Secret):
     """What a token provider returns where it hands out API keys, which travel as the vendor's keys do.
 
     Anything else it returns is an access token and travels as `Authorization: Bearer`.
@@ -203,7 +203,7 @@ class Credentials:
                 hint="use https://, or a Vendor(..., allow_insecure=True) for a host of your own network",
             )
         # A token that is no API key travels as a token does, also where the vendor's keys have a header of their own.
-        match self._way if secret is self._key else endpoint.ways[0] if isinstance(secret, ApiKey) else Bearer():
+        match self._way if secret is self._key else endpoint.ways[0] if isinstance(secret, APIKey) else Bearer():
             case Bearer():
                 checked_headers({"Authorization": secret})
                 headers["Authorization"] = secret.after("Bearer ")

@@ -38,12 +38,12 @@ from .wires import long_wire
 if TYPE_CHECKING:
     from .errors import Attempt
     from .losses import Loss
-    from .observers import Listener
+    from .observers import EventHook
     from .options import Input
     from .outgoing import Outgoing
     from .structured.output import Strategy
     from .target import Target, Targets
-    from .transport import HttpAnswer, HttpRequest, Transport
+    from .transport import HTTPAnswer, HTTPRequest, Transport
     from .transport.exchange import Incoming
     from .transport.under_way import Call
     from .trials import Trial
@@ -83,7 +83,7 @@ def stream_timeouts_of(value: object) -> Timeouts:
     timeouts = timeouts_of(value)
     if not isinstance(value, int | float):
         return timeouts
-    return Timeouts(connect=timeouts.connect, first_byte=value, silence=value, idle=value)
+    return Timeouts(connect=timeouts.connect, first_byte=value, read=value, stall=value)
 
 
 def hide(options: dict[str, Any]) -> None:
@@ -149,11 +149,11 @@ class Caller:
         *,
         waits: bool,
         defaults: Mapping[str, Any],
-        heard_by: tuple[Listener, ...],
+        event_hooks: tuple[EventHook, ...],
     ) -> None:
         self.transport = transport
         self.targets = targets
-        self.heard_by = heard_by
+        self.event_hooks = event_hooks
         self.budget = Budget()
         self._under_way: WeakValueDictionary[int, CanStop] = WeakValueDictionary()
         self._above: Caller | None = None
@@ -215,7 +215,7 @@ class Caller:
         if not problems:
             return target, settings, request, lost
         if settings.invalid_options == "raise":
-            raise models.capability_error(problems, model=target.model, vendor=target.provider)
+            raise models.capability_error(problems, model=target.model, vendor=target.vendor)
         request, dropped = models.without(request, problems)
         return target, settings, request, lost + dropped
 
@@ -250,7 +250,7 @@ class Caller:
     async def send(self, target: Target, settings: Settings, outgoing: Outgoing, read: Callable[[Sent], T]) -> T:
         """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does."""
 
-        async def accept(answer: HttpAnswer, trial: Trial) -> tuple[T, None]:
+        async def accept(answer: HTTPAnswer, trial: Trial) -> tuple[T, None]:
             return read(Sent(answer, trial.secrets, trial.end(answer.status), trial.losses)), None
 
         total = WHOLE if settings.timeouts.total is UNSET else settings.timeouts.total
@@ -278,7 +278,7 @@ class Caller:
         target: Target,
         settings: Settings,
         outgoing: Outgoing,
-        exchange: Callable[[HttpRequest, Timeouts], Awaitable[Any]],
+        exchange: Callable[[HTTPRequest, Timeouts], Awaitable[Any]],
         accept: Accept[T],
         total: float | None,
     ) -> T:
@@ -335,7 +335,7 @@ class Caller:
             document, request=request, dialect=target.dialect, now=int(time.time())
         )
         more = [*sent.losses, *more]
-        how = Told(lost + more, sent.attempts, sent.answer.body, target.provider, target.model)
+        how = Told(lost + more, sent.attempts, sent.answer.body, target.vendor, target.model)
         return reply(response, how), more
 
     async def generate(self, input: Input | None, options: dict[str, Any], site: Site) -> Reply:
@@ -363,7 +363,7 @@ class Caller:
         outgoing, more = encoded(target.wire.encode_request, target.wire.route, request, target.dialect)
         lost = lost + more
         if lost:
-            settle(untold(lost, recovered), settings.on_loss, site, who=target.provider)
+            settle(untold(lost, recovered), settings.on_loss, site, who=target.vendor)
 
         def read(sent: Sent) -> tuple[Reply, list[Loss]] | Begun:
             document = document_of(target, sent, target.wire.RESPONSE)
@@ -383,7 +383,7 @@ class Caller:
         except CallCancelledError as ended:
             return interrupted(target, request, lost, ended.attempts)
         if more:
-            settle(more, settings.on_loss, site, who=target.provider, reply=found)
+            settle(more, settings.on_loss, site, who=target.vendor, reply=found)
         return found
 
     async def _assembled(
@@ -415,7 +415,7 @@ class Caller:
 
         def found() -> Reply:
             body = came.sent.answer.body
-            how = Told(lost + parts.losses, attempts, body, target.provider, target.model, calls=calls)
+            how = Told(lost + parts.losses, attempts, body, target.vendor, target.model, calls=calls)
             return reply(parts.response(), how)
 
         hops, parts, came = Hops(target, settings.timeouts, outgoing), Parts(target, request), begun
@@ -439,7 +439,7 @@ class Caller:
             return found
         error = failure(target, found, secrets)
         error.partial = partial_of(found, error, secrets)
-        raise told(error, target, found.generation.attempts)
+        raise told(error, target, found.info.attempts)
 
     async def generate_text(self, input: Input | None, options: dict[str, Any], site: Site) -> str:
         """The text of the reply. Raises where the answer was cut or refused: a text alone could not say so."""
@@ -452,7 +452,7 @@ def interrupted(target: Target, request: Request | None, lost: list[Loss], attem
     """The reply of a call that was cancelled before anything of it came."""
     now = int(time.time())
     nothing = Response(id="", created_at=now, model=target.model, status=CANCELLED, output=[], **echo(request))
-    return reply(nothing, Told(lost, attempts, b"", target.provider, target.model, interrupted=True))
+    return reply(nothing, Told(lost, attempts, b"", target.vendor, target.model, interrupted=True))
 
 
 def whole(found: Reply, text: str | None = None) -> str:
@@ -460,7 +460,7 @@ def whole(found: Reply, text: str | None = None) -> str:
     text = found.output_text if text is None else text
     if found.refusal is None and found.status != "incomplete" and not found.interrupted:
         return text
-    known = found.generation
+    known = found.info
     facts: dict[str, Any] = {
         "vendor": known.metadata["provider"],
         "model": known.metadata["model"],

@@ -16,7 +16,7 @@ from .auth import Secret, Token, TokenProvider
 from .call import Caller
 from .driving import drive
 from .errors import ConfigError, LLMError
-from .observers import Listener, listeners
+from .observers import EventHook, hooks_of
 from .on_loss import Site
 from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss, OutputOptions, StreamCallOptions
 from .reply import Reply
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from .responses.items import AnyItem
     from .responses.response import CompactedResponse
     from .running import Offers, RunOptions
-    from .transport.tls import TlsOption
-    from .typed import AsyncJsonStream, JsonStream
+    from .transport.tls import TLSOption
+    from .typed import AsyncJSONStream, JSONStream
     from .vendors import Vendor
 
 T = TypeVar("T")
@@ -54,9 +54,9 @@ class _Shared:
     _caller: Caller
 
     @property
-    def provider(self) -> str:
+    def vendor(self) -> str:
         """The name of the vendor behind the default model."""
-        return self._caller.chosen({})[0].provider
+        return self._caller.chosen({})[0].vendor
 
     @property
     def model(self) -> str:
@@ -118,7 +118,7 @@ def _caller(
     credentials: TokenProvider | None,
     wire: str | None,
     vendor: Vendor | str | None,
-    on_event: Listener | Iterable[Listener] | None,
+    on_event: EventHook | Iterable[EventHook] | None,
     defaults: Mapping[str, Any] | None,
     settings: Mapping[str, Any],
 ) -> Caller:
@@ -126,7 +126,7 @@ def _caller(
     first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
     if model is not None:
         first["model"] = model
-    return Caller(transport, targets, waits=waits, defaults=first, heard_by=listeners(on_event))
+    return Caller(transport, targets, waits=waits, defaults=first, event_hooks=hooks_of(on_event))
 
 
 def _check(http: object, max_connections: object, defaults: object, credentials: object, *, waits: bool) -> None:
@@ -148,7 +148,7 @@ class Client(_Shared):
     `api_key` and `base_url` are for that model's vendor only. Without a key the vendor's environment variables are read, or
     `credentials`, a function `(vendor, account) -> token`, is asked for every request. `timeout` is seconds for the whole
     call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
-    send through instead of connections of its own, `tls` whom those trust: a path, `Tls(...)` or an `ssl.SSLContext`.
+    send through instead of connections of its own, `tls` whom those trust: a path, `TLS(...)` or an `ssl.SSLContext`.
     `defaults` are options for every call. `on_event` is told of every request.
     """
 
@@ -162,14 +162,14 @@ class Client(_Shared):
         retry: RetryPolicy | int | None = None,
         max_connections: int = 100,
         http: Any = None,
-        tls: TlsOption | None = None,
+        tls: TLSOption | None = None,
         credentials: TokenProvider | None = None,
         on_loss: OnLoss = "warn",
         invalid_options: InvalidOptions = "raise",
         defaults: CallOptions | None = None,
         wire: str | None = None,
         vendor: Vendor | str | None = None,
-        on_event: Listener | Iterable[Listener] | None = None,
+        on_event: EventHook | Iterable[EventHook] | None = None,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
         from .transport.blocking import SyncTransport  # loads the HTTP client
@@ -228,16 +228,16 @@ class Client(_Shared):
     @overload
     def stream_json(
         self, input: Input | None, type: type[T], **options: Unpack[StreamCallOptions]
-    ) -> JsonStream[T]: ...
+    ) -> JSONStream[T]: ...
     @overload
     def stream_json(
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
-    ) -> JsonStream[Any]: ...
-    def stream_json(self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]) -> JsonStream[Any]:
+    ) -> JSONStream[Any]: ...
+    def stream_json(self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]) -> JSONStream[Any]:
         """The answer of `generate_json` as it comes: iterate over what there is, in a `with`, then take `.value`."""
-        from .typed import JsonStream
+        from .typed import JSONStream
 
-        return JsonStream(self._caller, input, _plain(options), Site(), type)
+        return JSONStream(self._caller, input, _plain(options), Site(), type)
 
     def run(self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]) -> Run[Reply]:
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
@@ -329,14 +329,14 @@ class AsyncClient(_Shared):
         retry: RetryPolicy | int | None = None,
         max_connections: int = 100,
         http: Any = None,
-        tls: TlsOption | None = None,
+        tls: TLSOption | None = None,
         credentials: TokenProvider | None = None,
         on_loss: OnLoss = "warn",
         invalid_options: InvalidOptions = "raise",
         defaults: CallOptions | None = None,
         wire: str | None = None,
         vendor: Vendor | str | None = None,
-        on_event: Listener | Iterable[Listener] | None = None,
+        on_event: EventHook | Iterable[EventHook] | None = None,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
         from .transport.asynchronous import AsyncTransport  # loads the HTTP client
@@ -402,18 +402,18 @@ class AsyncClient(_Shared):
     @overload
     def stream_json(
         self, input: Input | None, type: type[T], **options: Unpack[StreamCallOptions]
-    ) -> AsyncJsonStream[T]: ...
+    ) -> AsyncJSONStream[T]: ...
     @overload
     def stream_json(
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
-    ) -> AsyncJsonStream[Any]: ...
+    ) -> AsyncJSONStream[Any]: ...
     def stream_json(
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
-    ) -> AsyncJsonStream[Any]:
+    ) -> AsyncJSONStream[Any]:
         """The answer of `generate_json` as it comes: iterate over what there is, in an `async with`, then take `.value`."""
-        from .typed import AsyncJsonStream
+        from .typed import AsyncJSONStream
 
-        return AsyncJsonStream(self._caller, input, _plain(options), Site(), type)
+        return AsyncJSONStream(self._caller, input, _plain(options), Site(), type)
 
     def run(self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]) -> AsyncRun[Reply]:
         """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes."""

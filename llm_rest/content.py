@@ -20,7 +20,7 @@ from .errors import ConfigError, ProtocolError
 from .responses.items import Message
 from .responses.media import data_url
 from .responses.parts import InputFile, InputImage, InputText, OutputText
-from .transport import HttpRequest, Timeouts
+from .transport import HTTPRequest, Timeouts
 
 if TYPE_CHECKING:
     from .responses.parts import ContentPart
@@ -222,7 +222,7 @@ async def afetch_image(url: str, *, detail: Detail | None = None, timeout: float
 async def _fetched(transport: Transport, url: str, detail: Detail | None, timeouts: Timeouts) -> InputImage:
     headers = {"accept": "image/*", "user-agent": "llm_rest"}
     for _ in range(_REDIRECTS + 1):
-        answer = await transport.send(HttpRequest("GET", _fetchable(url), {**headers}), timeouts)
+        answer = await transport.send(HTTPRequest("GET", _fetchable(url), {**headers}), timeouts)
         if 300 <= answer.status < 400 and "location" in answer.headers:
             url = urljoin(url, answer.headers["location"])
             continue

@@ -24,12 +24,12 @@ Told = str | Entry | AnyItem | Sequence["Entry | AnyItem"] | None
 Provider = Callable[[], Told | Awaitable[Told]]
 
 
-class Context:
+class PromptContext:
     """What a model is told beside the question: fixed entries first, then what each provider says before every turn."""
 
     def __init__(self, entries: Iterable[Entry | AnyItem] = (), providers: Iterable[Provider] = ()) -> None:
         if isinstance(cast("Any", entries), str):
-            raise ConfigError("the entries of a context are a list", hint='Context([("system", "...")])')
+            raise ConfigError("the entries of a context are a list", hint='PromptContext([("system", "...")])')
         self.items: list[AnyItem] = [_item(entry) for entry in entries]
         self.providers: list[Provider] = list(providers)
         for provider in self.providers:
@@ -56,7 +56,7 @@ def _at_once(told: Told | Awaitable[Told]) -> Told:
         return told
     if iscoroutine(told):
         told.close()  # or Python would warn that nobody awaited it
-    raise ConfigError("a provider of context has to be awaited", hint="AsyncGenerator does that")
+    raise ConfigError("a provider of context has to be awaited", hint="AsyncContentGenerator does that")
 
 
 def _items(told: Told) -> list[AnyItem]:

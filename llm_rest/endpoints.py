@@ -45,7 +45,7 @@ def _described(target: Target, *names: str) -> tuple[Any, ...]:
         if problem.name != module:
             raise
     raise ConfigError(
-        f"{target.provider} has no such endpoint on the wire {target.endpoint.wire}",
+        f"{target.vendor} has no such endpoint on the wire {target.endpoint.wire}",
         hint="it has others on another wire" if len(target.endpoint.vendor.wires) > 1 else None,
     )
 
@@ -55,7 +55,7 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     target, settings, request, _ = caller.prepare(input, options)
     encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
     outgoing, lost = encoded(encode, route, request, target.dialect)
-    settle(lost, settings.on_loss, site, who=target.provider)
+    settle(lost, settings.on_loss, site, who=target.vendor)
     counted: int = await caller.send(
         target, settings, outgoing, lambda sent: document_of(target, sent, decoder).input_tokens
     )
@@ -69,12 +69,12 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
     )
     outgoing, more = encoded(encode, route, request, target.dialect)
-    settle(lost + more, settings.on_loss, site, who=target.provider)
+    settle(lost + more, settings.on_loss, site, who=target.vendor)
     compacted: CompactedResponse
     compacted, more = await caller.send(
         target, settings, outgoing, lambda sent: decode(document_of(target, sent, decoder), dialect=target.dialect)
     )
-    settle(more, settings.on_loss, site, who=target.provider, reply=compacted)
+    settle(more, settings.on_loss, site, who=target.vendor, reply=compacted)
     return compacted
 
 
@@ -106,7 +106,7 @@ async def _kept(caller: Caller, target: Target, settings: Settings, route: Route
     except CallCancelledError as ended:
         return interrupted(target, None, [], ended.attempts)
     if lost:
-        settle(lost, settings.on_loss, site, who=target.provider, reply=found)
+        settle(lost, settings.on_loss, site, who=target.vendor, reply=found)
     return found
 
 

@@ -219,7 +219,7 @@ class ProxyError(ConnectError):
 
 
 class APITimeoutError(APIConnectionError, TimeoutError):
-    """A limit of `Timeouts` passed; `phase` names it: connect, pool, first_byte, silence, idle or total."""
+    """A limit of `Timeouts` passed; `phase` names it: connect, pool, first_byte, read, stall or total."""
 
     def __init__(self, message: str, *, phase: str = "total", **facts: Any) -> None:
         super().__init__(message, **facts)

@@ -1,4 +1,4 @@
-"""`Generator`: a prompt and its context, turn after turn, each answer as a value of a type.
+"""`ContentGenerator`: a prompt and its context, turn after turn, each answer as a value of a type.
 
 What was said grows at its end only (`context.py`), and an answer becomes part of it once it is a value of the type. Before
 changing this file, know that a turn which failed leaves no trace.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .call import whole
-from .context import Context
+from .context import PromptContext
 from .errors import OutputError
 from .responses.items import AnyItem, Message
 
@@ -32,12 +32,12 @@ class _Generating(Generic[C, T]):
         prompt: Asked,
         output: type[T] | Mapping[str, Any],
         *,
-        context: Context | None = None,
+        context: PromptContext | None = None,
         **options: Any,
     ) -> None:
         self._llm = llm
         self.prompt = prompt
-        self.context = context or Context()
+        self.context = context or PromptContext()
         self.history: list[AnyItem] = list(self.context.items)
         """All that was said: the fixed entries, and for every turn what providers said, the question and the answer."""
         self._options: dict[str, Any] = options if output is str else {**options, "output": output}
@@ -52,10 +52,10 @@ class _Generating(Generic[C, T]):
         if found.function_calls:
             raise OutputError("the model calls tools, which a generator does not run", raw=text, partial=found)
         self.history = [*asked, *found.output]
-        return cast("T", found.parsed if "output" in self._options else text), found.generation.metadata
+        return cast("T", found.parsed if "output" in self._options else text), found.info.metadata
 
 
-class Generator(_Generating["Client", T]):
+class ContentGenerator(_Generating["Client", T]):
     """Asks `prompt` with its context and gives each answer as `output`: `str` for plain text, a type, or a JSON Schema.
 
     Every turn sees the turns before it. `options` are those of `generate`. Not for several threads at once.
@@ -67,8 +67,8 @@ class Generator(_Generating["Client", T]):
         return self._answered(asked, self._llm.generate(asked, **self._options))
 
 
-class AsyncGenerator(_Generating["AsyncClient", T]):
-    """`Generator` for async callers; providers of its context may be asynchronous."""
+class AsyncContentGenerator(_Generating["AsyncClient", T]):
+    """`ContentGenerator` for async callers; providers of its context may be asynchronous."""
 
     async def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
         """The answer and the metadata of its call. `input` is asked this time instead of the prompt."""

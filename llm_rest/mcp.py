@@ -1,4 +1,4 @@
-"""`Mcp`: a remote MCP server whose tools the vendor calls, written once for every vendor.
+"""`MCP`: a remote MCP server whose tools the vendor calls, written once for every vendor.
 
 It becomes the `mcp` tool of the Responses format (OpenAI reference, read 2026-11-20), which the wires carry on. Before
 changing this file, know that its headers are secrets which travel in the request's body, where nobody expects them.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class Mcp(Struct, frozen=True):
+class MCP(Struct, frozen=True):
     """The tools of the MCP server at `url`, all of them or the `allowed_tools`.
 
     A bearer token among the `headers` becomes the vendor's authorization field. The vendor calls the tools without asking,
@@ -33,12 +33,12 @@ class Mcp(Struct, frozen=True):
     def __post_init__(self) -> None:
         if not self.name or not self.url:
             raise ConfigError(
-                f"Mcp({self.name!r}) needs a name and a url", hint='such as Mcp("wiki", "https://host/mcp")'
+                f"MCP({self.name!r}) needs a name and a url", hint='such as MCP("wiki", "https://host/mcp")'
             )
 
     def __repr__(self) -> str:
         shown = dict.fromkeys(self.headers, "[redacted]")
-        return f"Mcp({self.name!r}, {printable(self.url)!r}, allowed_tools={self.allowed_tools!r}, headers={shown!r})"
+        return f"MCP({self.name!r}, {printable(self.url)!r}, allowed_tools={self.allowed_tools!r}, headers={shown!r})"
 
     def tool(self) -> McpTool:
         """The same as a tool of the Responses format."""

@@ -1,4 +1,4 @@
-"""What listeners are told about the requests of a client, as typed structs without prompts, answers or keys."""
+"""What event hooks are told about the requests of a client, as typed structs without prompts, answers or keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import ConfigError
 class RequestStart(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:start"):
     """A request is about to be sent."""
 
-    provider: str
+    vendor: str
     model: str
     wire: str
     method: str
@@ -26,7 +26,7 @@ class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="reque
     A stream ends with its last event, or when it is left; `first_event` is how many seconds its first one took.
     """
 
-    provider: str
+    vendor: str
     model: str
     wire: str
     seconds: float
@@ -38,7 +38,7 @@ class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="reque
 class RequestRetry(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:retry"):
     """A request is made again after `wait` seconds: attempt number `attempt` failed; `reason` is the `kind` of its error."""
 
-    provider: str
+    vendor: str
     model: str
     wire: str
     attempt: int
@@ -49,39 +49,39 @@ class RequestRetry(Struct, frozen=True, kw_only=True, tag_field="type", tag="req
 class RequestCancelled(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:cancelled"):
     """A request, or the wait before the next one, was cancelled after `seconds`: it has no end."""
 
-    provider: str
+    vendor: str
     model: str
     wire: str
     seconds: float
 
 
-Observation = RequestStart | RequestEnd | RequestRetry | RequestCancelled
-Listener = Callable[[Any], object]
-"""Takes an `Observation`; what it returns is ignored. Later versions tell of more."""
+RequestEvent = RequestStart | RequestEnd | RequestRetry | RequestCancelled
+EventHook = Callable[[Any], object]
+"""Takes an `RequestEvent`; what it returns is ignored. Later versions tell of more."""
 
 
-def listeners(on_event: Listener | Iterable[Listener] | None) -> tuple[Listener, ...]:
-    """The listeners as a tuple. Raises `ConfigError` for what cannot be called, or would have to be awaited."""
+def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHook, ...]:
+    """The event hooks as a tuple. Raises `ConfigError` for what cannot be called, or would have to be awaited."""
     if on_event is None:
         return ()
-    from inspect import iscoroutinefunction  # not loaded by those who have no listeners
+    from inspect import iscoroutinefunction  # not loaded by those who have no event hooks
 
     found = tuple(cast("Any", on_event)) if isinstance(on_event, Iterable) else (on_event,)
-    for listener in found:
-        if not callable(listener):
-            raise ConfigError(f"on_event= takes a function or several, not a {type(listener).__name__}")
-        if iscoroutinefunction(listener):
+    for hook in found:
+        if not callable(hook):
+            raise ConfigError(f"on_event= takes a function or several, not a {type(hook).__name__}")
+        if iscoroutinefunction(hook):
             hint = "put the event into a queue, or iterate over run.events()"
-            raise ConfigError("on_event= takes functions, and nobody awaits a listener", hint=hint)
+            raise ConfigError("on_event= takes functions, and nobody awaits an event hook", hint=hint)
     return found
 
 
-def tell(heard_by: tuple[Listener, ...], event: Observation) -> None:
+def notify(event_hooks: tuple[EventHook, ...], event: RequestEvent) -> None:
     """Tell everybody; one that fails is logged and breaks nothing."""
-    for listener in heard_by:
+    for hook in event_hooks:
         try:
-            listener(event)
+            hook(event)
         except Exception:
             import logging  # costs more than the rest of this module, and is hardly ever needed
 
-            logging.getLogger("llm_rest").exception("a listener failed on %s", type(event).__name__)
+            logging.getLogger("llm_rest").exception("an event hook failed on %s", type(event).__name__)

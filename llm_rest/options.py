@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from .errors import ConfigError, DecodeError
-from .mcp import Mcp
+from .mcp import MCP
 from .responses.items import AnyItem
 from .responses.parts import ContentPart, Part
 from .responses.request import (
@@ -112,7 +112,7 @@ class Fields(TypedDict, total=False):
 class Options(Fields, total=False):
     """All of them; a run takes other tools than a single request."""
 
-    tools: Sequence[AnyTool | Mcp | Tool[..., Any] | Plain] | None
+    tools: Sequence[AnyTool | MCP | Tool[..., Any] | Plain] | None
 
 
 class _Reasoning(TypedDict, total=False):
@@ -215,7 +215,7 @@ def read_request(
     document: Any = fields
     lost: list[Loss] = []
     if "tools" in fields and isinstance(fields["tools"], Iterable):
-        offered = (tool.tool() if isinstance(tool, Mcp) else tool for tool in cast("Any", fields["tools"]))
+        offered = (tool.tool() if isinstance(tool, MCP) else tool for tool in cast("Any", fields["tools"]))
         fields["tools"] = [getattr(tool, "definition", tool) for tool in offered]  # of a `@tool`, what is said of it
     if isinstance(input, Request):
         if isinstance(input.input, list) and not all(map(_is_item, input.input)):

@@ -1,6 +1,6 @@
 """What a call gives: the response with readers for what people look for, and how it was obtained.
 
-A `Reply` is a `Response` and goes wherever one goes. Its `generation` is no field of the document: it is never encoded and
+A `Reply` is a `Response` and goes wherever one goes. Its `info` is no field of the document: it is never encoded and
 takes no part in comparing, yet copies and pickles keep it. (`msgspec.structs.replace` gives a reply without it.)
 """
 
@@ -28,7 +28,7 @@ COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens"
 """The keys of `metadata` that count tokens."""
 
 
-class Generation(Struct, kw_only=True):
+class CallInfo(Struct, kw_only=True):
     """How a reply was obtained.
 
     `losses` is what the vendor did not get and what could not be brought back, `attempts` the requests made, `raw` the body
@@ -52,41 +52,41 @@ class Told(NamedTuple):
     losses: list[Loss]
     attempts: tuple[Attempt, ...]
     raw: bytes
-    provider: str
+    vendor: str
     model: str
     interrupted: bool = False
     calls: int = 1
 
-    def generation(self, response: Response) -> Generation:
+    def info(self, response: Response) -> CallInfo:
         """The same as the reply shows it."""
         seconds = sum(attempt.took for attempt in self.attempts)
-        named = metadata(response, provider=self.provider, model=self.model, seconds=seconds, api_calls=self.calls)
-        return Generation(
+        named = metadata(response, vendor=self.vendor, model=self.model, seconds=seconds, api_calls=self.calls)
+        return CallInfo(
             losses=self.losses, attempts=self.attempts, raw=self.raw, metadata=named, interrupted=self.interrupted
         )
 
 
 class Reply(Response):
-    """A response and how it was obtained (`generation`)."""
+    """A response and how it was obtained (`info`)."""
 
     @property
-    def generation(self) -> Generation:
+    def info(self) -> CallInfo:
         """Losses, attempts, the raw body and the metadata of the call."""
-        found: Generation | Told | None = vars(self).get("generation")
-        if not isinstance(found, Generation):
-            found = vars(self)["generation"] = Generation() if found is None else found.generation(self)
+        found: CallInfo | Told | None = vars(self).get("info")
+        if not isinstance(found, CallInfo):
+            found = vars(self)["info"] = CallInfo() if found is None else found.info(self)
         return found
 
     @property
     def interrupted(self) -> bool:
         """Whether `client.cancel()` ended the call: the status is `cancelled`, and this is what had come."""
-        found: Generation | Told | None = vars(self).get("generation")
+        found: CallInfo | Told | None = vars(self).get("info")
         return found is not None and found.interrupted
 
     @property
     def parsed(self) -> Any:
         """The answer as what `output=` asked for; `None` without it, and where the model calls a tool first."""
-        return self.generation.parsed
+        return self.info.parsed
 
     @property
     def output_text(self) -> str:
@@ -149,16 +149,16 @@ class Reply(Response):
     __hash__ = None  # type: ignore[assignment]
 
     def __copy__(self) -> Reply:
-        return reply(self, self.generation)
+        return reply(self, self.info)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return reply, (with_extras(Response(**asdict(base(self))), extras(self)), self.generation)
+        return reply, (with_extras(Response(**asdict(base(self))), extras(self)), self.info)
 
 
 _fields = attrgetter(*Response.__struct_fields__)
 
 
-def reply(response: Response, generation: Generation | Told) -> Reply:
+def reply(response: Response, info: CallInfo | Told) -> Reply:
     """The response as a reply that was obtained so. The response itself may become it, so it belongs to the reply then."""
     if type(response) is Response:
         # Copying its fifty fields would cost more than decoding them did.
@@ -166,14 +166,14 @@ def reply(response: Response, generation: Generation | Told) -> Reply:
         made = cast("Reply", response)
     else:
         made = with_extras(Reply(**asdict(base(response))), extras(response))
-    vars(made)["generation"] = generation
+    vars(made)["info"] = info
     return made
 
 
-def metadata(response: Response, *, provider: str, model: str, seconds: float, api_calls: int = 1) -> dict[str, str]:
+def metadata(response: Response, *, vendor: str, model: str, seconds: float, api_calls: int = 1) -> dict[str, str]:
     """The metadata of one call."""
     return {
-        "provider": provider,
+        "provider": vendor,
         "model": model,
         "latency_ms": str(round(seconds * 1000)),
         **_counts(response.usage if given(response.usage) else None),
@@ -184,7 +184,7 @@ def metadata(response: Response, *, provider: str, model: str, seconds: float, a
     }
 
 
-def summed(calls: Sequence[Generation]) -> Generation:
+def summed(calls: Sequence[CallInfo]) -> CallInfo:
     """How a reply was obtained that took several calls: all their attempts, the sums of what they cost, the last one's rest."""
     last = calls[-1]
     named = dict(last.metadata)

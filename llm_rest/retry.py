@@ -30,25 +30,25 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
 
     attempts: int = 3
     """Requests in all; 1 never asks again."""
-    wait: float = 1.0
+    base_delay: float = 1.0
     """The ceiling of the first wait in seconds. The next is twice as long, and so on."""
-    longest: float = 8.0
+    max_delay: float = 8.0
     """No ceiling is higher."""
     jitter: Literal["full", "none"] = "full"
     """A wait is random from nothing to its ceiling, or the ceiling itself."""
-    malformed: int = 1
-    """How often a complete answer that makes no sense is asked for again: each was paid for. These ceilings grow by `wait`."""
-    longest_asked: float = 60.0
+    max_malformed: int = 1
+    """How often a complete answer that makes no sense is asked for again: each was paid for. These ceilings grow by `base_delay`."""
+    max_retry_after: float = 60.0
     """A server that asks for a longer wait gets none: the error is raised at once, with `retry_after`."""
     retry_after_timeout: bool = True
     """Whether to ask again when no answer came in time. The server may have answered all the same, and will bill it."""
 
     def __post_init__(self) -> None:
-        for name, least in (("attempts", 1), ("malformed", 0)):
+        for name, least in (("attempts", 1), ("max_malformed", 0)):
             count: object = getattr(self, name)
             if not isinstance(count, int) or isinstance(count, bool) or count < least:
                 raise ConfigError(f"retry {name} is a number from {least}, not {count!r}")
-        for name in ("wait", "longest", "longest_asked"):
+        for name in ("base_delay", "max_delay", "max_retry_after"):
             seconds: object = getattr(self, name)
             if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < math.inf:
                 raise ConfigError(f"retry {name} is a number of seconds, not {seconds!r}")
@@ -89,12 +89,12 @@ def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float 
     if not worth_another(error, policy):
         return "final"
     malformed = isinstance(error, MalformedResponseError)
-    if failed.attempts >= policy.attempts or (malformed and failed.malformed > policy.malformed):
+    if failed.attempts >= policy.attempts or (malformed and failed.malformed > policy.max_malformed):
         return "attempts"
     random = policy.jitter == "full"
     asked = error.retry_after
     if asked is not None and 0 < asked < math.inf:
-        if asked > policy.longest_asked:
+        if asked > policy.max_retry_after:
             return "asked too long"
         wait = asked * (1 + STRETCH * chance) if random else asked
     else:
@@ -114,7 +114,7 @@ def ceiling(failed: Failed, policy: RetryPolicy, *, malformed: bool = False) -> 
     """The longest wait after so many attempts where the server asks for none."""
     # Beyond 2 ** 60 the shift would only cost memory.
     factor = failed.malformed if malformed else 1 << min(failed.attempts - 1, 60)
-    return min(policy.wait * factor, policy.longest)
+    return min(policy.base_delay * factor, policy.max_delay)
 
 
 # --- the budget -----------------------------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ from .errors import ConfigError
 from .loop.engine import Engine
 from .loop.tasks import AsyncRun, TaskShell
 from .loop.threads import Run, ThreadShell
-from .observers import listeners
+from .observers import hooks_of
 from .on_loss import settle
 from .options import SETTINGS, CallSettings, Fields, checked_names, read_request
-from .reply import COUNTS, Generation, Reply, metadata, reply, summed
+from .reply import COUNTS, CallInfo, Reply, metadata, reply, summed
 from .responses.items import CustomToolCallOutput, FunctionCallOutput
 from .responses.request import Request, StreamOptions, items_of
 from .streaming import AsyncStream, Stream
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .call import Caller, Settings
-    from .loop.engine import Approver, Listener, Shell
+    from .loop.engine import Approver, EventHook, Shell
     from .losses import Loss
     from .on_loss import Site
     from .options import Input, Receiver
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 class LoopOptions(TypedDict, total=False):
     """How a run goes about its calls."""
 
-    on_event: Listener | Iterable[Listener] | None
+    on_event: EventHook | Iterable[EventHook] | None
     """Hears every event of the run (`llm_rest.turns.events`)."""
     approve: Approver | None
     """Asked about calls that need approval: true, false, or `None` to stop the run and decide later."""
@@ -61,11 +61,11 @@ class LoopOptions(TypedDict, total=False):
     """How often the model may be asked: 10."""
     tool_timeout: float | None
     """Seconds for a tool that does not say its own: 30."""
-    total: float | None
+    timeout: float | None
     """Seconds for the whole run: as long as it takes."""
     output: Any
     """A type, or a JSON Schema: the reply's `parsed` is a value of it. Answers are not streamed then."""
-    chain: bool
+    use_previous_response_id: bool
     """Leave the conversation with the vendor (`store`, `previous_response_id`) instead of sending it every time."""
     state: RunState | dict[str, Any] | bytes | str | None
     """The state of an earlier run, or its JSON, as text or as data, to be resumed; `model=` may name another one for it."""
@@ -116,7 +116,7 @@ def _state(
         return replace(state, limits=_limits(state.limits, limits)), []
     request, lost = read_request(input, fields, receiver)
     said = items_of(request)
-    if limits.get("chain") and request.store is UNSET:
+    if limits.get("use_previous_response_id") and request.store is UNSET:
         request = replace(request, store=True)
     request = replace(request, input=UNSET, tools=UNSET)
     state = RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), limits))
@@ -174,10 +174,10 @@ class _Asked:
         state, lost = _state(input, options, how, lambda: self._caller.receiver(asked))
         if lost:
             target, settings = self._caller.chosen({**self._settings, **asked})
-            settle(lost, settings.on_loss, self._site, who=target.provider)
+            settle(lost, settings.on_loss, self._site, who=target.vendor)
         if model is not None:
             state = self._with_model(state, model)
-        if state.limits.chain:
+        if state.limits.use_previous_response_id:
             self._can_chain(state.request)
         make = partial(
             Engine,
@@ -186,7 +186,7 @@ class _Asked:
             toolbox,
             answer,
             partial(self.stream, stream) if self._form is None else None,
-            listeners(how.get("on_event")),
+            hooks_of(how.get("on_event")),
             how.get("approve"),
             self._caller.cancel,
         )
@@ -203,10 +203,10 @@ class _Asked:
         before, after = (
             self._caller.chosen({**self._settings, "model": name or None})[0] for name in (state.request.model, model)
         )
-        if state.limits.chain and state.response is not None and before.provider != after.provider:
-            hint = "with chain=False the whole conversation is sent"
+        if state.limits.use_previous_response_id and state.response is not None and before.vendor != after.vendor:
+            hint = "with use_previous_response_id=False the whole conversation is sent"
             raise ConfigError(
-                f"model={model!r}: the conversation of this run is stored at {before.provider}", hint=hint
+                f"model={model!r}: the conversation of this run is stored at {before.vendor}", hint=hint
             )
         return replace(state, request=replace(state.request, model=model))
 
@@ -217,7 +217,7 @@ class _Asked:
         _, lost = target.wire.encode_request(probe, dialect=target.dialect)
         for loss in lost:
             if loss.path == "previous_response_id" and loss.kind == "refused":
-                raise ConfigError(f"chain=True: {loss.what}", hint="without it, every request holds the conversation")
+                raise ConfigError(f"use_previous_response_id=True: {loss.what}", hint="without it, every request holds the conversation")
 
     async def answer(self, request: Request) -> Reply:
         """The model's reply; one that is made in the background is waited for."""
@@ -243,13 +243,13 @@ class _Asked:
         response = state.response
         if response is None:
             raise ConfigError("the model has not answered yet", hint="result() waits for it")
-        made = [one.generation for one in answers if isinstance(one, Reply)]
+        made = [one.info for one in answers if isinstance(one, Reply)]
         if made:
             known = summed(made)
         else:
             target, _ = self._caller.chosen({**self._settings, "model": state.request.model or None})
-            named = metadata(response, provider=target.provider, model=target.model, seconds=0)
-            known = Generation(metadata=named)
+            named = metadata(response, vendor=target.vendor, model=target.model, seconds=0)
+            known = CallInfo(metadata=named)
         # The state knows of other processes, the calls of this one of repairs inside of them.
         counted = {
             name: str(max(int(known.metadata[name]), getattr(state.totals, name)))

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from .answers import hushed, redirect, refusal, told
 from .errors import Attempt, LLMError, MalformedResponseError
-from .observers import RequestRetry, tell
+from .observers import RequestRetry, notify
 from .outgoing import without_refused
 from .retry import Failed, cost_of, decide
-from .transport import HttpAnswer, HttpRequest, Timeouts
+from .transport import HTTPAnswer, HTTPRequest, Timeouts
 from .transport.under_way import Stopped
 from .trials import Trial
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from .transport.exchange import Incoming
     from .transport.under_way import Call
 
-A = TypeVar("A", bound="HttpAnswer | Incoming")
+A = TypeVar("A", bound="HTTPAnswer | Incoming")
 T = TypeVar("T")
 
-Exchange = Callable[[HttpRequest, Timeouts], Awaitable[A]]
+Exchange = Callable[[HTTPRequest, Timeouts], Awaitable[A]]
 Accept = Callable[[Any, Trial], Awaitable[tuple[T, LLMError | None]]]
 """Makes of an answer what the caller gets, or raises what is wrong with it. What is returned with an error tells of it itself,
 and is handed out where the request is not made again."""
@@ -72,12 +72,12 @@ async def asked(
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
         method = outgoing.route.method
         call.trial = trial = Trial(
-            target, caller.heard_by, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost
+            target, caller.event_hooks, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost
         )
         answer, found, error = None, None, None
         try:
-            answer = await exchange(HttpRequest(method, url, headers, outgoing.body, outgoing.stream), timeouts)
-            if isinstance(answer, HttpAnswer) and answer.status >= 300:
+            answer = await exchange(HTTPRequest(method, url, headers, outgoing.body, outgoing.stream), timeouts)
+            if isinstance(answer, HTTPAnswer) and answer.status >= 300:
                 error = redirect(answer) if answer.status < 400 else refusal(target, answer, secrets)
             else:
                 found, error = await accept(answer, trial)
@@ -103,7 +103,7 @@ async def asked(
         left = None if total is None else started + total - time.monotonic()
         wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
         if isinstance(error, MalformedResponseError):
-            came = hash(answer.body if isinstance(answer, HttpAnswer) else error.message)
+            came = hash(answer.body if isinstance(answer, HTTPAnswer) else error.message)
             if came == wrong:
                 wait, error.retryable = "final", False  # the next one would be the same again
             wrong = came
@@ -115,7 +115,7 @@ async def asked(
                 return found
             raise told(error, target, trial.end(status, error))
         paid += cost_of(error)
-        if answer is not None and not isinstance(answer, HttpAnswer):
+        if answer is not None and not isinstance(answer, HTTPAnswer):
             await answer.close()
         attempts = trial.end(status, error)
         _tell_of(error, failed.attempts, wait, caller, target)
@@ -136,9 +136,9 @@ def _chance() -> float:
 
 
 def _tell_of(error: LLMError, attempt: int, wait: float, caller: Caller, target: Target) -> None:
-    if caller.heard_by:
+    if caller.event_hooks:
         wire = target.endpoint.wire
         retry = RequestRetry(
-            provider=target.provider, model=target.model, wire=wire, attempt=attempt, wait=wait, reason=error.kind
+            vendor=target.vendor, model=target.model, wire=wire, attempt=attempt, wait=wait, reason=error.kind
         )
-        tell(caller.heard_by, retry)
+        notify(caller.event_hooks, retry)

@@ -92,7 +92,7 @@ class _Streaming:
         outgoing, more = encoded(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
         lost += more
         if lost:
-            settle(untold(lost, recovered), settings.on_loss, site, who=target.provider)
+            settle(untold(lost, recovered), settings.on_loss, site, who=target.vendor)
         self._caller = caller
         self._target = target
         self._settings = settings
@@ -137,7 +137,7 @@ class _Streaming:
             found = replace(found, status=CANCELLED if self._cancelled else "incomplete")
         came, target = self._came, self._target
         attempts, raw = (self._made(came), came.raw) if came else (self._attempts, b"")
-        how = Told(self.losses, attempts, raw, target.provider, target.model, self._cancelled, self._hops.count)
+        how = Told(self.losses, attempts, raw, target.vendor, target.model, self._cancelled, self._hops.count)
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:
@@ -261,7 +261,7 @@ class _Streaming:
             came.name(self._fault)
             self._fault.partial = partial_of(self.response, self._fault, came.trial.secrets)
         elif came.losses:
-            settle(came.losses, self._settings.on_loss, self._site, who=self._target.provider, reply=self.response)
+            settle(came.losses, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
 
     async def _stop(self, came: Arrival) -> None:
         """The call was cancelled: what was handed out is all there is."""

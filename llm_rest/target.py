@@ -27,7 +27,7 @@ class Target(Struct):
     """The headers of every request, once they are known not to change."""
 
     @property
-    def provider(self) -> str:
+    def vendor(self) -> str:
         """The vendor's name."""
         return self.endpoint.vendor.name
 

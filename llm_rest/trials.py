@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from .errors import Attempt
-from .observers import Listener, RequestCancelled, RequestEnd, RequestStart, tell
+from .observers import EventHook, RequestCancelled, RequestEnd, RequestStart, notify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,18 +24,18 @@ CANCELLED = "cancelled"
 
 
 class Trial:
-    """One request from the moment it is sent. It tells listeners of its beginning and its end, and becomes an `Attempt`.
+    """One request from the moment it is sent. It tells event hooks of its beginning and its end, and becomes an `Attempt`.
 
     `secrets` is what was sent that an answer must not show; `attempts` are those before it, and itself as far as it has come;
     `losses` is what it leaves out because the vendor refused it in an earlier one.
     """
 
-    __slots__ = ("_clock", "_earlier", "_ended", "_first", "_heard_by", "_started", "_target", "losses", "secrets")
+    __slots__ = ("_clock", "_earlier", "_ended", "_first", "_event_hooks", "_started", "_target", "losses", "secrets")
 
     def __init__(
         self,
         target: Target,
-        heard_by: tuple[Listener, ...],
+        event_hooks: tuple[EventHook, ...],
         *,
         method: str,
         url: str,
@@ -46,7 +46,7 @@ class Trial:
         self.secrets = secrets
         self.losses = losses
         self._target = target
-        self._heard_by = heard_by
+        self._event_hooks = event_hooks
         self._earlier = earlier
         self._ended: Attempt | None = None
         self._first: float | None = None
@@ -89,7 +89,7 @@ class Trial:
         return time.perf_counter() - self._clock
 
     def _tell(self, event: type[RequestStart | RequestEnd | RequestCancelled], **facts: Any) -> None:
-        if self._heard_by:
+        if self._event_hooks:
             target = self._target
-            facts |= {"provider": target.provider, "model": target.model, "wire": target.endpoint.wire}
-            tell(self._heard_by, event(**facts))
+            facts |= {"vendor": target.vendor, "model": target.model, "wire": target.endpoint.wire}
+            notify(self._event_hooks, event(**facts))

@@ -16,13 +16,13 @@ from .call import whole
 from .errors import ConfigError, OutputError, SchemaMismatchError
 from .forms import DoesNotFit
 from .losses import Loss
-from .reply import Generation, Reply, summed
+from .reply import CallInfo, Reply, summed
 from .responses import events as ev
 from .responses.items import CustomToolCall, FunctionCall
 from .responses.request import items_of
 from .streaming import AsyncStream, Stream
 from .structured.output import Output, Way, as_message, corrected
-from .structured.partial import PartialJson
+from .structured.partial import PartialJSON
 from .unknown import given
 
 if TYPE_CHECKING:
@@ -54,16 +54,16 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
     output: Output[Any] = Output(form)
     target, settings, request, lost = caller.prepare(input, options)
     way = chosen(output, target, request, settings)
-    asked, calls, notes = way.request, list[Generation](), list[Loss]()
+    asked, calls, notes = way.request, list[CallInfo](), list[Loss]()
     began = monotonic()
     while True:
         left = within(settings, monotonic() - began)
         found = await caller.ask(target, left, asked, [*lost, *way.lost], site, recovered(way))
-        calls.append(found.generation)
+        calls.append(found.info)
         if found.interrupted:
             return Typed(found, None, found=False)
         came = found.output
-        vars(found)["generation"] = replace(summed(calls), losses=[*calls[-1].losses, *notes])
+        vars(found)["info"] = replace(summed(calls), losses=[*calls[-1].losses, *notes])
         try:
             typed = answered(output, way, found)
             if not typed.found:
@@ -120,7 +120,7 @@ def chosen(output: Output[Any], target: Target, request: Request, settings: Sett
 
     way = next((way for way in ways if not problems(way) and _is_whole(way, target)), last)
     if settings.invalid_options != "send" and (found := problems(way)):
-        raise models.capability_error(found, model=target.model, vendor=target.provider)
+        raise models.capability_error(found, model=target.model, vendor=target.vendor)
     return way
 
 
@@ -148,7 +148,7 @@ def answered(output: Output[T], way: Way, found: Reply) -> Typed:
     if mine and way.tool is not None:
         found.output = as_message(found.output, way.tool)
     text = whole(found, mine[0].arguments if mine else None)
-    known = found.generation
+    known = found.info
     if any(isinstance(item, FunctionCall | CustomToolCall) for item in found.output):
         return Typed(found, None, found=False)
     try:
@@ -163,14 +163,14 @@ def answered(output: Output[T], way: Way, found: Reply) -> Typed:
             attempts=known.attempts,
             partial=found,
         ) from None
-    vars(found)["generation"] = replace(known, parsed=value, losses=[*known.losses, *notes])
+    vars(found)["info"] = replace(known, parsed=value, losses=[*known.losses, *notes])
     return Typed(found, value, found=True)
 
 
 # --- streams --------------------------------------------------------------------------------------------------------
 
 
-class _JsonStreaming(Generic[T]):
+class _JSONStreaming(Generic[T]):
     """What both kinds of stream share."""
 
     _inner: Any
@@ -178,7 +178,7 @@ class _JsonStreaming(Generic[T]):
     def __init__(self, form: Any) -> None:
         self._output: Output[T] = Output(form)
         self._way: Way | None = None
-        self._partial = PartialJson()
+        self._partial = PartialJSON()
         self._mine: int | None = None  # which item of the output the answer is
         self._ready: list[Any] = []
         self._typed: Typed | None = None
@@ -224,7 +224,7 @@ class _JsonStreaming(Generic[T]):
         return self._typed
 
 
-class JsonStream(_JsonStreaming[T]):
+class JSONStream(_JSONStreaming[T]):
     """A value while it is being written: iterate for what there is of it so far, in a `with`; then take `value`.
 
     What is handed out is plain JSON data that grows in place. At the end the whole value is checked: an `OutputError` is
@@ -261,8 +261,8 @@ class JsonStream(_JsonStreaming[T]):
         self._inner.close()
 
 
-class AsyncJsonStream(_JsonStreaming[T]):
-    """`JsonStream` for async callers: `async with`, `async for`, and `aclose`."""
+class AsyncJSONStream(_JSONStreaming[T]):
+    """`JSONStream` for async callers: `async with`, `async for`, and `aclose`."""
 
     def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
         super().__init__(form)

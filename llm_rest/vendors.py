@@ -76,7 +76,7 @@ class NoAuth(Struct, frozen=True):
 Auth = Bearer | Header | NoAuth
 
 
-class UrlEnv(Struct, frozen=True):
+class URLEnv(Struct, frozen=True):
     """A variable that holds a base URL. `path` follows its value where it does not end so already.
 
     With `port`, a bare `host` or `host:port` is meant as `http://host:port`. With `within`, the variable holds a name
@@ -120,10 +120,10 @@ class Vendor(Struct, frozen=True, kw_only=True):
     base_url: str = ""
     auth: Auth | tuple[Auth, ...] = NoAuth()
     dialect: Dialect | None = None
-    also: tuple[Surface, ...] = ()
+    other_wires: tuple[Surface, ...] = ()
     headers: dict[str, str] = {}
     header_env: dict[str, str] = {}
-    base_url_env: tuple[str | UrlEnv, ...] = ()
+    base_url_env: tuple[str | URLEnv, ...] = ()
     first_byte: float = 60.0
     errors: ErrorRules = ErrorRules()
     allow_insecure: bool = False
@@ -139,7 +139,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     @property
     def surfaces(self) -> tuple[Surface, ...]:
         """Every wire it speaks, preferred first."""
-        return Surface(self.wire, self.dialect), *self.also
+        return Surface(self.wire, self.dialect), *self.other_wires
 
     @property
     def wires(self) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="https://api.openai.com/v1",
         auth=Bearer(env="OPENAI_API_KEY"),
-        also=(Surface(CHAT, CHAT_HOSTS["openai"]),),
+        other_wires=(Surface(CHAT, CHAT_HOSTS["openai"]),),
         header_env={"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
         base_url_env=("OPENAI_BASE_URL",),
         docs_url="https://platform.openai.com/docs/api-reference",
@@ -205,8 +205,8 @@ _ROWS = (
         wire=RESPONSES,
         base_url="https://{resource}.openai.azure.com/openai/v1",
         auth=(Header(name="api-key", env="AZURE_OPENAI_API_KEY"), Bearer(env="AZURE_OPENAI_AD_TOKEN")),
-        also=(Surface(CHAT, CHAT_HOSTS["azure_openai"]),),
-        base_url_env=(UrlEnv("AZURE_OPENAI_ENDPOINT", path="/openai/v1"),),
+        other_wires=(Surface(CHAT, CHAT_HOSTS["azure_openai"]),),
+        base_url_env=(URLEnv("AZURE_OPENAI_ENDPOINT", path="/openai/v1"),),
         docs_url="https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
     ),
     Vendor(
@@ -214,7 +214,7 @@ _ROWS = (
         wire=MESSAGES,
         base_url="https://api.anthropic.com",
         auth=(Header(name="x-api-key", env="ANTHROPIC_API_KEY"), Bearer(env="ANTHROPIC_AUTH_TOKEN")),
-        also=(Surface(CHAT, CHAT_HOSTS["anthropic"], auth=Bearer(env="ANTHROPIC_API_KEY")),),
+        other_wires=(Surface(CHAT, CHAT_HOSTS["anthropic"], auth=Bearer(env="ANTHROPIC_API_KEY")),),
         base_url_env=("ANTHROPIC_BASE_URL",),
         docs_url="https://docs.claude.com/en/api/messages",
     ),
@@ -223,7 +223,7 @@ _ROWS = (
         wire=GEMINI,
         base_url="https://generativelanguage.googleapis.com",
         auth=Header(name="x-goog-api-key", env=("GOOGLE_API_KEY", "GEMINI_API_KEY")),
-        also=(Surface(CHAT, CHAT_HOSTS["google"], auth=Bearer(env=("GOOGLE_API_KEY", "GEMINI_API_KEY"))),),
+        other_wires=(Surface(CHAT, CHAT_HOSTS["google"], auth=Bearer(env=("GOOGLE_API_KEY", "GEMINI_API_KEY"))),),
         first_byte=600,
         errors=ErrorRules(quota_words=("PerDay",)),
         docs_url="https://ai.google.dev/api/generate-content",
@@ -239,7 +239,7 @@ _ROWS = (
             Bearer(env="GOOGLE_OAUTH_ACCESS_TOKEN"),
         ),
         base_url_env=(
-            UrlEnv(
+            URLEnv(
                 "GOOGLE_CLOUD_PROJECT",
                 within="https://aiplatform.googleapis.com/v1beta1/projects/{}/locations/global",
             ),
@@ -253,7 +253,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="https://api.x.ai/v1",
         auth=Bearer(env="XAI_API_KEY"),
-        also=(Surface(CHAT, CHAT_HOSTS["xai"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        other_wires=(Surface(CHAT, CHAT_HOSTS["xai"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         errors=ErrorRules(means=_GRPC),
         docs_url="https://docs.x.ai/docs/api-reference",
     ),
@@ -263,7 +263,7 @@ _ROWS = (
         base_url="https://api.groq.com/openai/v1",
         dialect=CHAT_HOSTS["groq"],
         auth=Bearer(env="GROQ_API_KEY"),
-        also=(
+        other_wires=(
             Surface(
                 RESPONSES,
                 ResponsesDialect(
@@ -272,7 +272,7 @@ _ROWS = (
                 ),
             ),
         ),
-        base_url_env=(UrlEnv("GROQ_BASE_URL", path="/openai/v1"),),
+        base_url_env=(URLEnv("GROQ_BASE_URL", path="/openai/v1"),),
         first_byte=600,
         errors=ErrorRules(retryable=("tool_use_failed", "json_validate_failed", 498), final=(413,)),
         docs_url="https://console.groq.com/docs/api-reference",
@@ -283,7 +283,7 @@ _ROWS = (
         base_url="https://api.deepseek.com",
         dialect=CHAT_HOSTS["deepseek"],
         auth=Bearer(env="DEEPSEEK_API_KEY"),
-        also=(
+        other_wires=(
             Surface(
                 RESPONSES,
                 ResponsesDialect(
@@ -306,7 +306,7 @@ _ROWS = (
         base_url="https://api.sambanova.ai/v1",
         dialect=CHAT_HOSTS["sambanova"],
         auth=Bearer(env="SAMBANOVA_API_KEY"),
-        also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        other_wires=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         base_url_env=("SAMBA_NOVA_BASE_URL",),
         docs_url="https://docs.sambanova.ai/docs/en/api-reference/overview",
     ),
@@ -326,8 +326,8 @@ _ROWS = (
         base_url="https://api.fireworks.ai/inference/v1",
         dialect=CHAT_HOSTS["fireworks"],
         auth=Bearer(env="FIREWORKS_API_KEY"),
-        also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
-        base_url_env=(UrlEnv("FIREWORKS_BASE_URL", path="/inference/v1"),),
+        other_wires=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        base_url_env=(URLEnv("FIREWORKS_BASE_URL", path="/inference/v1"),),
         first_byte=600,
         docs_url="https://docs.fireworks.ai/api-reference/post-chatcompletions",
     ),
@@ -337,7 +337,7 @@ _ROWS = (
         base_url="https://api.cerebras.ai/v1",
         dialect=CHAT_HOSTS["cerebras"],
         auth=Bearer(env="CEREBRAS_API_KEY"),
-        base_url_env=(UrlEnv("CEREBRAS_BASE_URL", path="/v1"),),
+        base_url_env=(URLEnv("CEREBRAS_BASE_URL", path="/v1"),),
         first_byte=600,
         docs_url="https://inference-docs.cerebras.ai/api-reference/chat-completions",
     ),
@@ -347,7 +347,7 @@ _ROWS = (
         base_url="https://openrouter.ai/api/v1",
         dialect=CHAT_HOSTS["openrouter"],
         auth=Bearer(env="OPENROUTER_API_KEY"),
-        also=(
+        other_wires=(
             Surface(RESPONSES, _OPENROUTER_RESPONSES),
             Surface(MESSAGES, MessagesDialect(path="/messages")),
         ),
@@ -360,7 +360,7 @@ _ROWS = (
         base_url="https://api.mistral.ai/v1",
         dialect=CHAT_HOSTS["mistral"],
         auth=Bearer(env="MISTRAL_API_KEY"),
-        also=(
+        other_wires=(
             Surface(
                 RESPONSES,
                 ResponsesDialect(
@@ -378,7 +378,7 @@ _ROWS = (
         base_url="https://api.meta.ai/v1",
         auth=Bearer(env="MODEL_API_KEY"),
         dialect=ResponsesDialect(only={"tool_choice": "auto"}),
-        also=(Surface(CHAT, CHAT_HOSTS["meta"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        other_wires=(Surface(CHAT, CHAT_HOSTS["meta"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
     ),
     Vendor(
         name="huggingface",
@@ -386,7 +386,7 @@ _ROWS = (
         base_url="https://router.huggingface.co/v1",
         dialect=CHAT_HOSTS["huggingface"],
         auth=Bearer(env="HF_TOKEN"),
-        also=(Surface(RESPONSES, _STATELESS),),
+        other_wires=(Surface(RESPONSES, _STATELESS),),
         docs_url="https://huggingface.co/docs/inference-providers",
     ),
     # --- on one's own machine ---
@@ -395,12 +395,12 @@ _ROWS = (
         wire=OLLAMA,
         base_url="http://localhost:11434",
         auth=Bearer(env="OLLAMA_API_KEY", optional=True, hosts=("ollama.com",)),
-        also=(
+        other_wires=(
             Surface(CHAT, CHAT_HOSTS["ollama"]),
             Surface(RESPONSES, ResponsesDialect(path="/v1/responses", stateless=True, checks_ids=False)),
             Surface(MESSAGES),
         ),
-        base_url_env=(UrlEnv("OLLAMA_HOST", port=11434),),
+        base_url_env=(URLEnv("OLLAMA_HOST", port=11434),),
         first_byte=600,
         docs_url="https://docs.ollama.com/api/chat",
     ),
@@ -410,7 +410,7 @@ _ROWS = (
         base_url="http://localhost:8000/v1",
         dialect=CHAT_HOSTS["vllm"],
         auth=Bearer(env="VLLM_API_KEY", optional=True),
-        also=(Surface(RESPONSES, _VLLM_RESPONSES),),
+        other_wires=(Surface(RESPONSES, _VLLM_RESPONSES),),
         first_byte=600,
         docs_url="https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
     ),
@@ -420,7 +420,7 @@ _ROWS = (
         base_url="http://127.0.0.1:8080/v1",
         dialect=CHAT_HOSTS["llamacpp"],
         auth=Bearer(optional=True),
-        also=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        other_wires=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         first_byte=600,
         docs_url="https://github.com/ggml-org/llama.cpp/tree/master/tools/server",
     ),
@@ -430,7 +430,7 @@ _ROWS = (
         base_url="http://localhost:1234/v1",
         auth=Bearer(optional=True),
         dialect=ResponsesDialect(lacks=NOT_IN_RESPONSES, checks_ids=False),
-        also=(Surface(CHAT, CHAT_HOSTS["lmstudio"]),),
+        other_wires=(Surface(CHAT, CHAT_HOSTS["lmstudio"]),),
         first_byte=600,
         docs_url="https://lmstudio.ai/docs/app/api/endpoints/openai",
     ),
@@ -439,7 +439,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="inproc:llm_rest.server.simulator",
         auth=Bearer(optional=True),
-        also=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA), Surface(GEMINI)),
+        other_wires=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA), Surface(GEMINI)),
     ),
     # --- more hosts in the manner of OpenAI ---
     Vendor(
@@ -498,7 +498,7 @@ _ROWS = (
         base_url="https://api.minimax.io/v1",
         dialect=CHAT_HOSTS["minimax"],
         auth=Bearer(env="MINIMAX_API_KEY"),
-        also=(Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages"), "https://api.minimax.io"),),
+        other_wires=(Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages"), "https://api.minimax.io"),),
         errors=ErrorRules(
             verdict="base_resp",
             means={
@@ -540,7 +540,7 @@ _ROWS = (
         base_url="https://ai-gateway.vercel.sh/v1",
         dialect=CHAT_HOSTS["vercel_gateway"],
         auth=Bearer(env="AI_GATEWAY_API_KEY"),
-        also=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
+        other_wires=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         docs_url="https://vercel.com/docs/ai-gateway",
     ),
     Vendor(
@@ -549,7 +549,7 @@ _ROWS = (
         base_url="https://api.githubcopilot.com",
         dialect=replace(CHAT_HOSTS["github_copilot"], max_tokens_field="max_completion_tokens"),
         auth=Bearer(env=("GITHUB_COPILOT_API_KEY", "GITHUB_COPILOT_API_TOKEN", "COPILOT_GITHUB_TOKEN")),
-        also=(Surface(RESPONSES, _STATELESS),),
+        other_wires=(Surface(RESPONSES, _STATELESS),),
     ),
     Vendor(
         name="crusoe",
@@ -564,7 +564,7 @@ _ROWS = (
         base_url="https://us.inference.heroku.com/v1",
         dialect=CHAT_HOSTS["heroku"],
         auth=Bearer(env="HEROKU_INFERENCE_KEY"),
-        base_url_env=(UrlEnv("HEROKU_INFERENCE_URL", path="/v1"),),
+        base_url_env=(URLEnv("HEROKU_INFERENCE_URL", path="/v1"),),
     ),
     Vendor(
         name="snowflake",
@@ -572,7 +572,7 @@ _ROWS = (
         base_url="https://{account}.snowflakecomputing.com/api/v2/cortex/v1",
         dialect=CHAT_HOSTS["snowflake"],
         auth=Bearer(env=("SNOWFLAKE_TOKEN", "SNOWFLAKE_CORTEX_PAT")),
-        base_url_env=(UrlEnv("SNOWFLAKE_ACCOUNT", within="https://{}.snowflakecomputing.com/api/v2/cortex/v1"),),
+        base_url_env=(URLEnv("SNOWFLAKE_ACCOUNT", within="https://{}.snowflakecomputing.com/api/v2/cortex/v1"),),
         docs_url="https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
     ),
     Vendor(
@@ -581,9 +581,9 @@ _ROWS = (
         base_url="https://bedrock-mantle.{region}.api.aws",
         dialect=ResponsesDialect(path="/openai/v1/responses"),
         auth=Bearer(env="AWS_BEARER_TOKEN_BEDROCK"),
-        also=(Surface(CHAT, replace(CHAT_HOSTS["bedrock_mantle"], path="/v1/chat/completions")),),
+        other_wires=(Surface(CHAT, replace(CHAT_HOSTS["bedrock_mantle"], path="/v1/chat/completions")),),
         base_url_env=tuple(
-            UrlEnv(name, within="https://bedrock-mantle.{}.api.aws") for name in ("AWS_DEFAULT_REGION", "AWS_REGION")
+            URLEnv(name, within="https://bedrock-mantle.{}.api.aws") for name in ("AWS_DEFAULT_REGION", "AWS_REGION")
         ),
         docs_url="https://docs.aws.amazon.com/bedrock/latest/userguide/",
     ),
@@ -593,7 +593,7 @@ _ROWS = (
         wire=CHAT,
         dialect=CHAT_HOSTS["compatible"],
         auth=Bearer(optional=True),
-        also=(Surface(RESPONSES), Surface(MESSAGES), Surface(GEMINI)),
+        other_wires=(Surface(RESPONSES), Surface(MESSAGES), Surface(GEMINI)),
     ),
 )
 
@@ -744,7 +744,7 @@ def _from_environment(row: Vendor, environ: Mapping[str, str] | None) -> tuple[s
     """The first base URL that the environment holds, and the variable's name."""
     # This frame alone holds the environment and never raises, so no traceback shows its variables.
     for entry in row.base_url_env:
-        rule = UrlEnv(entry) if isinstance(entry, str) else entry
+        rule = URLEnv(entry) if isinstance(entry, str) else entry
         value = (os.environ if environ is None else environ).get(rule.name, "").strip().rstrip("/")
         # A region or an account is a name; anything else in its place could lead to another host.
         if not value or (rule.within and not re.fullmatch(_NAME, value)):

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.auth import ApiKey, Secret, checked_headers, credentials, text_without_secrets, without_secrets
+from llm_rest.auth import APIKey, Secret, checked_headers, credentials, text_without_secrets, without_secrets
 from llm_rest.errors import ConfigError, ErrorFacts
 from llm_rest.vendors import VENDORS, Bearer, Endpoint, Header, NoAuth, Vendor, resolve
 
@@ -219,7 +219,7 @@ def test_a_token_travels_as_a_bearer_token_and_an_api_key_as_the_vendors_keys_do
     anthropic = endpoint("anthropic/m")
     token = credentials(anthropic, provider=lambda vendor, account: "t", environ={})
     assert shown(token.headers()) == {"Authorization": "Bearer t"}
-    key = credentials(anthropic, provider=lambda vendor, account: ApiKey("k"), environ={})
+    key = credentials(anthropic, provider=lambda vendor, account: APIKey("k"), environ={})
     assert shown(key.headers()) == {"x-api-key": "k"}
 
 

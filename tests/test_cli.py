@@ -546,9 +546,9 @@ def test_a_missing_extra_is_named(
 
 
 def test_a_taken_port_is_named(run: Console) -> None:
-    from llm_rest.server.app import running
+    from llm_rest.server.app import serve_in_thread
 
-    with running() as url:
+    with serve_in_thread() as url:
         code, _, err = run("serve", "--simulate", "--port", url.rpartition(":")[2])
     assert code == USAGE
     assert "cannot listen on 127.0.0.1" in err

@@ -112,8 +112,8 @@ async def test_encrypted_reasoning_that_the_model_refuses_is_left_out_and_the_ca
     async with new_client("azure_openai/mine", base_url="https://h.example/v1", on_loss="ignore") as llm:
         reply = await llm.generate("Hi", reasoning={"effort": "low"}, include=["a"])
     assert reply.output_text == "There."
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["bad_request", "200"]
-    assert [(loss.path, loss.kind) for loss in reply.generation.losses] == [("include", "dropped")]
+    assert [attempt.outcome for attempt in reply.info.attempts] == ["bad_request", "200"]
+    assert [(loss.path, loss.kind) for loss in reply.info.losses] == [("include", "dropped")]
     first, second = sent(httpx_mock, 0), sent(httpx_mock, 1)
     assert first.pop("include") == ["a", "reasoning.encrypted_content"]
     assert second.pop("include") == ["a"]
@@ -132,8 +132,8 @@ async def test_a_stream_is_sent_once_more_without_the_encrypted_reasoning_that_t
         assert "".join([text async for text in stream.text]) == "There."
         reply = stream.response
     assert "include" not in sent(httpx_mock, 1)
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["bad_request", "200"]
-    assert [(loss.path, loss.kind) for loss in reply.generation.losses] == [("include", "dropped")]
+    assert [attempt.outcome for attempt in reply.info.attempts] == ["bad_request", "200"]
+    assert [(loss.path, loss.kind) for loss in reply.info.losses] == [("include", "dropped")]
 
 
 async def test_a_call_that_is_refused_without_encrypted_reasoning_too_is_not_sent_a_third_time(
@@ -221,12 +221,12 @@ async def test_the_generation_says_how_the_reply_came_about(new_client: NewClien
     )
     httpx_mock.add_response(json=document)
     async with new_client() as llm:
-        generation = (await llm.generate("Hi")).generation
-    assert json.loads(generation.raw) == document
-    assert [attempt.outcome for attempt in generation.attempts] == ["200"]
-    latency = generation.metadata.pop("latency_ms")
+        info = (await llm.generate("Hi")).info
+    assert json.loads(info.raw) == document
+    assert [attempt.outcome for attempt in info.attempts] == ["200"]
+    latency = info.metadata.pop("latency_ms")
     assert int(latency) >= 0
-    assert generation.metadata == {
+    assert info.metadata == {
         "provider": "openai",
         "model": "gpt-4o",
         "input_tokens": "7",
@@ -328,7 +328,7 @@ def test_wrong_defaults_are_refused_when_the_client_is_made(defaults: Any) -> No
 
 def test_a_client_says_what_is_behind_it() -> None:
     with Client("openai/gpt-4o", api_key="k") as llm:
-        assert (llm.provider, llm.model, llm.endpoint) == ("openai", "gpt-4o", "https://api.openai.com/v1")
+        assert (llm.vendor, llm.model, llm.endpoint) == ("openai", "gpt-4o", "https://api.openai.com/v1")
         assert repr(llm) == "Client('openai/gpt-4o')"
         assert isinstance(llm.capabilities(), Capabilities)
         assert llm.capabilities("openai/gpt-5").sampling is False
@@ -469,7 +469,7 @@ async def test_an_option_the_model_does_not_take_follows_the_policy(
         assert httpx_mock.get_requests() == []
         dropped = await llm.generate("Hi", temperature=0.1, invalid_options="drop", on_loss="ignore")
         await llm.generate("Hi", temperature=0.1, invalid_options="send")
-    assert [loss.path for loss in dropped.generation.losses] == ["temperature"]
+    assert [loss.path for loss in dropped.info.losses] == ["temperature"]
     assert "temperature" not in sent(httpx_mock, 0)
     assert sent(httpx_mock, 1)["temperature"] == 0.1
 
@@ -500,7 +500,7 @@ async def test_a_refused_token_is_replaced_once(new_client: NewClient, httpx_moc
     httpx_mock.add_response(json=answer("Hello"))
     async with new_client(api_key=None, credentials=lambda vendor, account: next(tokens)) as llm:
         reply = await llm.generate("Hi")
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["authentication", "200"]
+    assert [attempt.outcome for attempt in reply.info.attempts] == ["authentication", "200"]
     assert httpx_mock.get_requests()[1].headers["authorization"] == "Bearer fresh-0123456789"
 
 
@@ -548,7 +548,7 @@ async def test_listeners_are_told_of_every_request(new_client: NewClient, httpx_
         await llm.generate("secret prompt")
         await llm.try_generate("secret prompt")
     assert [type(event) for event in heard] == [RequestStart, RequestEnd] * 2
-    assert (heard[0].provider, heard[0].model, heard[0].wire) == ("openai", "gpt-4o", "openai_responses")
+    assert (heard[0].vendor, heard[0].model, heard[0].wire) == ("openai", "gpt-4o", "openai_responses")
     assert (heard[1].status, heard[1].error) == (200, None)
     assert (heard[3].status, heard[3].error) == (500, "internal_server")
     told = msgspec.json.encode(heard).decode()
@@ -561,14 +561,14 @@ async def test_a_listener_that_fails_breaks_nothing(
     new_client: NewClient, httpx_mock: HTTPXMock, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(event: Any) -> None:
-        raise RuntimeError("the listener's own fault")
+        raise RuntimeError("the event hook's own fault")
 
     httpx_mock.add_response(json=answer())
     heard: list[Any] = []
     async with new_client(on_event=[fails, heard.append]) as llm:
         assert (await llm.generate("Hi")).output_text == "Hello"
     assert len(heard) == 2
-    assert "a listener failed on RequestStart" in caplog.text
+    assert "an event hook failed on RequestStart" in caplog.text
 
 
 # --- clients as objects ---------------------------------------------------------------------------------------------

@@ -81,18 +81,18 @@ async def test_a_call_returns_an_interrupted_reply(new_client: NewClient, act: A
             with cancelled(llm, server):
                 reply = await llm.generate("Hi")
             assert told(reply) == ("cancelled", True, "")
-            assert [attempt.outcome for attempt in reply.generation.attempts] == ["cancelled"]
+            assert [attempt.outcome for attempt in reply.info.attempts] == ["cancelled"]
             assert told(await llm.generate("Hi")) == ("completed", False, "Hello")
     assert len(server.heads) == 2
 
 
 async def test_a_wait_between_two_attempts_ends(new_client: NewClient) -> None:
     with loopback(BUSY, GOOD) as server:
-        async with new_client(base_url=server.url, retry=RetryPolicy(wait=60, longest=60, jitter="none")) as llm:
+        async with new_client(base_url=server.url, retry=RetryPolicy(base_delay=60, max_delay=60, jitter="none")) as llm:
             with cancelled(llm, server):
                 reply = await llm.generate("Hi")
     assert told(reply) == ("cancelled", True, "")
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["internal_server"]
+    assert [attempt.outcome for attempt in reply.info.attempts] == ["internal_server"]
     assert len(server.heads) == 1
 
 
@@ -104,7 +104,7 @@ async def test_a_wait_for_a_connection_ends(new_client: NewClient) -> None:
                 with cancelled(llm, server):
                     reply = await llm.generate("Hi")
             assert told(reply) == ("cancelled", True, "")
-            assert reply.generation.attempts == () or reply.generation.attempts[0].outcome == "cancelled"
+            assert reply.info.attempts == () or reply.info.attempts[0].outcome == "cancelled"
             assert told(stream.response)[1]
             assert (await llm.generate("Hi")).output_text == "Hello"
 
@@ -147,7 +147,7 @@ async def test_a_poll_returns_an_interrupted_reply(new_client: NewClient) -> Non
     with loopback(queued) as server:
         async with new_client(base_url=server.url) as llm:
             with cancelled(llm, server):
-                reply = await llm.poll("resp_1", every=60)
+                reply = await llm.responses.poll("resp_1", interval=60)
     assert told(reply) == ("cancelled", True, "")
 
 
@@ -211,7 +211,7 @@ async def test_an_interrupted_reply_is_no_field_of_the_document_and_survives_cop
     assert b"interrupted" not in msgspec.json.encode(reply)
     assert copy.copy(reply).interrupted
     assert pickle.loads(pickle.dumps(reply)).interrupted
-    assert reply.generation.metadata["response_status"] == "cancelled"
+    assert reply.info.metadata["response_status"] == "cancelled"
     assert reply.stop_reason == "cancelled"
 
 
@@ -232,7 +232,7 @@ async def test_a_stream_ends_with_what_had_come(new_client: NewClient) -> None:
                     assert await texts(stream) == []
             assert told(stream.response) == ("cancelled", True, "one two")
             assert stream.response.output[0].status == "incomplete"
-            assert [attempt.outcome for attempt in stream.response.generation.attempts] == ["cancelled"]
+            assert [attempt.outcome for attempt in stream.response.info.attempts] == ["cancelled"]
             assert told(await llm.generate("Hi"))[2] == "Hello"
 
 
@@ -282,7 +282,7 @@ async def test_listeners_are_told(new_client: NewClient, streams: bool) -> None:
             with cancelled(llm, server):
                 await (texts(llm.stream("Hi")) if streams else llm.generate("Hi"))
     assert [type(event) for event in heard] == [RequestStart, RequestCancelled]
-    assert (heard[1].provider, heard[1].model, heard[1].wire) == ("openai", "gpt-4o", "openai_responses")
+    assert (heard[1].vendor, heard[1].model, heard[1].wire) == ("openai", "gpt-4o", "openai_responses")
     assert msgspec.to_builtins(heard[1])["type"] == "request:cancelled"
 
 

@@ -40,7 +40,7 @@ async def test_a_conversation_is_compacted(new_client: NewClient, httpx_mock: HT
     ]
     httpx_mock.add_response(json={"id": "c_1", "object": "response.compaction", "output": output})
     async with new_client() as llm:
-        compacted = await llm.compact([Message(role="user", content="Hi")], instructions="Be brief")
+        compacted = await llm.responses.compact([Message(role="user", content="Hi")], instructions="Be brief")
     assert asked(httpx_mock) == [("POST", "/responses/compact")]
     assert compacted.output == [Message(role="user", content="Hi"), Compaction(encrypted_content="opaque")]
 
@@ -48,9 +48,9 @@ async def test_a_conversation_is_compacted(new_client: NewClient, httpx_mock: HT
 async def test_what_a_wire_has_no_endpoint_for_is_refused(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     async with new_client("openai/gpt-4o", wire="openai_chat") as llm:
         with pytest.raises(ConfigError, match="openai_chat"):
-            await llm.compact("Hi")
+            await llm.responses.compact("Hi")
         with pytest.raises(ConfigError, match="openai_chat"):
-            await llm.retrieve("resp_1")
+            await llm.responses.retrieve("resp_1")
     assert httpx_mock.get_requests() == []
 
 
@@ -60,7 +60,7 @@ async def test_what_a_wire_has_no_endpoint_for_is_refused(new_client: NewClient,
 async def test_a_kept_response_comes_back_as_a_reply(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer("kept"))
     async with new_client() as llm:
-        reply = await llm.retrieve("resp_1", include=["message.output_text.logprobs"])
+        reply = await llm.responses.retrieve("resp_1", include=["message.output_text.logprobs"])
     assert asked(httpx_mock) == [("GET", "/responses/resp_1?include%5B%5D=message.output_text.logprobs")]
     assert reply.output_text == "kept"
     assert httpx_mock.get_requests()[0].content == b""
@@ -70,14 +70,14 @@ async def test_a_kept_response_comes_back_as_a_reply(new_client: NewClient, http
 async def test_an_id_that_is_none_is_refused(new_client: NewClient, httpx_mock: HTTPXMock, response_id: str) -> None:
     async with new_client() as llm:
         with pytest.raises(ConfigError, match="id"):
-            await llm.retrieve(response_id)
+            await llm.responses.retrieve(response_id)
     assert httpx_mock.get_requests() == []
 
 
 async def test_a_response_in_the_background_is_cancelled(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer(status="cancelled"))
     async with new_client() as llm:
-        assert (await llm.cancel_response("resp_1")).status == "cancelled"
+        assert (await llm.responses.cancel("resp_1")).status == "cancelled"
     assert asked(httpx_mock) == [("POST", "/responses/resp_1/cancel")]
 
 
@@ -89,7 +89,7 @@ async def test_all_input_items_are_listed(new_client: NewClient, httpx_mock: HTT
     httpx_mock.add_response(json=page("1", has_more=True))
     httpx_mock.add_response(json=page("2", has_more=False))
     async with new_client() as llm:
-        items = await llm.input_items("resp_1")
+        items = await llm.responses.input_items("resp_1")
     assert [item.content for item in items] == ["1", "2"]
     assert asked(httpx_mock) == [
         ("GET", "/responses/resp_1/input_items?limit=100&order=asc"),
@@ -101,7 +101,7 @@ async def test_a_list_that_does_not_move_on_ends(new_client: NewClient, httpx_mo
     page = {"object": "list", "data": [], "last_id": "msg_1", "has_more": True}
     httpx_mock.add_response(json=page, is_reusable=True)
     async with new_client() as llm:
-        assert await llm.input_items("resp_1") == []
+        assert await llm.responses.input_items("resp_1") == []
     assert len(httpx_mock.get_requests()) == 2
 
 
@@ -113,7 +113,7 @@ async def test_a_background_response_is_asked_for_until_it_is_finished(
     async with new_client() as llm:
         started = await llm.generate("Hi", background=True)
         assert started.status == "queued"
-        reply = await llm.poll(started, every=0.001)
+        reply = await llm.responses.poll(started, interval=0.001)
     assert (reply.status, reply.output_text) == ("completed", "done")
     assert asked(httpx_mock) == [("POST", "/responses"), ("GET", "/responses/resp_1"), ("GET", "/responses/resp_1")]
     assert "store" not in json.loads(httpx_mock.get_requests()[0].content)
@@ -122,14 +122,14 @@ async def test_a_background_response_is_asked_for_until_it_is_finished(
 async def test_polling_takes_an_id(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer("done"))
     async with new_client() as llm:
-        assert (await llm.poll("resp_1")).output_text == "done"
+        assert (await llm.responses.poll("resp_1")).output_text == "done"
 
 
 async def test_a_background_response_that_failed_is_an_error(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer(status="failed", error={"code": "server_error", "message": "broken"}))
     async with new_client() as llm:
         with pytest.raises(InternalServerError, match="broken") as caught:
-            await llm.poll("resp_1")
+            await llm.responses.poll("resp_1")
     assert caught.value.partial.id == "resp_1"
 
 
@@ -137,15 +137,15 @@ async def test_polling_ends_in_time(new_client: NewClient, httpx_mock: HTTPXMock
     httpx_mock.add_response(json=answer(status="in_progress"), is_reusable=True)
     async with new_client() as llm:
         with pytest.raises(APITimeoutError, match="in_progress") as caught:
-            await llm.poll("resp_1", every=0.01, within=0.03)
+            await llm.responses.poll("resp_1", interval=0.01, timeout=0.03)
     assert caught.value.partial.id == "resp_1"
 
 
-@pytest.mark.parametrize("options", [{"every": 0}, {"every": -1}, {"within": float("nan")}])
+@pytest.mark.parametrize("options", [{"interval": 0}, {"interval": -1}, {"timeout": float("nan")}])
 async def test_polling_without_a_pause_is_refused(new_client: NewClient, options: dict[str, float]) -> None:
     async with new_client() as llm:
         with pytest.raises(ConfigError, match=next(iter(options))):
-            await llm.poll("resp_1", **options)
+            await llm.responses.poll("resp_1", **options)
 
 
 async def test_generate_text_does_not_wait_in_the_background(new_client: NewClient) -> None:
@@ -157,9 +157,9 @@ async def test_generate_text_does_not_wait_in_the_background(new_client: NewClie
 async def test_settings_hold_for_every_endpoint(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer(), is_reusable=True)
     async with new_client() as llm:
-        await llm.retrieve("resp_1", user_token="own-token-0123456789", extra_headers={"X-One": "1"})
+        await llm.responses.retrieve("resp_1", user_token="own-token-0123456789", extra_headers={"X-One": "1"})
         with pytest.raises(ConfigError, match="no option"):
-            await llm.retrieve("resp_1", zzz=1)
+            await llm.responses.retrieve("resp_1", zzz=1)
     headers = httpx_mock.get_requests()[0].headers
     assert (headers["authorization"], headers["x-one"]) == ("Bearer own-token-0123456789", "1")
 

@@ -32,7 +32,7 @@ from llm_rest.errors import (
     RateLimitError,
     ResponseTooLargeError,
 )
-from llm_rest.mcp import Mcp
+from llm_rest.mcp import MCP
 from llm_rest.responses import FunctionCall
 from tests.callers import NewClient, answer
 
@@ -265,7 +265,7 @@ def shown_everywhere(error: BaseException) -> str:
 
 def deep(value: Any, depth: int = 4) -> Any:
     """A value as an error reporter unfolds it."""
-    if isinstance(value, Mcp):
+    if isinstance(value, MCP):
         return repr(value)
     if depth and isinstance(value, dict):
         return {name: deep(inner, depth - 1) for name, inner in value.items()}
@@ -304,7 +304,7 @@ async def test_the_key_is_shown_nowhere(
             made["api_key"], made["defaults"] = "sk-0123456789", {"extra_headers": {"X-Other": secret}}
         case _:
             headers = {"Authorization": f"Bearer {secret}"}
-            made["api_key"], call["tools"] = "sk-0123456789", [Mcp("wiki", "https://host/mcp", headers=headers)]
+            made["api_key"], call["tools"] = "sk-0123456789", [MCP("wiki", "https://host/mcp", headers=headers)]
     match what:
         case "connect":
             httpx_mock.add_exception(httpx.ConnectError("no"))

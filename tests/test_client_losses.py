@@ -32,7 +32,7 @@ def answers(httpx_mock: HTTPXMock) -> None:
 async def test_losses_are_on_the_reply_whatever_the_policy(new_client: NewClient) -> None:
     async with new_client(on_loss="ignore") as llm:
         reply = await llm.generate("Hi", seed=1)
-    assert reply.generation.losses == [DROPPED]
+    assert reply.info.losses == [DROPPED]
 
 
 async def test_losses_raise_before_anything_is_sent(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
@@ -47,7 +47,7 @@ async def test_losses_raise_before_anything_is_sent(new_client: NewClient, httpx
 def test_a_window_for_background_responses_is_a_loss_on_wires_that_answer_at_once(wire: str) -> None:
     with Client("simulator/x", wire=wire, on_loss="ignore") as llm:
         reply = llm.generate("Hi", background_options={"completion_window": "2h"})
-    assert [(loss.path, loss.kind) for loss in reply.generation.losses] == [("background_options", "dropped")]
+    assert [(loss.path, loss.kind) for loss in reply.info.losses] == [("background_options", "dropped")]
 
 
 @pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
@@ -65,7 +65,7 @@ async def test_what_is_withheld_is_recorded_and_never_told(new_client: NewClient
     foreign = Reasoning(summary=[], encrypted_content=seal("openai_responses", "somebody", Held(encrypted_content="x")))
     async with new_client(on_loss=policy) as llm:
         reply = await llm.generate([foreign, Message(role="user", content="Hi")])
-    assert [loss.kind for loss in reply.generation.losses] == ["withheld"]
+    assert [loss.kind for loss in reply.info.losses] == ["withheld"]
 
 
 def test_a_warning_points_to_the_line_of_a_sync_caller() -> None:

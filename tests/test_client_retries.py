@@ -46,7 +46,7 @@ from tests.loopback import (
 
 pytestmark = pytest.mark.anyio
 
-AT_ONCE = RetryPolicy(wait=0)
+AT_ONCE = RetryPolicy(base_delay=0)
 GOOD = http(json.dumps(answer()).encode())
 TOO_MANY = "HTTP/1.1 429 Too Many Requests"
 
@@ -122,7 +122,7 @@ async def test_the_same_bytes_are_sent_again(new_client: NewClient) -> None:
         async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
             reply = await llm.generate("Hi", temperature=0.5, stop=None)
     assert reply.output_text == "Hello"
-    assert outcomes(reply.generation) == ["internal_server", "rate_limit", "200"]
+    assert outcomes(reply.info) == ["internal_server", "rate_limit", "200"]
     assert len({*server.heads}) == len({*server.bodies}) == 1
 
 
@@ -132,7 +132,7 @@ async def test_who_asks_for_one_attempt_gets_one(new_client: NewClient) -> None:
             await failing(llm, retry=1)
             await failing(llm.with_options(retry=1))
             assert len(server.heads) == 2
-            await failing(llm.with_options(retry=1), retry=RetryPolicy(wait=0, attempts=2))
+            await failing(llm.with_options(retry=1), retry=RetryPolicy(base_delay=0, attempts=2))
             assert len(server.heads) == 4
         async with new_client(base_url=server.url, retry=1) as llm:
             await failing(llm)
@@ -172,8 +172,8 @@ async def test_a_refused_token_is_replaced_beside_the_attempts(new_client: NewCl
         async with new_client(
             base_url=server.url, api_key=None, credentials=lambda vendor, account: next(tokens), retry=2
         ) as llm:
-            reply = await llm.generate("Hi", retry=RetryPolicy(wait=0, attempts=2))
-    assert outcomes(reply.generation) == ["authentication", "internal_server", "200"]
+            reply = await llm.generate("Hi", retry=RetryPolicy(base_delay=0, attempts=2))
+    assert outcomes(reply.info) == ["authentication", "internal_server", "200"]
 
 
 # --- after how long -------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ async def test_a_wait_that_makes_no_sense_is_as_good_as_none(
 
 
 async def test_a_wait_beyond_the_deadline_is_not_begun(new_client: NewClient) -> None:
-    patient = RetryPolicy(wait=100, longest=100, jitter="none")
+    patient = RetryPolicy(base_delay=100, max_delay=100, jitter="none")
     with loopback(refused(500)) as server:
         async with new_client(base_url=server.url, retry=patient, timeout=20) as llm:
             error = await failing(llm)
@@ -261,7 +261,7 @@ async def test_a_wait_ends_when_the_caller_is_cancelled(new_client: NewClient, w
             if isinstance(seen, RequestRetry):
                 scope.cancel()
 
-        patient = RetryPolicy(wait=8, jitter="none")
+        patient = RetryPolicy(base_delay=8, jitter="none")
         async with new_client(base_url=server.url, retry=patient, on_event=leave) as llm:
             with scope:
                 await llm.generate("Hi")
@@ -309,7 +309,7 @@ async def test_a_connection_that_is_refused_is_tried_again(new_client: NewClient
 async def test_silence_is_asked_again_unless_nothing_may_be_billed_twice(
     new_client: NewClient, again: bool, requests: int
 ) -> None:
-    policy = RetryPolicy(wait=0, attempts=2, retry_after_timeout=again)
+    policy = RetryPolicy(base_delay=0, attempts=2, retry_after_timeout=again)
     with loopback(send_and_stall(b"")) as server:
         async with new_client(base_url=server.url, retry=policy, timeout=Timeouts(first_byte=0.1)) as llm:
             error = await failing(llm)
@@ -319,9 +319,9 @@ async def test_silence_is_asked_again_unless_nothing_may_be_billed_twice(
 
 async def test_an_answer_that_stops_in_the_middle_is_asked_for_again(new_client: NewClient) -> None:
     with loopback(send_and_stall(GOOD[:-20]), send(GOOD)) as server:
-        async with new_client(base_url=server.url, retry=AT_ONCE, timeout=Timeouts(silence=0.1)) as llm:
+        async with new_client(base_url=server.url, retry=AT_ONCE, timeout=Timeouts(read=0.1)) as llm:
             reply = await llm.generate("Hi")
-    assert outcomes(reply.generation) == ["api_timeout", "200"]
+    assert outcomes(reply.info) == ["api_timeout", "200"]
 
 
 # --- 200, and yet no answer -----------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ async def test_what_is_no_answer_is_asked_for_again(new_client: NewClient, body:
         async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
             reply = await llm.generate("Hi")
     assert (reply.output_text, len(server.heads)) == ("Hello", 2)
-    assert outcomes(reply.generation)[0] in ("overloaded", "internal_server", "malformed_response")
+    assert outcomes(reply.info)[0] in ("overloaded", "internal_server", "malformed_response")
 
 
 async def test_a_malformed_answer_is_paid_for_twice_at_most(new_client: NewClient) -> None:
@@ -344,7 +344,7 @@ async def test_a_malformed_answer_is_paid_for_twice_at_most(new_client: NewClien
         async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
             assert isinstance(await failing(llm), MalformedResponseError)
             assert len(server.heads) == 2
-            await failing(llm, retry=RetryPolicy(wait=0, malformed=0))
+            await failing(llm, retry=RetryPolicy(base_delay=0, max_malformed=0))
     assert len(server.heads) == 3
 
 
@@ -353,7 +353,7 @@ async def test_a_malformed_answer_is_paid_for_twice_at_most(new_client: NewClien
 async def test_the_same_malformed_answer_twice_is_not_retried(
     new_client: NewClient, streams: bool, others: list[bytes]
 ) -> None:
-    policy = RetryPolicy(attempts=9, wait=0, malformed=8)
+    policy = RetryPolicy(attempts=9, base_delay=0, max_malformed=8)
     with loopback(*[send(http(body)) for body in others], send(http(b"<html>4"))) as server:
         async with new_client(base_url=server.url, retry=policy) as llm:
             error = await (broken if streams else failing)(llm)
@@ -407,7 +407,7 @@ async def test_listeners_are_told_of_every_attempt_and_wait(new_client: NewClien
             await llm.generate("Hi")
     assert [type(seen) for seen in heard] == [RequestStart, RequestEnd, RequestRetry, RequestStart, RequestEnd]
     assert heard[2] == RequestRetry(
-        provider="openai", model="gpt-4o", wire="openai_responses", attempt=1, wait=0.02, reason="internal_server"
+        vendor="openai", model="gpt-4o", wire="openai_responses", attempt=1, wait=0.02, reason="internal_server"
     )
     assert [(end.status, end.error) for end in (heard[1], heard[4])] == [(503, "internal_server"), (200, None)]
 
@@ -461,7 +461,7 @@ async def test_a_stream_that_fails_before_anything_came_is_asked_for_again(new_c
             stream = llm.stream("Hi")
             assert await read(stream) == (["Hel", "lo"], None)
     assert requests(server) == 2
-    assert (stream.response.output_text, len(stream.response.generation.attempts)) == ("Hello", 2)
+    assert (stream.response.output_text, len(stream.response.info.attempts)) == ("Hello", 2)
 
 
 async def test_a_stream_that_always_fails_raises_what_the_last_attempt_says(new_client: NewClient) -> None:

@@ -37,7 +37,7 @@ from llm_rest.responses import FunctionCall, OutputTextDelta, Response, Response
 from llm_rest.responses.assemble import disassemble
 from llm_rest.streams import StreamReader, StreamWriter
 from llm_rest.transport import Timeouts
-from llm_rest.transport.http11 import Http11
+from llm_rest.transport.http11 import HTTP11
 from llm_rest.unknown import Unknown
 from llm_rest.vendors import DIALECTS, VENDORS, Bearer, Vendor
 from llm_rest.wires import load
@@ -173,11 +173,11 @@ async def test_the_generation_says_how_the_reply_came_about(new_client: NewClien
     async with new_client(on_event=heard.append) as llm, llm.stream("Hi") as stream:
         assert [type(seen) for seen in heard] == [RequestStart]
         async for _ in stream:
-            assert stream.response.generation.attempts[-1].outcome == "under way"
-    generation = stream.response.generation
-    assert [attempt.outcome for attempt in generation.attempts] == ["200"]
-    assert int(generation.metadata.pop("latency_ms")) >= 0
-    assert generation.metadata == {
+            assert stream.response.info.attempts[-1].outcome == "under way"
+    info = stream.response.info
+    assert [attempt.outcome for attempt in info.attempts] == ["200"]
+    assert int(info.metadata.pop("latency_ms")) >= 0
+    assert info.metadata == {
         "provider": "openai",
         "model": "gpt-4o",
         "input_tokens": "7",
@@ -221,7 +221,7 @@ async def test_every_wire_streams(new_client: NewClient, httpx_mock: HTTPXMock, 
     assert pieces == [f" word{i}" for i in range(50)]
     reply = events.response
     assert (reply.output_text, reply.status) == ("".join(pieces), "completed")
-    assert reply.generation.metadata["output_tokens"] == "50"
+    assert reply.info.metadata["output_tokens"] == "50"
 
 
 async def test_what_a_stream_tells_is_what_the_whole_answer_says(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
@@ -248,7 +248,7 @@ async def test_losses_of_the_request_are_settled_before_it_is_sent(
             stream = llm.stream("Hi", seed=1)
         await told(stream)
     assert warned[0].filename == __file__ or llm.__class__.__name__ == "Awaited"
-    assert [loss.path for loss in stream.response.generation.losses] == ["seed"]
+    assert [loss.path for loss in stream.response.info.losses] == ["seed"]
 
 
 @pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
@@ -274,7 +274,7 @@ async def test_losses_of_the_stream_are_settled_at_its_end(
         else:
             assert await rest is None
     assert len(texts(events)) == 3
-    assert [loss.what for loss in stream.response.generation.losses] == ["half of it"]
+    assert [loss.what for loss in stream.response.info.losses] == ["half of it"]
 
 
 # --- the vendor says no ---------------------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ async def test_a_refused_token_is_replaced_once(new_client: NewClient, httpx_moc
     async with new_client(api_key=None, credentials=lambda vendor, account: next(tokens)) as llm:
         async with llm.stream("Hi") as stream:
             assert len([event async for event in stream]) > 3
-    assert [attempt.outcome for attempt in stream.response.generation.attempts] == ["authentication", "200"]
+    assert [attempt.outcome for attempt in stream.response.info.attempts] == ["authentication", "200"]
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ async def test_a_whole_answer_in_place_of_a_stream_is_handed_out_as_events(
     assert faults(events) == []
     assert texts(events) == ["Hello"]
     assert stream.response.output_text == "Hello"
-    assert json.loads(stream.response.generation.raw) == answer("Hello")
+    assert json.loads(stream.response.info.raw) == answer("Hello")
 
 
 @pytest.mark.parametrize(
@@ -526,13 +526,13 @@ async def test_a_kind_of_event_nobody_knows_is_handed_out(new_client: NewClient,
     ("act", "timeouts", "phase"),
     [
         (send_and_stall(b""), Timeouts(first_byte=0.2), "first_byte"),
-        (send_and_stall(STREAM + chunks(BEGIN, delta("one"))), Timeouts(silence=0.2), "silence"),
+        (send_and_stall(STREAM + chunks(BEGIN, delta("one"))), Timeouts(read=0.2), "read"),
         (
             watched(STREAM + chunks(BEGIN, delta("one")), every=chunks(b": ping\n\n", event("keepalive"))),
-            Timeouts(idle=0.3),
-            "idle",
+            Timeouts(stall=0.3),
+            "stall",
         ),
-        (watched(STREAM + chunks(BEGIN), every=chunks(delta("one"))), Timeouts(idle=0.3, total=0.6), "total"),
+        (watched(STREAM + chunks(BEGIN), every=chunks(delta("one"))), Timeouts(stall=0.3, total=0.6), "total"),
     ],
     ids=["no-head", "silent", "pings", "endless"],
 )
@@ -691,10 +691,10 @@ def test_an_interrupt_passes_through_and_closes_the_connection(monkeypatch: pyte
         with Client("openai/gpt-4o", api_key="k", base_url=server.url) as llm, llm.stream("Hi") as stream:
             next(stream)
 
-            def interrupted(self: Http11) -> bytes:
+            def interrupted(self: HTTP11) -> bytes:
                 raise KeyboardInterrupt
 
-            monkeypatch.setattr(Http11, "piece", interrupted)
+            monkeypatch.setattr(HTTP11, "piece", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 list(stream)
             assert server.left.wait(5)
@@ -745,7 +745,7 @@ async def test_a_stream_keeps_no_event(new_client: NewClient) -> None:
 # --- secrets --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["status", "error", "cut", "frame", "html", "silence"])
+@pytest.mark.parametrize("what", ["status", "error", "cut", "frame", "html", "read"])
 async def test_the_key_is_shown_nowhere(new_client: NewClient, what: str) -> None:
     """BUGS 84."""
     secret = "verysecret-4711-0815"
@@ -755,9 +755,9 @@ async def test_the_key_is_shown_nowhere(new_client: NewClient, what: str) -> Non
         "cut": send_and_close(STREAM + chunks(BEGIN)),
         "frame": send(STREAM + chunks(BEGIN, f"data: {secret}\n\n".encode())),
         "html": send(http(f"<html>{secret}</html>".encode())),
-        "silence": send_and_stall(STREAM + chunks(BEGIN)),
+        "read": send_and_stall(STREAM + chunks(BEGIN)),
     }[what]
     with loopback(act) as server:
         async with new_client(base_url=server.url, api_key=secret) as llm:
-            _, raised = await broken(llm.stream("Hi", timeout=Timeouts(silence=0.2)))
+            _, raised = await broken(llm.stream("Hi", timeout=Timeouts(read=0.2)))
     assert secret not in shown_everywhere(raised)

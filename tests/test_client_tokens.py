@@ -120,7 +120,7 @@ async def test_many_calls_ask_once_when_their_token_has_expired(new_client: NewC
     assert provider.renewed == [None]
     assert [reply.output_text for reply in replies] == ["Hello"] * MANY
     assert len(server.heads) == 2 * MANY
-    assert all([one.outcome for one in reply.generation.attempts] == ["authentication", "200"] for reply in replies)
+    assert all([one.outcome for one in reply.info.attempts] == ["authentication", "200"] for reply in replies)
 
 
 async def test_each_account_has_a_question_of_its_own(new_client: NewClient, way: str) -> None:
@@ -176,11 +176,11 @@ async def test_calls_whose_new_token_is_refused_as_well_do_not_ask_one_after_the
 
 async def test_the_new_attempt_is_not_one_of_the_retries(new_client: NewClient, way: str) -> None:
     provider = Provider(way, slow=0)
-    policy = RetryPolicy(attempts=3, wait=0)
+    policy = RetryPolicy(attempts=3, base_delay=0)
     with serving(say(EXPIRED), BUSY, BUSY, GOOD) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=policy) as llm:
             reply = await llm.generate("Hi")
-    outcomes = [attempt.outcome for attempt in reply.generation.attempts]
+    outcomes = [attempt.outcome for attempt in reply.info.attempts]
     assert outcomes == ["authentication", "internal_server", "internal_server", "200"]
 
 

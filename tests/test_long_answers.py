@@ -101,7 +101,7 @@ async def test_an_answer_that_is_to_be_continued_is_continued_by_the_same_reques
     assert reply.usage.output_tokens_details.reasoning_tokens == 5
     details = reply.usage.leftovers["gemini_generate_content"]["promptTokensDetails"]
     assert details == [{"modality": "TEXT", "tokenCount": 280}]
-    assert (reply.generation.metadata["api_calls"], len(reply.generation.attempts)) == ("3", 3)
+    assert (reply.info.metadata["api_calls"], len(reply.info.attempts)) == ("3", 3)
     (path, first), (path2, second), (path3, third) = asked(server)
     assert path == path2 == path3
     assert path.endswith(":generateContent")
@@ -180,7 +180,7 @@ async def test_an_answer_that_may_be_long_is_streamed_for_who_wants_it_whole(new
     assert path.endswith(":streamGenerateContent?alt=sse")
     assert second == {**first, "continuationToken": "T1"}
     assert first["generationConfig"]["maxOutputTokens"] == 65_536
-    assert (reply.generation.metadata["api_calls"], len(reply.generation.attempts)) == ("2", 2)
+    assert (reply.info.metadata["api_calls"], len(reply.info.attempts)) == ("2", 2)
 
 
 @pytest.mark.parametrize(("model", "tokens"), [("gemini-4-argon", 32_768), ("gemini-3.8-flash", 65_536)])
@@ -234,7 +234,7 @@ async def test_a_stream_that_breaks_off_is_resumed_at_its_last_checkpoint(new_cl
     assert (said, response.output_text) == ("One two three.",) * 2
     assert (response.usage.input_tokens, response.usage.output_tokens) == (28, 10)
     assert asked(server)[1][1]["continuationToken"] == "T2"
-    assert [attempt.outcome for attempt in response.generation.attempts] == ["stream_interrupted", "200"]
+    assert [attempt.outcome for attempt in response.info.attempts] == ["stream_interrupted", "200"]
 
 
 async def test_what_had_come_behind_the_checkpoint_is_not_said_twice(new_client: NewClient) -> None:
@@ -245,7 +245,7 @@ async def test_what_had_come_behind_the_checkpoint_is_not_said_twice(new_client:
     with loopback(*acts) as server:
         async with new_client(MODEL, base_url=server.url) as client:
             said, response = await text_of(client)
-    assert (said, response.output_text, response.generation.losses) == ("One two three.", "One two three.", [])
+    assert (said, response.output_text, response.info.losses) == ("One two three.", "One two three.", [])
 
 
 async def test_a_stream_that_just_ends_behind_a_checkpoint_is_resumed(new_client: NewClient) -> None:
@@ -313,7 +313,7 @@ async def test_a_stream_whose_next_hop_is_refused_raises_that(new_client: NewCli
         b'{"error": {"code": 400, "message": "Token expired.", "status": "INVALID_ARGUMENT"}}', "HTTP/1.1 400 No"
     )
     with loopback(broken(document("One ", token="T1")), send(error)) as server:
-        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, wait=0)) as client:
+        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, base_delay=0)) as client:
             with pytest.raises(BadRequestError, match="Token expired") as raised:
                 await text_of(client)
     assert (raised.value.partial.output_text, len(server.bodies), len(raised.value.attempts)) == ("One ", 2, 2)
@@ -323,9 +323,9 @@ async def test_a_hop_is_retried_like_any_request(new_client: NewClient) -> None:
     busy = http(b'{"error": {"code": 503, "message": "Busy.", "status": "UNAVAILABLE"}}', "HTTP/1.1 503 Busy")
     acts = [broken(document("One ", token="T1")), send(busy), reset, streamed(document("two.", finish="STOP"))]
     with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, wait=0)) as client:
+        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, base_delay=0)) as client:
             said, response = await text_of(client)
-    assert (said, len(response.generation.attempts)) == ("One two.", 4)
+    assert (said, len(response.info.attempts)) == ("One two.", 4)
 
 
 async def test_the_deadline_of_a_stream_is_for_all_its_hops(new_client: NewClient) -> None:
@@ -387,7 +387,7 @@ async def test_what_comes_behind_the_end_is_part_of_the_answer_and_a_loss(new_cl
         async with new_client(MODEL, base_url=server.url, on_loss="ignore") as client:
             said, response = await text_of(client)
     assert said == response.output_text == "One two."
-    assert [(loss.path, loss.kind) for loss in response.generation.losses] == [
+    assert [(loss.path, loss.kind) for loss in response.info.losses] == [
         ("candidates[0].finishReason", "changed")
     ]
 

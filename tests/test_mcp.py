@@ -1,4 +1,4 @@
-"""`Mcp`: one MCP server, written once for every vendor."""
+"""`MCP`: one MCP server, written once for every vendor."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import msgspec
 import pytest
 
 from llm_rest.errors import ConfigError
-from llm_rest.mcp import Mcp
+from llm_rest.mcp import MCP
 from llm_rest.responses.request import REQUEST, Request
 
 
-def tool(server: Mcp) -> object:
+def tool(server: MCP) -> object:
     return msgspec.to_builtins(server.tool())
 
 
 def test_a_server_is_a_tool_of_the_responses_format() -> None:
-    assert tool(Mcp("wiki", "https://host.example/mcp")) == {
+    assert tool(MCP("wiki", "https://host.example/mcp")) == {
         "type": "mcp",
         "server_label": "wiki",
         "server_url": "https://host.example/mcp",
@@ -24,38 +24,38 @@ def test_a_server_is_a_tool_of_the_responses_format() -> None:
 
 
 def test_some_of_its_tools_may_be_chosen_or_none() -> None:
-    assert Mcp("wiki", "https://h/mcp", ("read",)).tool().allowed_tools == ["read"]
-    assert Mcp("wiki", "https://h/mcp", []).tool().allowed_tools == []
+    assert MCP("wiki", "https://h/mcp", ("read",)).tool().allowed_tools == ["read"]
+    assert MCP("wiki", "https://h/mcp", []).tool().allowed_tools == []
 
 
 @pytest.mark.parametrize("name", ["Authorization", "authorization", "AUTHORIZATION"])
 def test_a_bearer_token_becomes_the_authorization_and_the_other_headers_stay(name: str) -> None:
-    made = Mcp("wiki", "https://h/mcp", headers={name: "Bearer t0ken", "X-Team": "blue"}).tool()
+    made = MCP("wiki", "https://h/mcp", headers={name: "Bearer t0ken", "X-Team": "blue"}).tool()
     assert (made.authorization, made.headers) == ("t0ken", {"X-Team": "blue"})
 
 
 def test_another_scheme_stays_a_header() -> None:
-    made = Mcp("wiki", "https://h/mcp", headers={"Authorization": "Basic dTpw"}).tool()
+    made = MCP("wiki", "https://h/mcp", headers={"Authorization": "Basic dTpw"}).tool()
     assert (made.authorization, made.headers) == (msgspec.UNSET, {"Authorization": "Basic dTpw"})
 
 
 def test_the_headers_given_are_not_changed() -> None:
     headers = {"Authorization": "Bearer t"}
-    Mcp("wiki", "https://h/mcp", headers=headers).tool()
+    MCP("wiki", "https://h/mcp", headers=headers).tool()
     assert headers == {"Authorization": "Bearer t"}
 
 
 def test_approval_can_be_asked_for() -> None:
-    assert Mcp("wiki", "https://h/mcp", require_approval="always").tool().require_approval == "always"
+    assert MCP("wiki", "https://h/mcp", require_approval="always").tool().require_approval == "always"
 
 
 def test_the_repr_hides_the_secrets() -> None:
     """BUGS 84"""
-    server = Mcp(
+    server = MCP(
         "wiki", "https://h/mcp?key=abcdefgh12345678", headers={"Authorization": "Bearer t0ken", "X-Key": "hush"}
     )
     assert repr(server) == (
-        "Mcp('wiki', 'https://h/mcp?key=[redacted]', allowed_tools=None, "
+        "MCP('wiki', 'https://h/mcp?key=[redacted]', allowed_tools=None, "
         "headers={'Authorization': '[redacted]', 'X-Key': '[redacted]'})"
     )
 
@@ -63,12 +63,12 @@ def test_the_repr_hides_the_secrets() -> None:
 @pytest.mark.parametrize(("name", "url"), [("", "https://h/mcp"), ("wiki", "")])
 def test_a_server_has_a_name_and_a_url(name: str, url: str) -> None:
     with pytest.raises(ConfigError, match="needs a name and a url"):
-        Mcp(name, url)
+        MCP(name, url)
 
 
 def test_the_tool_it_becomes_hides_them_too_and_still_sends_them() -> None:
     """BUGS 84"""
-    made = Mcp("wiki", "https://h/mcp", headers={"Authorization": "Bearer t0ken", "X-Key": "hush"}).tool()
+    made = MCP("wiki", "https://h/mcp", headers={"Authorization": "Bearer t0ken", "X-Key": "hush"}).tool()
     request = Request(input="hi", tools=[made])
     assert "t0ken" not in repr(request)
     assert "hush" not in repr(request)

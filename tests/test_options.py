@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.errors import ConfigError
-from llm_rest.mcp import Mcp
+from llm_rest.mcp import MCP
 from llm_rest.options import FIELDS, SETTINGS, Options, checked_names, surrogates_in, to_request
 from llm_rest.responses import FunctionCall, FunctionTool, McpTool, Message, Request
 from llm_rest.responses.request import REQUEST
@@ -62,7 +62,7 @@ def test_the_request_shares_nothing_with_what_was_given() -> None:
 
 
 def test_an_mcp_server_is_a_tool() -> None:
-    request = to_request("Hi", {"tools": [Mcp("wiki", "https://host/mcp", headers={"Authorization": "Bearer t"})]})
+    request = to_request("Hi", {"tools": [MCP("wiki", "https://host/mcp", headers={"Authorization": "Bearer t"})]})
     assert isinstance(request.tools, list)
     (tool,) = request.tools
     assert isinstance(tool, McpTool)

@@ -28,12 +28,12 @@ PROMISED = set(
     TruncatedError UnprocessableEntityError
     Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
-    AsyncClient AsyncStream Client Reply Stream Timeouts Tls Capabilities RequestCancelled RequestEnd RequestRetry RequestStart
+    AsyncClient AsyncStream Client Reply Stream Timeouts TLS Capabilities RequestCancelled RequestEnd RequestRetry RequestStart
     RetryPolicy
-    AsyncGenerator AsyncJsonStream Context Generator JsonStream
-    afetch_image fetch_image file image user from_messages to_messages Mcp
-    ApiKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
-    AsyncRun Run RunState ToolCall CallCompleted CallExecuting CallFailed IterationStart LlmResponse NonblockingError
+    AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
+    afetch_image fetch_image file image user from_messages to_messages MCP
+    APIKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
+    AsyncRun Run RunState ToolCall CallCompleted CallExecuting CallFailed IterationStart LLMResponse NonblockingError
     NonblockingResponse NonblockingResult ResultArrived RunEnd
     FunctionCall FunctionCallOutput FunctionTool Message Reasoning Request Response Unknown Usage
     """.split()
@@ -42,8 +42,8 @@ PROMISED = set(
 
 SERVED = set(
     """
-    Config Context Door Gateway Handler JsonLines Keep Limits MemoryStore Pause Refused SQLiteStore Simulator StoredHistory
-    Upstream create_app door load running serve
+    Config Context Door Gateway Handler JSONLines Keep Limits MemoryStore Pause Refused SQLiteStore Simulator StoredHistory
+    Upstream create_app door load serve serve_in_thread
     """.split()
 )
 

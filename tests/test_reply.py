@@ -1,4 +1,4 @@
-"""A reply is a response with readers, and a generation that travels with it."""
+"""A reply is a response with readers, and a info that travels with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from llm_rest.errors import Attempt
 from llm_rest.losses import Loss
-from llm_rest.reply import Generation, Reply, metadata, reply
+from llm_rest.reply import CallInfo, Reply, metadata, reply
 from llm_rest.responses import (
     FunctionCall,
     IncompleteDetails,
@@ -28,7 +28,7 @@ from llm_rest.responses import (
 from llm_rest.responses.response import RESPONSE
 from llm_rest.unknown import Unknown, extras, with_extras
 
-GENERATION = Generation(
+INFO = CallInfo(
     losses=[Loss("seed", "gone", "dropped")],
     attempts=(Attempt(1.0, 2.0, "200"),),
     raw=b"{}",
@@ -38,7 +38,7 @@ GENERATION = Generation(
 
 def made(*output: Any, **fields: Any) -> Reply:
     response = Response(**{"id": "r", "status": "completed", "output": list(output), **fields})
-    return reply(response, GENERATION)
+    return reply(response, INFO)
 
 
 def said(*parts: Any, role: str = "assistant") -> Message:
@@ -105,8 +105,8 @@ def test_why_it_ends_is_one_word(found: Reply, reason: str) -> None:
 def test_the_generation_is_never_encoded() -> None:
     found = made(said(OutputText(text="x")))
     assert RESPONSE.decode(msgspec.json.encode(found)) == found
-    assert b"generation" not in msgspec.json.encode(found)
-    assert "generation" not in msgspec.to_builtins(found)
+    assert b"info" not in msgspec.json.encode(found)
+    assert "info" not in msgspec.to_builtins(found)
     assert "losses" not in repr(found)
 
 
@@ -115,7 +115,7 @@ def test_equality_looks_at_the_response_only() -> None:
     plain = Response(id="r", status="completed", output=[said(OutputText(text="x"))])
     assert found == plain
     assert plain == found
-    assert found == reply(plain, Generation())
+    assert found == reply(plain, CallInfo())
     assert found != made()
     assert not found != plain  # noqa: SIM202 - it is the operator that is tested
     assert found != "r"
@@ -124,11 +124,11 @@ def test_equality_looks_at_the_response_only() -> None:
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
 @pytest.mark.parametrize("unknown", [{}, {"brand_new": [1]}])
 def test_copies_and_pickles_keep_the_generation(again: Callable[[Reply], Reply], unknown: dict[str, Any]) -> None:
-    found = reply(with_extras(Response(id="r", status="completed", output=[]), unknown), GENERATION)
+    found = reply(with_extras(Response(id="r", status="completed", output=[]), unknown), INFO)
     twin = again(found)
     assert isinstance(twin, Reply)
     assert twin == found
-    assert twin.generation == GENERATION
+    assert twin.info == INFO
     assert extras(twin) == extras(found) == unknown
 
 
@@ -136,25 +136,25 @@ def test_a_deep_copy_shares_nothing() -> None:
     found = made(said(OutputText(text="x")))
     twin = copy.deepcopy(found)
     twin.output.clear()
-    twin.generation.losses.clear()
+    twin.info.losses.clear()
     assert found.output
-    assert found.generation.losses
+    assert found.info.losses
 
 
 def test_a_replaced_reply_has_an_empty_generation() -> None:
     changed = msgspec.structs.replace(made(), id="other")
-    assert (changed.id, changed.generation) == ("other", Generation())
+    assert (changed.id, changed.info) == ("other", CallInfo())
 
 
 # --- metadata -------------------------------------------------------------------------------------------------------
 
 
 def test_a_count_nobody_gave_is_zero() -> None:
-    found = metadata(made(usage=None), provider="p", model="m", seconds=0.0126)
+    found = metadata(made(usage=None), vendor="p", model="m", seconds=0.0126)
     assert found["latency_ms"] == "13"
     assert found["total_tokens"] == "0"
 
 
 def test_a_missing_total_is_the_sum() -> None:
-    found = metadata(made(usage=Usage(input_tokens=7, output_tokens=3.0)), provider="p", model="m", seconds=0)
+    found = metadata(made(usage=Usage(input_tokens=7, output_tokens=3.0)), vendor="p", model="m", seconds=0)
     assert (found["total_tokens"], found["output_tokens"]) == ("10", "3")

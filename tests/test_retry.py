@@ -37,11 +37,11 @@ seconds = st.floats(0, 1e6)
 policies = st.builds(
     RetryPolicy,
     attempts=st.integers(1, 10),
-    wait=seconds,
-    longest=seconds,
+    base_delay=seconds,
+    max_delay=seconds,
     jitter=st.sampled_from(["full", "none"]),
-    malformed=st.integers(0, 5),
-    longest_asked=seconds,
+    max_malformed=st.integers(0, 5),
+    max_retry_after=seconds,
     retry_after_timeout=st.booleans(),
 )
 failures = st.builds(
@@ -88,7 +88,7 @@ def test_x_should_retry_wins_either_way(status: int, asked: bool) -> None:
         (ConfigError("no key"), "final"),
         (QuotaError("no credit", status=429), "final"),
         (ResponseTooLargeError("too much"), "final"),
-        *((APITimeoutError("late", phase=phase), 1.0) for phase in ("connect", "first_byte", "silence", "idle")),
+        *((APITimeoutError("late", phase=phase), 1.0) for phase in ("connect", "first_byte", "read", "stall")),
         *((APITimeoutError("late", phase=phase), "final") for phase in ("pool", "total")),
     ],
     ids=lambda value: f"{value.kind}-{getattr(value, 'phase', value.retryable)}" if isinstance(value, LLMError) else "",
@@ -111,7 +111,7 @@ def test_without_jitter_waits_double_up_to_the_longest() -> None:
 
 
 def test_malformed_answers_wait_linearly() -> None:
-    policy = RetryPolicy(jitter="none", attempts=9, malformed=5)
+    policy = RetryPolicy(jitter="none", attempts=9, max_malformed=5)
     assert [decided(MalformedResponseError("?"), Failed(n, n), policy) for n in range(1, 4)] == [1, 2, 3]
 
 
@@ -152,9 +152,9 @@ def test_a_decision_keeps_every_promise(
     assert left is None or found < left
     asked = error.retry_after
     if asked is not None and 0 < asked < math.inf:
-        assert asked <= found <= policy.longest_asked * 1.1
+        assert asked <= found <= policy.max_retry_after * 1.1
     else:
-        assert found <= policy.longest
+        assert found <= policy.max_delay
 
 
 @given(st.integers(1, 2000), st.floats(0, 1))
@@ -186,11 +186,11 @@ def test_anything_else_is_refused(value: object) -> None:
     [
         {"attempts": 0},
         {"attempts": True},
-        {"malformed": -1},
-        {"wait": -1},
-        {"wait": math.nan},
-        {"longest": math.inf},
-        {"longest_asked": "60"},
+        {"max_malformed": -1},
+        {"base_delay": -1},
+        {"base_delay": math.nan},
+        {"max_delay": math.inf},
+        {"max_retry_after": "60"},
         {"jitter": "some"},
     ],
     ids=str,

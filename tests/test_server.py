@@ -23,7 +23,7 @@ from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import disassemble
 from llm_rest.server import app, asgi
 from llm_rest.server.access import Door, Limits
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.exchange import Answer, Streamed, exchange
 from llm_rest.server.handler import Context, Pause, Refused, Told
 from tests.support.legal import faults
@@ -429,7 +429,7 @@ def test_the_head_of_a_stream_lists_what_was_lost_on_the_way_to_the_model() -> N
 
 @pytest.mark.parametrize("wire", PATHS)
 def test_the_application_answers_over_http(wire: str) -> None:
-    with running() as url, httpx.Client(base_url=url, headers=VERSION) as http:
+    with serve_in_thread() as url, httpx.Client(base_url=url, headers=VERSION) as http:
         answer = http.post(PATHS[wire], json=BODIES[wire])
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "application/json"
@@ -440,14 +440,14 @@ def test_the_application_answers_over_http(wire: str) -> None:
 
 
 def test_a_body_that_is_too_large_is_not_read_to_its_end() -> None:
-    with running(door=Door(limits=Limits(body=1000))) as url:
+    with serve_in_thread(door=Door(limits=Limits(body=1000))) as url:
         answer = httpx.post(f"{url}/v1/messages", content=b"x" * 1001, headers=VERSION)
     assert answer.status_code == 413
     assert answer.json()["error"]["type"] == "request_too_large"
 
 
 def test_a_fault_in_the_handler_is_a_server_error_without_details(caplog: pytest.LogCaptureFixture) -> None:
-    with running(Scripted(RuntimeError("a secret"))) as url:
+    with serve_in_thread(Scripted(RuntimeError("a secret"))) as url:
         answer = httpx.post(f"{url}/v1/responses", json=BODIES["openai_responses"])
     assert answer.status_code == 500
     assert answer.json()["error"]["message"] == "The server failed."
@@ -478,7 +478,7 @@ class Endless(Scripted):
 def test_a_client_that_goes_away_ends_the_work_for_it(wire: str, pause: float) -> None:
     """BUGS 74"""
     handler = Endless(pause)
-    with running(handler) as url:
+    with serve_in_thread(handler) as url:
         with httpx.stream("POST", f"{url}{STREAMED[wire]}", json=streaming(wire), headers=VERSION) as answer:
             pieces = answer.iter_text()
             while '"ho"' not in next(pieces):
@@ -489,7 +489,7 @@ def test_a_client_that_goes_away_ends_the_work_for_it(wire: str, pause: float) -
 
 @pytest.mark.parametrize("wire", PATHS)
 def test_a_fault_in_the_middle_of_a_stream_cuts_it(wire: str, caplog: pytest.LogCaptureFixture) -> None:
-    with running(Scripted(cut_at=5, then=RuntimeError("a secret"))) as url:
+    with serve_in_thread(Scripted(cut_at=5, then=RuntimeError("a secret"))) as url:
         answer = httpx.post(f"{url}{STREAMED[wire]}", json=streaming(wire), headers=VERSION)
     assert "ho" in answer.text
     assert "secret" not in answer.text
@@ -501,7 +501,7 @@ def test_a_stream_that_was_sent_whole_is_not_logged_as_one_whose_client_went_awa
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "llm_rest.server.requests")
-    with running() as url, httpx.Client(base_url=url) as http:
+    with serve_in_thread() as url, httpx.Client(base_url=url) as http:
         for count in range(1, asgi.TURN + 1):
             body = {**BODIES["openai_responses"], "input": "pieces 1\nsay " + "x" * count, "stream": True}
             assert http.post("/v1/responses", json=body).status_code == 200
@@ -510,7 +510,7 @@ def test_a_stream_that_was_sent_whole_is_not_logged_as_one_whose_client_went_awa
 
 
 def test_connections_are_kept_between_requests() -> None:
-    with running() as url:
+    with serve_in_thread() as url:
         connection = http.client.HTTPConnection(urlsplit(url).netloc)
         sockets = set()
         for _ in range(3):
@@ -529,7 +529,7 @@ def test_an_answer_is_not_held_up_by_the_system() -> None:
 
 
 def test_two_servers_run_side_by_side() -> None:
-    with running() as one, running() as two:
+    with serve_in_thread() as one, serve_in_thread() as two:
         assert one != two
         assert httpx.get(f"{one}/v1/models").json() == httpx.get(f"{two}/v1/models").json()
 

@@ -22,7 +22,7 @@ from llm_rest import (
 )
 from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.simulator import handle
 
 Plain = dict[str, Any]
@@ -489,7 +489,7 @@ def check(first: Reply, second: Reply) -> None:
     assert (call.name, msgspec.json.decode(call.arguments)) == ("get_weather", {"city": "Oslo"})
     assert second.output_text == "Four degrees."
     assert first.status == second.status == "completed"
-    assert int(second.generation.metadata["total_tokens"]) > 0
+    assert int(second.info.metadata["total_tokens"]) > 0
 
 
 @pytest.mark.parametrize("wire", PATHS)
@@ -520,7 +520,7 @@ def test_the_clients_have_a_tool_conversation_over_http(wire: str) -> None:
             check(first, await llm.generate(continued(said, first), tools=TOOLS))
 
     said: list[Any] = [Message(role="user", content=SCRIPT)]
-    with running() as url:
+    with serve_in_thread() as url:
         anyio.run(talk, url)
         with Client("simulator/x", wire=wire, base_url=url, on_loss="raise") as llm:
             first = llm.generate(said, tools=TOOLS)
@@ -569,7 +569,7 @@ def test_thoughts_survive_a_walk_through_another_wire_and_a_file(other: str) -> 
     with Client("simulator/x", wire="anthropic_messages", on_loss="raise") as llm:
         reply = llm.generate(history, tools=TOOLS)
     assert reply.output_text == "Welcome back."
-    assert [loss for loss in reply.generation.losses if loss.kind != "withheld"] == []
+    assert [loss for loss in reply.info.losses if loss.kind != "withheld"] == []
 
 
 def test_every_wire_can_be_spoken_to() -> None:

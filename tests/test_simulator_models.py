@@ -25,8 +25,8 @@ SIMULATOR = "inproc:llm_rest.server.simulator"
 def simulated(name: str) -> Vendor:
     """The vendor, with the simulator of this process behind its name."""
     row = VENDORS[name]
-    also = tuple(replace(surface, base_url=None) for surface in row.also)
-    return replace(row, base_url=f"{SIMULATOR}/{name}", also=also)
+    also = tuple(replace(surface, base_url=None) for surface in row.other_wires)
+    return replace(row, base_url=f"{SIMULATOR}/{name}", other_wires=also)
 
 
 class Model(NamedTuple):
@@ -131,15 +131,15 @@ def test_what_a_vendor_refuses_is_a_problem_before_it_is_sent_and_its_error_afte
             assert after.value.message == words(fact, model=model.name)
         reply = llm.generate("hi", **options, invalid_options="drop")
         assert reply.output_text or reply.function_calls
-        assert path in [loss.path for loss in reply.generation.losses]
+        assert path in [loss.path for loss in reply.info.losses]
 
 
 @pytest.mark.parametrize("vendor", ["openai", "azure_openai"])
 def test_encrypted_reasoning_that_the_vendor_refuses_is_left_out_of_a_second_attempt(vendor: str) -> None:
     with Model("gpt-4.1", vendor, RESPONSES).client(on_loss="ignore", invalid_options="send") as llm:
         reply = llm.generate("hi", **INCLUDED)
-    assert [attempt.outcome for attempt in reply.generation.attempts] == ["bad_request", "200"]
-    assert [loss.path for loss in reply.generation.losses] == ["include"]
+    assert [attempt.outcome for attempt in reply.info.attempts] == ["bad_request", "200"]
+    assert [loss.path for loss in reply.info.losses] == ["include"]
 
 
 def post(path: str, body: dict[str, Any], status: int = 200) -> Any:
@@ -230,4 +230,4 @@ def test_sampling_options_that_gemini_4_ignores_are_a_loss_and_no_error() -> Non
     with Model("gemini-4-argon", "google", GEMINI).client(on_loss="ignore") as llm:
         reply = llm.generate("hi", temperature=0.5, top_p=0.5, top_k=3)
     assert reply.output_text == "hi"
-    assert {loss.path for loss in reply.generation.losses} == {"temperature", "top_p", "top_k"}
+    assert {loss.path for loss in reply.info.losses} == {"temperature", "top_p", "top_k"}

@@ -12,7 +12,7 @@ import pytest
 from google import genai
 
 from llm_rest import wires
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 
 CITY = {
     "type": "object",
@@ -31,7 +31,7 @@ BOTH = 'call get_weather {"city": "Oslo"}\ncall get_weather {"city": "Bergen"}\n
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running() as url:
+    with serve_in_thread() as url:
         yield url
 
 

@@ -15,7 +15,7 @@ from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Request
 from llm_rest.responses import events as ev
 from llm_rest.server import model, peers
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Pause, Refused
 from llm_rest.server.script import Break, Delay, Pieces, parse
 from llm_rest.server.telling import PIECES, told
@@ -37,7 +37,7 @@ TOOLS: list[Any] = [{"type": "function", "name": "get_weather"}, {"type": "custo
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running() as url:
+    with serve_in_thread() as url:
         yield url
 
 

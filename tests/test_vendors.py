@@ -24,7 +24,7 @@ from llm_rest.vendors import (
     Header,
     NoAuth,
     Surface,
-    UrlEnv,
+    URLEnv,
     Vendor,
     is_loopback,
     resolve,
@@ -383,7 +383,7 @@ def test_a_surface_may_have_its_own_way_in() -> None:
         wire="openai_chat",
         base_url="https://h.example/v1",
         auth=Bearer(env="K"),
-        also=(Surface("anthropic_messages", auth=Header(name="x-api-key", env="K")),),
+        other_wires=(Surface("anthropic_messages", auth=Header(name="x-api-key", env="K")),),
     )
     assert at("m", vendor=row).ways == (Bearer(env="K"),)
     assert at("m", vendor=row, wire="anthropic_messages").ways == (Header(name="x-api-key", env="K"),)
@@ -520,7 +520,7 @@ def test_a_variable_that_is_to_hold_a_name_cannot_lead_to_another_host(value: st
 
 
 def test_a_row_of_ones_own_may_read_variables() -> None:
-    row = msgspec.structs.replace(MINE, base_url_env=("A_URL", UrlEnv("B_HOST", path="/v1", port=8000)))
+    row = msgspec.structs.replace(MINE, base_url_env=("A_URL", URLEnv("B_HOST", path="/v1", port=8000)))
     assert at("m", vendor=row, environ={"A_URL": "", "B_HOST": "localhost"}).base_url == "http://localhost:8000/v1"
     assert (
         at("m", vendor=row, environ={"A_URL": "https://a.example", "B_HOST": "localhost"}).base_url

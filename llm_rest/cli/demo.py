@@ -16,7 +16,7 @@ from .. import wires
 from ..client import Client
 from ..errors import LLMError
 from ..responses import FunctionCallOutput, FunctionTool, Message, Request
-from ..server.app import running
+from ..server.app import serve_in_thread
 from . import FAILED
 from .tables import show
 
@@ -48,7 +48,7 @@ def get_weather(arguments: str) -> str:
 
 def run(arguments: Namespace) -> int:
     """Show the table; 1 if any conversation failed."""
-    with running() as url:
+    with serve_in_thread() as url:
         rows = [converse(wire, url) for wire in wires.NAMES]
     show(("vendor", "wire", "path", "status", "tool calls", "tokens", "streamed", "ms", "answer"), rows)
     if all(row[3] == "completed" for row in rows):
@@ -68,7 +68,7 @@ def converse(wire: str, url: str) -> tuple[str, ...]:
             return "simulator", wire, path, problem.kind, "", "", "", "", str(problem)
     milliseconds = (time.perf_counter() - started) * 1000
     calls = sum(len(reply.function_calls) for reply in replies)
-    tokens = sum(int(reply.generation.metadata["total_tokens"]) for reply in replies)
+    tokens = sum(int(reply.info.metadata["total_tokens"]) for reply in replies)
     last = replies[-1]
     status = last.status if "".join(pieces) == last.output_text else "streamed otherwise"
     came = f"in {len(pieces)} pieces"

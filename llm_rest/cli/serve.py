@@ -77,10 +77,10 @@ def _serve(
 
 def _log() -> None:
     """Lines of JSON on the standard error: one for each request, and whatever goes wrong."""
-    from ..server.logs import JsonLines
+    from ..server.logs import JSONLines
 
     lines = logging.StreamHandler()
-    lines.setFormatter(JsonLines())
+    lines.setFormatter(JSONLines())
     logging.basicConfig(handlers=[lines], level=logging.WARNING)
     logging.getLogger("llm_rest").setLevel(logging.INFO)
 

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 R_co = TypeVar("R_co", covariant=True)
 
-Listener = Callable[[Any], object]
+EventHook = Callable[[Any], object]
 Approver = Callable[[ToolCall], "bool | None | Awaitable[bool | None]"]
-"""Says whether a call may run; `None` leaves it open, and the run stops with it in `waiting`."""
+"""Says whether a call may run; `None` leaves it open, and the run stops with it in `pending_calls`."""
 
 MODEL = "model"
 """The name of the job that asks the model."""
@@ -88,7 +88,7 @@ class Engine:
         tools: Toolbox,
         answer: Callable[[Request], Any],
         stream: Callable[[Request], Any] | None,
-        heard_by: Iterable[Listener],
+        event_hooks: Iterable[EventHook],
         approve: Approver | None,
         hang_up: Callable[[], None] | None,
         run: Any,
@@ -98,7 +98,7 @@ class Engine:
         self.tools = tools
         self.answer = answer
         self.opens = stream
-        self.heard_by = tuple(heard_by)
+        self.event_hooks = tuple(event_hooks)
         self.approve = approve
         self.hang_up = hang_up
         self.run = run
@@ -124,10 +124,10 @@ class Engine:
         with self._lock:
             return snapshot(self.turn.state)
 
-    def waiting(self) -> list[ToolCall]:
+    def pending_calls(self) -> list[ToolCall]:
         """The calls that wait for somebody's word or output, as they are now."""
         with self._lock:
-            return [copy(call) for call in self.turn.open.values() if call.waits is not None]
+            return [copy(call) for call in self.turn.open.values() if call.waiting_for is not None]
 
     @property
     def at_rest(self) -> bool:
@@ -243,11 +243,11 @@ class Engine:
 
     def _tell(self, event: AnyLoopEvent) -> None:
         self.out.append(event)
-        for listener in self.heard_by:
+        for hook in self.event_hooks:
             try:
-                listener(event)
+                hook(event)
             except Exception:
-                logging.getLogger("llm_rest").exception("a listener failed on %s", type(event).__name__)
+                logging.getLogger("llm_rest").exception("an event hook failed on %s", type(event).__name__)
 
     # -- jobs: each reports once, whatever becomes of it
 
@@ -338,7 +338,7 @@ def repairs_of(response: Response) -> dict[int, list[str]]:
     """What a decoder put right about the calls in an answer, by their position, where the answer tells."""
     calls = [i for i, item in enumerate(response.output) if isinstance(item, FunctionCall | CustomToolCall)]
     found: dict[int, list[str]] = {}
-    for loss in getattr(getattr(response, "generation", None), "losses", ()):
+    for loss in getattr(getattr(response, "info", None), "losses", ()):
         place = _PLACE.search(loss.path) if loss.kind == "changed" else None
         if place is not None:
             number = int(place[2])
@@ -371,9 +371,9 @@ class BaseRun(Generic[R_co]):
         return self._engine.state.statistics
 
     @property
-    def waiting(self) -> list[ToolCall]:
-        """The calls that wait for `approve` or `deny`, or for `supply` where nothing here runs them."""
-        return self._engine.waiting()
+    def pending_calls(self) -> list[ToolCall]:
+        """The calls that wait for `approve` or `deny`, or for `submit_output` where nothing here runs them."""
+        return self._engine.pending_calls()
 
     def approve(self, id: str) -> None:
         """Let a waiting call run; `id` is its `call_id` or `execution_id`. A run at rest goes on with `result()`."""
@@ -383,7 +383,7 @@ class BaseRun(Generic[R_co]):
         """Forbid a waiting call; the model is told the reason."""
         self._engine.say(partial(h.Denied, execution_id=self._find(id).execution_id, reason=reason))
 
-    def supply(self, id: str, output: Any) -> None:
+    def submit_output(self, id: str, output: Any) -> None:
         """Give the output of a waiting call: whatever a tool may return, or the very item that answers it."""
         call = self._find(id)
         expected, named = answer(call.item, ""), answers([output])
@@ -399,10 +399,10 @@ class BaseRun(Generic[R_co]):
         self._engine.cancel()
 
     def _find(self, id: str) -> ToolCall:
-        for call in self.waiting:
+        for call in self.pending_calls:
             if id in (call.execution_id, call.call_id):
                 return call
-        names = ", ".join(call.call_id for call in self.waiting) or "none"
+        names = ", ".join(call.call_id for call in self.pending_calls) or "none"
         raise ConfigError(f"no call {id!r} is waiting", hint=f"waiting: {names}")
 
     def _concluded(self) -> R_co:

@@ -128,7 +128,7 @@ class AsyncRun(BaseRun[R_co]):
     """`Run` for async callers."""
 
     async def result(self) -> R_co:
-        """The answer after all calls, or the answer so far where the run stopped with calls in `waiting`.
+        """The answer after all calls, or the answer so far where the run stopped with calls in `pending_calls`.
 
         Raises the model's error, and `MaxIterationsError`, `APITimeoutError` and so on at a limit; `error.run` is the state.
         """

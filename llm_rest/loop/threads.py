@@ -96,7 +96,7 @@ class Run(BaseRun[R_co]):
     workers: Callable[[], Workers] = ThreadWorkers
 
     def result(self) -> R_co:
-        """The answer after all calls, or the answer so far where the run stopped with calls in `waiting`.
+        """The answer after all calls, or the answer so far where the run stopped with calls in `pending_calls`.
 
         Raises the model's error, and `MaxIterationsError`, `APITimeoutError` and so on at a limit; `error.run` is the state.
         """

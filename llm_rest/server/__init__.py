@@ -1,6 +1,6 @@
 """One server that speaks every wire: a gateway to real vendors, a simulated vendor, or a handler of your own behind it.
 
-`create_app` makes the ASGI application around a handler, `serve` and `running` run it (extra `server`). The names load on first
+`create_app` makes the ASGI application around a handler, `serve` and `serve_in_thread` run it (extra `server`). The names load on first
 use: the simulator runs in process without any of what serving needs.
 """
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .access import Door, Limits
-    from .app import create_app, running, serve
+    from .app import create_app, serve_in_thread, serve
     from .config import Config, Keep, Upstream, door, load
     from .gateway import Gateway
     from .handler import Context, Handler, Pause, Refused
     from .history import StoredHistory
-    from .logs import JsonLines
+    from .logs import JSONLines
     from .simulator import Simulator
     from .store import MemoryStore, SQLiteStore
 
@@ -24,12 +24,12 @@ _HOME = {
     name: module
     for module, names in {
         ".access": "Door Limits",
-        ".app": "create_app running serve",
+        ".app": "create_app serve_in_thread serve",
         ".config": "Config Keep Upstream door load",
         ".gateway": "Gateway",
         ".handler": "Context Handler Pause Refused",
         ".history": "StoredHistory",
-        ".logs": "JsonLines",
+        ".logs": "JSONLines",
         ".simulator": "Simulator",
         ".store": "MemoryStore SQLiteStore",
     }.items()
@@ -42,7 +42,7 @@ __all__ = [
     "Door",
     "Gateway",
     "Handler",
-    "JsonLines",
+    "JSONLines",
     "Keep",
     "Limits",
     "MemoryStore",
@@ -55,7 +55,7 @@ __all__ = [
     "create_app",
     "door",
     "load",
-    "running",
+    "serve_in_thread",
     "serve",
 ]
 

@@ -100,7 +100,7 @@ def serve(
 
 
 @contextmanager
-def running(
+def serve_in_thread(
     handler: Handler | None = None, host: str = "127.0.0.1", *, door: Door | None = None, grace: float = GRACE
 ) -> Generator[str]:
     """A server in a thread of its own, on a free port, for as long as the block lasts; gives its base URL."""

@@ -197,7 +197,7 @@ class Gateway:
                                     await self._history.after(request, asked, event.response, context)
                         yield batch
             finally:
-                how = events.response.generation
+                how = events.response.info
                 context.late.extend(how.losses[len(sent) :])
                 context.facts["attempts"] = len(how.attempts)
 
@@ -221,7 +221,7 @@ class Gateway:
     async def compact(self, request: Request, context: Context) -> CompactedResponse:
         """A shorter conversation by the vendor, or a summary by the model where the vendor makes none."""
         way, asked = await self._prepared(request, context)
-        compacted = await _by_vendor(way.client.compact(asked), context)
+        compacted = await _by_vendor(way.client.responses.compact(asked), context)
         if compacted is not None:
             return compacted
         with _told(context):
@@ -361,7 +361,7 @@ async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
 
 def _note(context: Context, reply: Reply) -> None:
     """Note how an answer was obtained."""
-    how = reply.generation
+    how = reply.info
     context.losses.extend(how.losses)
     context.facts["attempts"] = len(how.attempts)
 

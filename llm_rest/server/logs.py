@@ -1,6 +1,6 @@
 """One line in the log for every request: what was asked of whom and what became of it, never what was said.
 
-The fields are attributes of the log record, for any formatter; `JsonLines` is one that writes them as JSON. Before changing
+The fields are attributes of the log record, for any formatter; `JSONLines` is one that writes them as JSON. Before changing
 this file, know that keys, prompts and answers stay out of it, and messages of vendors too, since those may repeat a prompt.
 """
 
@@ -65,7 +65,7 @@ def finished(facts: dict[str, Any]) -> None:
         _log.log(level, "request", extra={name: said[name] for name in FIELDS if said.get(name) not in (None, "")})
 
 
-class JsonLines(logging.Formatter):
+class JSONLines(logging.Formatter):
     """A log record as one line of JSON, with the fields of a request where it has them."""
 
     def format(self, record: logging.LogRecord) -> str:

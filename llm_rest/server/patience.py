@@ -53,7 +53,7 @@ class PatientServer(Server):
         now = loop.time()
         if now >= self._closed_at + 1:
             self._closed_at = now
-            idle = [line for line in self.server_state.connections if isinstance(line, Http) and not line.busy]
+            idle = [line for line in self.server_state.connections if isinstance(line, HTTP) and not line.busy]
             for line in idle:
                 line.transport.close()
             if now >= self._quiet_until:
@@ -61,7 +61,7 @@ class PatientServer(Server):
                 _log.warning("cannot accept connections: %s; %d idle ones are closed", problem.strerror, len(idle))
 
 
-class Http(H11Protocol):
+class HTTP(H11Protocol):
     """HTTP on connections that are closed where nobody asks anything in time."""
 
     door: Door
@@ -191,6 +191,6 @@ class WebSocket(WebSocketsSansIOProtocol):
             self.transport.abort()
 
 
-def protocols(door: Door) -> tuple[type[Http], type[WebSocket]]:
+def protocols(door: Door) -> tuple[type[HTTP], type[WebSocket]]:
     """The protocols of a server with that door."""
-    return type("Http", (Http,), {"door": door}), type("WebSocket", (WebSocket,), {"door": door})
+    return type("HTTP", (HTTP,), {"door": door}), type("WebSocket", (WebSocket,), {"door": door})

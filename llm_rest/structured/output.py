@@ -23,7 +23,7 @@ from ..responses.parts import OutputText
 from ..responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextOptions, items_of
 from ..responses.tools import ChooseFunction, FunctionTool
 from ..unknown import given
-from .reading import NotJson, json_in
+from .reading import NotJSON, json_in
 from .strict import Beyond, strict_form
 
 T = TypeVar("T")
@@ -133,7 +133,7 @@ class Output(Generic[T]):
         lost = Losses()
         try:
             found, amid_text = json_in(text)
-        except NotJson as problem:
+        except NotJSON as problem:
             raise DoesNotFit([str(problem)]) from None
         if amid_text:
             lost.changed("output_text", "the text around the JSON was left out")

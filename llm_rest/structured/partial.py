@@ -28,7 +28,7 @@ _SHORT = 4096
 """A longer text is shown anew only when it grew by a sixteenth: showing it means copying it."""
 
 
-class PartialJson:
+class PartialJSON:
     """Reads the first object or array in a text that comes in pieces."""
 
     def __init__(self) -> None:

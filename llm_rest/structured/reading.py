@@ -21,7 +21,7 @@ _GOES_ON = re.compile(r"\s*[,\]}:]")
 """What follows a value that is a part of another."""
 
 
-class NotJson(ValueError):
+class NotJSON(ValueError):
     """A text without one JSON value in it; says why in words for the model."""
 
 
@@ -33,10 +33,10 @@ class Found(NamedTuple):
 
 
 def json_in(text: str) -> Found:
-    """The one JSON value in a text: all of it, or the only object or array in a fence or among prose. Raises `NotJson`."""
+    """The one JSON value in a text: all of it, or the only object or array in a fence or among prose. Raises `NotJSON`."""
     text = text.strip().removeprefix("\ufeff")
     if not text:
-        raise NotJson("the answer is empty")
+        raise NotJSON("the answer is empty")
     try:
         return Found(_whole(text), amid_text=False)
     except (ValueError, RecursionError) as problem:
@@ -51,13 +51,13 @@ def json_in(text: str) -> Found:
             # All before the place where it breaks belongs to it.
             fault, at, broken = (problem if at == 0 else fault), max(problem.pos, start.end()), broken + 1
         except (ValueError, RecursionError) as problem:
-            raise NotJson(_said(problem)) from None
+            raise NotJSON(_said(problem)) from None
         else:
             if not _GOES_ON.match(text, at):
                 (objects if isinstance(value, dict) else others).append(value)
     found = objects or others
     if len(found) != 1:
-        raise NotJson("there is more than one JSON value in the answer" if found else _said(fault))
+        raise NotJSON("there is more than one JSON value in the answer" if found else _said(fault))
     _checked(found[0])
     return Found(found[0], amid_text=True)
 
@@ -74,7 +74,7 @@ def _checked(value: Any) -> None:
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
-        raise NotJson("a text holds half of a surrogate pair, which is no character") from None
+        raise NotJSON("a text holds half of a surrogate pair, which is no character") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, to_builtins
 from ..errors import ConfigError
 from ..unknown import convert
 
-OnResume = Literal["lost", "rerun"]
+OnResume = Literal["restart", "fail"]
 Timeout = Annotated[float, Meta(gt=0)] | None | UnsetType
 
 
@@ -30,7 +30,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     timeout: Timeout = UNSET
     """Seconds; `None` for no limit, `UNSET` for the run's own."""
     needs_approval: bool = False
-    on_resume: OnResume = "lost"
+    on_resume: OnResume = "fail"
     """What becomes of a call that was running when the state of its run was saved."""
     runs: bool = False
     """Whether there is something here that runs it; else the vendor or the caller does."""

@@ -43,7 +43,7 @@ class Tool(Generic[P, R_co]):
         blocking: bool = True,
         timeout: Timeout = UNSET,
         needs_approval: bool = False,
-        on_resume: OnResume = "lost",
+        on_resume: OnResume = "fail",
         strict: bool | UnsetType = UNSET,
     ) -> None:
         if isinstance(function, Tool):
@@ -153,7 +153,7 @@ def tool(
     blocking: bool = True,
     timeout: Timeout = UNSET,
     needs_approval: bool = False,
-    on_resume: OnResume = "lost",
+    on_resume: OnResume = "fail",
     strict: bool | UnsetType = UNSET,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:

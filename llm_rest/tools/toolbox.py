@@ -42,7 +42,7 @@ from .registry import AnyFunction, ToolExecutor, ToolRegistry, as_tool
 Plain = dict[str, Any]
 
 Offered = Any
-"""A `Tool`, a function, a definition (a struct of `responses.tools`, `Mcp(...)`, or the same as JSON), an executor (all that
+"""A `Tool`, a function, a definition (a struct of `responses.tools`, `MCP(...)`, or the same as JSON), an executor (all that
 its `names` lists), or the name of one of the executor's tools."""
 
 _NAMED = (FunctionTool, CustomTool)
@@ -113,7 +113,7 @@ class Toolbox:
                 found = as_tool(one)
                 self.definitions.append(found.definition)
                 self._keep(_Entry(found.facts, found.definition, found))
-            case _ if callable(getattr(one, "tool", None)):  # such as `Mcp`
+            case _ if callable(getattr(one, "tool", None)):  # such as `MCP`
                 self._define(one.tool(), self._executor)
             case _:
                 raise ConfigError(

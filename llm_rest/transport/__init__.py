@@ -31,7 +31,7 @@ class Hidden(Protocol):
     def reveal(self) -> str: ...
 
 
-class HttpRequest(Struct, frozen=True):
+class HTTPRequest(Struct, frozen=True):
     """A request as bytes. Its repr shows neither headers nor body, because tracebacks are recorded with local variables."""
 
     method: str
@@ -45,7 +45,7 @@ class HttpRequest(Struct, frozen=True):
         return f"<{self.method} {self.url}, {len(self.body)} bytes>"
 
 
-class HttpAnswer(Struct, frozen=True):
+class HTTPAnswer(Struct, frozen=True):
     """A complete answer, its content coding undone. Header names are lower case; repeated ones are joined with commas."""
 
     status: int
@@ -63,15 +63,15 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     the request is sent. Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is
     unlimited unless it is given; for streams it is as long as the vendor's row says.
 
-    `silence` ends a wait in which no byte comes once the answer began to come. A stream is also ended by `idle`, waits in
+    `read` ends a wait in which no byte comes once the answer began to come. A stream is also ended by `stall`, waits in
     which nothing of the answer comes: keep-alives end a silence only. What the caller does between two waits does not count.
     A `total` that is not given is 600 for a whole answer and unlimited for a stream; it is for all attempts together.
     """
 
     connect: float | None = 10.0
     first_byte: float | None | UnsetType = UNSET
-    silence: float | None = 60.0
-    idle: float | None = 600.0
+    read: float | None = 60.0
+    stall: float | None = 600.0
     total: float | None | UnsetType = UNSET
 
     def __post_init__(self) -> None:
@@ -89,11 +89,11 @@ def is_duration(value: object) -> bool:
 class Transport(Protocol):
     """What a call needs of the outside world. The sync one never suspends."""
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
+    async def send(self, request: HTTPRequest, timeouts: Timeouts) -> HTTPAnswer:
         """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
         ...
 
-    async def open(self, request: HttpRequest, timeouts: Timeouts) -> Incoming | HttpAnswer:
+    async def open(self, request: HTTPRequest, timeouts: Timeouts) -> Incoming | HTTPAnswer:
         """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
         ...
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..driving import drive
 from ..errors import APIConnectionError, ConfigError
-from . import HttpRequest
+from . import HTTPRequest
 from .line import Line, plain, raw_headers
 from .problems import as_ours
 from .urls import address_of
@@ -95,7 +95,7 @@ class OfClient(_Through):
         super().__init__(origin, waiter)
         self._http = http
 
-    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Send the request and wait for the head of the answer: its status and headers."""
         self._deadline = deadline
         deadline.sent()  # as far as anybody can tell
@@ -103,7 +103,7 @@ class OfClient(_Through):
             sent = self._http.send(self._built(request, deadline), stream=True, follow_redirects=False)
             return self._begun(await _result(sent))
 
-    def _built(self, request: HttpRequest, deadline: Deadline) -> Any:
+    def _built(self, request: HTTPRequest, deadline: Deadline) -> Any:
         """The request as the client makes it, with what the client adds."""
         return self._http.build_request(
             request.method,
@@ -185,7 +185,7 @@ class Intercepted(_Through):
         self.prompt = line.prompt
         self._line = line
 
-    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Let the transport of `httpx` send the request, and wait for the head of the answer."""
         import httpx
 
@@ -278,7 +278,7 @@ class _OverLine:
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in request.headers}
         url = f"{self._line.origin}{request.url.target.decode('ascii')}"
         kept = {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")}
-        return await self._line.open(HttpRequest(request.method.decode("ascii"), url, kept, body), self._deadline)
+        return await self._line.open(HTTPRequest(request.method.decode("ascii"), url, kept, body), self._deadline)
 
     def handle_request(self, request: Any) -> Any:
         """Send a request in a thread."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from . import HttpRequest
+    from . import HTTPRequest
     from .deadlines import Deadline
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
@@ -31,7 +31,7 @@ class Connection(Protocol):
         """Whether an idle connection is still good for another exchange."""
         ...
 
-    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Send the request and wait for the head of the answer: its status and headers."""
         ...
 

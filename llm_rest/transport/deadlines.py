@@ -19,12 +19,12 @@ _FOREVER = float("inf")
 class Deadline:
     """How long the step at hand may still take, and which limit it is that ends it."""
 
-    __slots__ = ("_connect", "_end", "_first_byte", "_limits", "_silence", "_step", "_step_end")
+    __slots__ = ("_connect", "_end", "_first_byte", "_limits", "_read", "_step", "_step_end")
 
     def __init__(self, timeouts: Timeouts) -> None:
         self._connect = timeouts.connect
         self._first_byte = None if timeouts.first_byte is UNSET else timeouts.first_byte
-        self._silence = _FOREVER if timeouts.silence is None else timeouts.silence
+        self._read = _FOREVER if timeouts.read is None else timeouts.read
         self._step = "first_byte"
         self._step_end = _FOREVER
         total = self._total(timeouts)
@@ -54,13 +54,13 @@ class Deadline:
 
     def wait(self) -> None:
         """More of the body is waited for. Raises where that is no longer allowed."""
-        if self._step == "silence":
-            self._step_end = time.monotonic() + self._silence
+        if self._step == "read":
+            self._step_end = time.monotonic() + self._read
 
     def came(self) -> None:
         """More of the body came. Raises where the limit has passed meanwhile."""
         self.allowed()
-        self._step, self._step_end = "silence", _FOREVER
+        self._step, self._step_end = "read", _FOREVER
 
     def progressed(self) -> None:
         """What came was more than a keep-alive."""
@@ -105,13 +105,13 @@ class Deadline:
 class StreamDeadline(Deadline):
     """The same where an answer comes as a stream: each wait for more is limited, and not the time between two."""
 
-    __slots__ = ("_idle", "_idle_left", "_linger_end", "_since")
+    __slots__ = ("_stall", "_stall_left", "_linger_end", "_since")
 
     def __init__(self, timeouts: Timeouts) -> None:
         super().__init__(timeouts)
         if timeouts.first_byte is UNSET:
-            self._first_byte = timeouts.idle
-        self._idle = self._idle_left = _FOREVER if timeouts.idle is None else timeouts.idle
+            self._first_byte = timeouts.stall
+        self._stall = self._stall_left = _FOREVER if timeouts.stall is None else timeouts.stall
         self._since = 0.0
         self._linger_end = _FOREVER
 
@@ -120,26 +120,26 @@ class StreamDeadline(Deadline):
 
     def wait(self) -> None:
         self._since = time.monotonic()
-        patience = self._silence
+        patience = self._read
         if self._step == "first_byte":
             # Hosts that send the head at once are silent after it for as long as others are before.
             patience = _FOREVER if self._first_byte is None else self._first_byte
-        elif self._idle_left < patience:
-            self._step, patience = "idle", self._idle_left
+        elif self._stall_left < patience:
+            self._step, patience = "stall", self._stall_left
             if patience <= 0:
-                raise timed_out("idle")  # keep-alives came until no patience was left
+                raise timed_out("stall")  # keep-alives came until no patience was left
         self._step_end = min(self._since + patience, self._linger_end)
         if self._since >= self._linger_end:
-            raise timed_out("silence")  # keep-alives came until nothing was waited for any more
+            raise timed_out("read")  # keep-alives came until nothing was waited for any more
         self._limits["read"] = _nearer(self.left(), None)
 
     def came(self) -> None:
-        self._step, self._step_end = "silence", _FOREVER
-        self._idle_left -= time.monotonic() - self._since
+        self._step, self._step_end = "read", _FOREVER
+        self._stall_left -= time.monotonic() - self._since
         super().came()
 
     def progressed(self) -> None:
-        self._idle_left = self._idle
+        self._stall_left = self._stall
 
     def linger(self, seconds: float | None) -> None:
         self._linger_end = _FOREVER if seconds is None else time.monotonic() + seconds

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..errors import APITimeoutError, ClientClosedError, ConfigError, LLMError
-from . import HttpAnswer
+from . import HTTPAnswer
 from .bodies import MAX_BODY, MAX_ERROR_BODY, MAX_STREAM, Body
 from .clients import Intercepted, OfClient, intercepting
 from .connections import Connection, Home, Place
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import ssl
     from contextlib import AbstractContextManager
 
-    from . import HttpRequest, Timeouts
+    from . import HTTPRequest, Timeouts
     from .connections import RawHeaders
     from .sockets import Waiter
 
@@ -71,28 +71,28 @@ class Exchanges(ABC):
         self._max_body = max_body
         self.closed = False
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> HttpAnswer:
+    async def send(self, request: HTTPRequest, timeouts: Timeouts) -> HTTPAnswer:
         """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
         answer = await self._begin(request, Deadline(timeouts), self._max_body)
-        return answer if isinstance(answer, HttpAnswer) else await answer.whole()
+        return answer if isinstance(answer, HTTPAnswer) else await answer.whole()
 
-    async def open(self, request: HttpRequest, timeouts: Timeouts) -> Incoming | HttpAnswer:
+    async def open(self, request: HTTPRequest, timeouts: Timeouts) -> Incoming | HTTPAnswer:
         """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
         return await self._begin(request, StreamDeadline(timeouts), max(self._max_body, MAX_STREAM))
 
-    async def _begin(self, request: HttpRequest, deadline: Deadline, limit: int) -> Incoming | HttpAnswer:
+    async def _begin(self, request: HTTPRequest, deadline: Deadline, limit: int) -> Incoming | HTTPAnswer:
         """The head of an answer whose body is still to be read, or an error with as much of its body as came."""
         if self.closed:
             raise ClientClosedError("the client is closed")
         place = await self._enter(deadline)
-        answer: HttpAnswer | None = None
+        answer: HTTPAnswer | None = None
         error: LLMError | None = None
         try:
             connection = place.connection = await self._take(place.home, request.url)
             status, headers = await self._head(connection, request, deadline)
             if status < 300:
                 return Incoming(status, headers, Body(headers, limit), self, place, deadline)
-            answer = HttpAnswer(status, headers, await _body_of_error(connection, headers, deadline))
+            answer = HTTPAnswer(status, headers, await _body_of_error(connection, headers, deadline))
         except Exception as problem:
             error = as_ours(problem, deadline)
             if isinstance(error, APITimeoutError):
@@ -108,7 +108,7 @@ class Exchanges(ABC):
         raise error.with_traceback(None)
 
     async def _head(
-        self, connection: Connection, request: HttpRequest, deadline: Deadline
+        self, connection: Connection, request: HTTPRequest, deadline: Deadline
     ) -> tuple[int, dict[str, str]]:
         status, raw = await connection.open(request, deadline)
         deadline.answered()
@@ -236,7 +236,7 @@ class Incoming:
             raise
         raise error.with_traceback(None)
 
-    async def whole(self) -> HttpAnswer:
+    async def whole(self) -> HTTPAnswer:
         """The answer once all of it came."""
         pieces: list[bytes] = []
         try:
@@ -245,7 +245,7 @@ class Incoming:
         except BaseException:
             pieces.clear()  # the error's traceback keeps this frame, perhaps for long
             raise
-        return HttpAnswer(self.status, self.headers, b"".join(pieces))
+        return HTTPAnswer(self.status, self.headers, b"".join(pieces))
 
     def progressed(self) -> None:
         """Say that what was read held something of the answer, and not only a keep-alive."""

@@ -40,7 +40,7 @@ def _known(method: str) -> h11.Request:
     return h11.Request(method=method, target="/", headers=[("Host", "x")])
 
 
-class Http11:
+class HTTP11:
     """What one side knows of a connection. Ask, then feed until there is a head, then until there are no more pieces.
 
     The chunks of a stream are many and plain: a length, bytes, a line end. Those are read here, at a quarter of the parser's

@@ -13,7 +13,7 @@ from .urls import IN_PROCESS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from . import HttpRequest
+    from . import HTTPRequest
     from .connections import RawHeaders
     from .deadlines import Deadline
     from .sockets import Waiter
@@ -36,7 +36,7 @@ class InProcess:
         """Every exchange is a call of its own."""
         return True
 
-    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Let the module answer."""
         self._deadline = deadline
         module: Any = import_module(self.origin.removeprefix(IN_PROCESS))

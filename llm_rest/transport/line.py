@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from h11 import RemoteProtocolError
 
 from ..errors import ConnectError, LLMError, ProtocolError, ProxyError
-from .http11 import Http11
+from .http11 import HTTP11
 from .problems import as_ours
 from .sockets import Stream, Waiter, connect, write_all
 from .urls import address_of
@@ -23,7 +23,7 @@ from .urls import address_of
 if TYPE_CHECKING:
     import ssl
 
-    from . import Hidden, HttpRequest
+    from . import Hidden, HTTPRequest
     from .connections import RawHeaders
     from .deadlines import Deadline
     from .proxies import Proxy
@@ -42,7 +42,7 @@ class _EndedBefore(Exception):
 
 
 def raw_headers(
-    request: HttpRequest, authority: str, more: Iterable[tuple[bytes, bytes]] = ()
+    request: HTTPRequest, authority: str, more: Iterable[tuple[bytes, bytes]] = ()
 ) -> list[tuple[bytes, bytes]]:
     """The headers as they are sent: those of the request and those that HTTP itself asks for."""
     headers = [(b"Host", authority.encode("ascii"))]
@@ -78,7 +78,7 @@ class Line:
         self._tls = tls
         self._proxy = proxy
         self._public_only = public_only
-        self._http = Http11()
+        self._http = HTTP11()
         self._stream: Stream | None = None
         self._idle_since = 0.0
         self._deadline: Deadline
@@ -87,7 +87,7 @@ class Line:
         """Whether it waits for another exchange: not for too long, and nothing came unasked, be it the end."""
         return self._stream is not None and time.monotonic() - self._idle_since <= KEEP_ALIVE and self._stream.quiet()
 
-    async def open(self, request: HttpRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Send the request and wait for the head of the answer: its status and headers."""
         self._deadline = deadline
         if self._stream is not None:
@@ -95,14 +95,14 @@ class Line:
                 return await self._asked(self._stream, request, deadline, used=True)
             except _EndedBefore:
                 self.drop()
-                self._http = Http11()
+                self._http = HTTP11()
         deadline.connect()
         self._stream = await self._connected(deadline)
         deadline.connected()
         return await self._asked(self._stream, request, deadline)
 
     async def _asked(
-        self, stream: Stream, request: HttpRequest, deadline: Deadline, *, used: bool = False
+        self, stream: Stream, request: HTTPRequest, deadline: Deadline, *, used: bool = False
     ) -> tuple[int, RawHeaders]:
         target, authority = address_of(request.url).target, self._address.authority
         proxy = None if self._address.secure else self._proxy
@@ -150,7 +150,7 @@ class Line:
             self._http.feed(await self._stream.read(self._deadline))
         return piece or None
 
-    async def _head(self, stream: Stream, http: Http11) -> tuple[int, RawHeaders]:
+    async def _head(self, stream: Stream, http: HTTP11) -> tuple[int, RawHeaders]:
         while (head := http.head()) is None:
             http.feed(await stream.read(self._deadline))
         return head
@@ -221,7 +221,7 @@ class Line:
 
     async def _through(self, stream: Stream, proxy: Proxy, deadline: Deadline) -> None:
         """Ask the proxy to pass on what follows."""
-        http = Http11()
+        http = HTTP11()
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
         target = f"{host}:{self._address.port}"
         for piece in http.ask("CONNECT", target, [(b"Host", target.encode("ascii")), *_for_proxy(proxy)], b""):

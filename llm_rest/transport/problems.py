@@ -33,8 +33,8 @@ WAITED_FOR = {
     "connect": "connecting took too long",
     "pool": "no connection became free in time",
     "first_byte": "the answer did not begin in time",
-    "silence": "the stream went silent",
-    "idle": "the stream brought nothing but keep-alives for too long",
+    "read": "the stream went silent",
+    "stall": "the stream brought nothing but keep-alives for too long",
     "total": "the call took too long",
 }
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .sockets import Stream
 
 
-class Tls(Struct, frozen=True, kw_only=True):
+class TLS(Struct, frozen=True, kw_only=True):
     """Whom connections trust and who they say they are, as paths of PEM files.
 
     `ca` is a file or a folder of authorities to trust instead of the usual ones. `cert` is the client's certificate with
@@ -38,7 +38,7 @@ class Tls(Struct, frozen=True, kw_only=True):
     key: str | os.PathLike[str] | None = None
 
 
-TlsOption = Tls | str | os.PathLike[str] | ssl.SSLContext
+TLSOption = TLS | str | os.PathLike[str] | ssl.SSLContext
 """What `tls=` takes: all of it, the authorities alone, or a context that is used as it is."""
 
 
@@ -47,9 +47,9 @@ def context_of(option: object) -> ssl.SSLContext:
     if isinstance(option, ssl.SSLContext):
         return option
     if isinstance(option, str | os.PathLike):
-        option = Tls(ca=cast("str | os.PathLike[str]", option))
-    if not isinstance(option, Tls):
-        raise ConfigError(f"tls= takes a path, Tls(...) or an ssl.SSLContext, not a {type(option).__name__}")
+        option = TLS(ca=cast("str | os.PathLike[str]", option))
+    if not isinstance(option, TLS):
+        raise ConfigError(f"tls= takes a path, TLS(...) or an ssl.SSLContext, not a {type(option).__name__}")
     if option.key is not None and option.cert is None:
         raise ConfigError("tls: a key goes with a certificate", hint="give cert= too")
     return _context(_stamp("tls ca", option.ca), _stamp("tls cert", option.cert), _stamp("tls key", option.key))

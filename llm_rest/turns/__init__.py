@@ -1,7 +1,7 @@
 """The tool loop as a pure function: `step(state, happening, tools) -> (state, actions)`, and the run it works on.
 
 `state.py` is the run as data, `turn.py` what it does next, `happenings.py` the words in which it is told and tells,
-`calls.py` which items are calls and what answers them, `events.py` what listeners hear. `loop/` drives it.
+`calls.py` which items are calls and what answers them, `events.py` what event hooks hear. `loop/` drives it.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class IterationStart(LoopEvent, frozen=True, kw_only=True, tag="iteration:start"
     """The model is about to be asked."""
 
 
-class LlmResponse(LoopEvent, frozen=True, kw_only=True, tag="llm:response"):
+class LLMResponse(LoopEvent, frozen=True, kw_only=True, tag="llm:response"):
     """The model answered."""
 
     response: Response
@@ -86,7 +86,7 @@ class RunEnd(LoopEvent, frozen=True, kw_only=True, tag="run:end"):
 
 AnyLoopEvent = (
     IterationStart
-    | LlmResponse
+    | LLMResponse
     | CallExecuting
     | CallCompleted
     | CallFailed

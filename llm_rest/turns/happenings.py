@@ -119,7 +119,7 @@ class AskApproval(Struct, frozen=True):
 
 
 class Emit(Struct, frozen=True):
-    """Tell the listeners."""
+    """Tell the event hooks."""
 
     event: AnyLoopEvent
 
@@ -143,7 +143,7 @@ class Facts(Protocol):
     @property
     def needs_approval(self) -> bool: ...
     @property
-    def on_resume(self) -> Literal["rerun", "lost"]: ...
+    def on_resume(self) -> Literal["restart", "fail"]: ...
     @property
     def runs(self) -> bool: ...
 

@@ -48,11 +48,11 @@ class ToolCall(Model):
     arguments: str
     blocking: bool = True
     state: CallState = "pending"
-    waits: Literal["approval", "output"] | None = None
+    waiting_for: Literal["approval", "output"] | None = None
     """What somebody has to give before it can go on."""
     approved: bool | None = None
     timeout: float | None = None
-    on_resume: Literal["rerun", "lost"] = "lost"
+    on_resume: Literal["restart", "fail"] = "fail"
     created: float = 0.0
     started: float | None = None
     ended: float | None = None
@@ -92,15 +92,15 @@ class ToolCall(Model):
 
 
 class Limits(Model):
-    """How far a run may go. `chain` leaves the conversation with the vendor (`previous_response_id`) and sends what is new."""
+    """How far a run may go. `use_previous_response_id` leaves the conversation with the vendor (`previous_response_id`) and sends what is new."""
 
     max_iterations: Annotated[int, Meta(ge=1)] = 10
     tool_timeout: Annotated[float, Meta(gt=0)] | None = 30.0
     """For tools that do not say it themselves."""
-    total: Annotated[float, Meta(gt=0)] | None = None
+    timeout: Annotated[float, Meta(gt=0)] | None = None
     max_repairs: Annotated[int, Meta(ge=0)] = 3
     """How many answers in a row may hold calls that cannot be run."""
-    chain: bool = False
+    use_previous_response_id: bool = False
 
 
 class Totals(Model):
@@ -159,9 +159,9 @@ class RunState(Model):
     totals: Totals = field(default_factory=Totals)
 
     @property
-    def waiting(self) -> list[ToolCall]:
+    def pending_calls(self) -> list[ToolCall]:
         """The calls that wait for somebody's word or output."""
-        return [call for call in self.calls if call.waits is not None]
+        return [call for call in self.calls if call.waiting_for is not None]
 
     @property
     def statistics(self) -> Statistics:

@@ -76,7 +76,7 @@ class Turn:
                 self.open[call.execution_id] = call
                 if call.blocking:
                     self.blocking.add(call.execution_id)
-                self.await_word(call, call.waits)
+                self.await_word(call, call.waiting_for)
                 self.await_deadline(call)
             if call.told == "nothing":
                 self.unanswered.append(call)
@@ -85,7 +85,7 @@ class Turn:
 
     def await_word(self, call: ToolCall, waits: Literal["approval", "output"] | None) -> None:
         """The call waits for this word, or for nothing, and then it is ready if it was not started before."""
-        call.waits = waits
+        call.waiting_for = waits
         if waits is not None:
             self.moving.discard(call.execution_id)
             return
@@ -103,8 +103,8 @@ class Turn:
         while self.deadlines and self.deadlines[0][2].deadline != self.deadlines[0][0]:
             heapq.heappop(self.deadlines)
         found = [limit for limit, _, _ in self.deadlines[:1]]
-        if self.state.limits.total is not None:
-            found.append(self.state.began + self.state.limits.total)
+        if self.state.limits.timeout is not None:
+            found.append(self.state.began + self.state.limits.timeout)
         return min(found, default=None)
 
     def take(self, happening: h.AnyHappening) -> list[h.Action]:
@@ -138,8 +138,8 @@ class Turn:
             case h.Finished() | h.Failed():
                 self.finished(happening)
             case h.Ticked():
-                if state.limits.total is not None and state.at >= state.began + state.limits.total:
-                    self.stop("timeout", f"the run took longer than {state.limits.total:g} seconds")
+                if state.limits.timeout is not None and state.at >= state.began + state.limits.timeout:
+                    self.stop("timeout", f"the run took longer than {state.limits.timeout:g} seconds")
             case _:
                 assert_never(happening)
         if state.running:
@@ -156,13 +156,13 @@ class Turn:
         state.running, state.outcome, state.error, state.asked = True, None, None, None
         for call in state.calls:
             if call.state == "executing":
-                if call.on_resume == "rerun":
+                if call.on_resume == "restart":
                     self.start(call)
                 else:
                     self.end(call, "failed", "lost: the process that ran it ended before it did")
-            elif call.waits == "output" and (facts := self.tools.facts(call.name)) is not None and facts.runs:
+            elif call.waiting_for == "output" and (facts := self.tools.facts(call.name)) is not None and facts.runs:
                 self.await_word(call, "approval" if facts.needs_approval and not call.approved else None)
-            if call.waits == "approval":
+            if call.waiting_for == "approval":
                 self.actions.append(h.AskApproval(call))
         if not state.iteration and not state.calls:
             # The conversation that was given may end with calls that nobody has answered yet.
@@ -206,7 +206,7 @@ class Turn:
         state = self.state
         while self.ready:
             call = self.ready.popleft()
-            if call.state == "pending" and call.waits is None:
+            if call.state == "pending" and call.waiting_for is None:
                 self.start(call)
         if state.asked is not None:
             return
@@ -244,7 +244,7 @@ class Turn:
         state = self.state
         state.asked = state.at
         request, items = state.request, state.items
-        if (state.limits.chain or given(request.conversation)) and state.response is not None:
+        if (state.limits.use_previous_response_id or given(request.conversation)) and state.response is not None:
             items = items[state.kept :]
             if not given(request.conversation):
                 request = replace(request, previous_response_id=state.response.id)
@@ -262,11 +262,11 @@ class Turn:
         state.kept = len(state.items)
         calls = self.calls_in(response.output, repairs)
         reason = "" if response.status == "completed" else _reason(response)
-        state.paused = reason == PAUSED and not calls and not state.limits.chain
+        state.paused = reason == PAUSED and not calls and not state.limits.use_previous_response_id
         # What a vendor said before and after its pause is one answer.
         output = [*before.output, *response.output] if before and resumed else response.output
         state.response = replace(response, output=output, tools=_without_secrets(response.tools))
-        self.emit(ev.LlmResponse, self.model_call, response=response)
+        self.emit(ev.LLMResponse, self.model_call, response=response)
         if delivered:
             self.emit(ev.NonblockingResponse, self.model_call, response=response, calls=delivered)
         state.calls += calls
@@ -335,14 +335,14 @@ class Turn:
                 arguments=wanted.arguments,
                 blocking=facts is None or facts.blocking,
                 timeout=state.limits.tool_timeout if limit is UNSET else limit,
-                on_resume="lost" if facts is None else facts.on_resume,
+                on_resume="fail" if facts is None else facts.on_resume,
                 created=state.at,
                 repairs=repairs.get(i, []),
             )
             if isinstance(item, McpApprovalRequest) or (facts is not None and facts.needs_approval):
-                call.waits = "approval"
+                call.waiting_for = "approval"
             elif not facts.runs if facts is not None else not isinstance(item, FunctionCall | CustomToolCall):
-                call.waits = "output"
+                call.waiting_for = "output"
             found.append(call)
         return found
 
@@ -359,14 +359,14 @@ class Turn:
         for call in calls:
             if getattr(call.item, "status", UNSET) == "incomplete":
                 self.end(call, "cancelled", "not run: the call was cut before it was complete")
-            elif self.tools.facts(call.name) is not None or call.waits is None:
+            elif self.tools.facts(call.name) is not None or call.waiting_for is None:
                 self.check(call)
         wrong = [call for call in calls if call.problems]
         state.invalid = state.invalid + 1 if wrong else 0
         if state.invalid > state.limits.max_repairs:
             self.stop("invalid_calls", f"{wrong[0].name}: {wrong[0].problems[0]}")
         elif state.iteration < state.limits.max_iterations:
-            self.actions += [h.AskApproval(call) for call in calls if call.waits == "approval"]
+            self.actions += [h.AskApproval(call) for call in calls if call.waiting_for == "approval"]
 
     def check(self, call: ToolCall) -> Any:
         """The call's arguments made ready for its tool; a call that cannot be run ends here, with what is wrong listed."""
@@ -400,7 +400,7 @@ class Turn:
     def decide(self, happening: h.Approved | h.Denied | h.Supplied) -> None:
         """Take somebody's word about a call. A run that is not being driven remembers it."""
         call = self.by_id.get(happening.execution_id)
-        if call is None or call.over or call.waits is None:
+        if call is None or call.over or call.waiting_for is None:
             return
         match happening:
             case h.Supplied():
@@ -410,7 +410,7 @@ class Turn:
             case h.Denied():
                 call.approved = False
                 self.end(call, "cancelled", happening.reason or "denied: this call is not allowed")
-            case h.Approved() if call.waits == "approval":
+            case h.Approved() if call.waiting_for == "approval":
                 call.approved = True
                 facts = self.tools.facts(call.name)
                 self.await_word(call, None if facts is None or facts.runs else "output")
@@ -424,7 +424,7 @@ class Turn:
         """The call has come to its end, with an answer, or for a reason that is its answer."""
         if call.state == "executing" and state in ("timeout", "cancelled"):
             self.actions.append(h.CancelTool(call.execution_id))
-        call.state, call.ended, call.error, call.waits = state, self.state.at, error, None
+        call.state, call.ended, call.error, call.waiting_for = state, self.state.at, error, None
         self.open.pop(call.execution_id, None)
         self.blocking.discard(call.execution_id)
         self.moving.discard(call.execution_id)
@@ -459,7 +459,7 @@ class Turn:
         return f"{self.state.id}:{self.state.iteration}"
 
     def emit(self, kind: Any, execution_id: str, **about: Any) -> None:
-        """Tell the listeners, with a call as it is now."""
+        """Tell the event hooks, with a call as it is now."""
         if "call" in about:
             about["call"] = copy(about["call"])
         told = kind(execution_id=execution_id, iteration=self.state.iteration, at=self.state.at, **about)

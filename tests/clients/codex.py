@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from llm_rest.server.access import Door
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
@@ -86,7 +86,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The Codex command line against the gateway.")
     parser.add_argument("--keep", type=Path, help="where Codex is installed; a temporary directory otherwise")
     keep = parser.parse_args().keep
-    with tempfile.TemporaryDirectory() as scratch, running(Simulator()) as upstream:
+    with tempfile.TemporaryDirectory() as scratch, serve_in_thread(Simulator()) as upstream:
         program = codex(keep or Path(scratch))
         version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
         models: dict[str, str | Upstream] = {
@@ -94,7 +94,7 @@ def main() -> int:
         }
         gateway = Gateway(Config(models=models), history=StoredHistory())
         good = True
-        with running(gateway, door=Door(tokens={"codex": TOKEN})) as url:
+        with serve_in_thread(gateway, door=Door(tokens={"codex": TOKEN})) as url:
             print(f"{version} -> gateway -> simulated vendor")
             for wire in WIRES:
                 done, said = tried(program, wire, url)

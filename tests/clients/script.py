@@ -14,7 +14,7 @@ from typing import Any
 
 from llm_rest import wires
 from llm_rest.server.access import Door
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
@@ -44,7 +44,7 @@ def play(
     parser.add_argument("--only", help="one provider")
     options = parser.parse_args()
     failures: list[str] = []
-    with tempfile.TemporaryDirectory() as scratch, running(Simulator()) as upstream:
+    with tempfile.TemporaryDirectory() as scratch, serve_in_thread(Simulator()) as upstream:
         directory = (options.keep or Path(scratch)).resolve()
         directory.mkdir(parents=True, exist_ok=True)
         print(f"installing in {directory} ...", file=sys.stderr)
@@ -53,7 +53,7 @@ def play(
             wire: Upstream(model="simulator/x", base_url=upstream, wire=wire) for wire in wires.NAMES
         }
         gateway = Gateway(Config(models=models), history=StoredHistory())
-        with running(gateway, door=Door(tokens={"client": TOKEN})) as url:
+        with serve_in_thread(gateway, door=Door(tokens={"client": TOKEN})) as url:
             print(f"{version} -> gateway -> simulated vendor")
             print(f"{'':<18}" + "".join(f"{wire:<26}" for wire in wires.NAMES))
             for provider in providers if options.only is None else (options.only,):

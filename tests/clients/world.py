@@ -16,7 +16,7 @@ from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Request, Response
 from llm_rest.responses import events as ev
 from llm_rest.server.access import Door
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway, History
 from llm_rest.server.handler import Context, Refused, Told
@@ -148,7 +148,7 @@ class World:
 def world(history: History | None = None) -> Generator[World]:
     """A gateway that remembers, unless told otherwise, for two callers, with the vendors of all wires behind it."""
     spy = Spy()
-    with running(spy) as behind, start_blocking_portal() as portal:
+    with serve_in_thread(spy) as behind, start_blocking_portal() as portal:
         models: dict[str, str | Upstream] = {}
         for wire in wires.NAMES:
             models[wire] = Upstream(model="simulator/x", base_url=behind, wire=wire, key_env="UPSTREAM_KEY")
@@ -156,7 +156,7 @@ def world(history: History | None = None) -> Generator[World]:
             base = f"{behind}/openrouter" if model.startswith("openrouter") else behind
             models[f"{wire}.signing"] = Upstream(model=model, base_url=base, wire=wire, key_env="UPSTREAM_KEY")
         gateway = Gateway(Config(models=models), history=history or StoredHistory())
-        with running(gateway, door=Door.at("127.0.0.1", tokens=TOKENS)) as url:
+        with serve_in_thread(gateway, door=Door.at("127.0.0.1", tokens=TOKENS)) as url:
             found = World(url, spy, portal)
             yield found
             found.close()

@@ -7,13 +7,13 @@ from collections.abc import Generator
 import httpx
 import pytest
 
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from tests.gateway.upstreams import everything, gateway
 
 
 @pytest.fixture(scope="module")
 def upstream() -> Generator[str]:
-    with running() as url:
+    with serve_in_thread() as url:
         yield url
 
 

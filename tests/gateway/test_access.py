@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from llm_rest import ConfigError, wires
 from llm_rest.server.access import Door, Limits
-from llm_rest.server.app import create_app, running
+from llm_rest.server.app import create_app, serve_in_thread
 from llm_rest.server.config import Config, Upstream, door, load
 from llm_rest.server.gateway import Gateway
 from tests.gateway.upstreams import VERSION, Echo, message_of, post, question
@@ -30,13 +30,13 @@ def echo() -> Echo:
 
 @pytest.fixture(scope="module")
 def guarded(echo: Echo) -> Generator[httpx.Client]:
-    with running(echo, door=Door(tokens=TOKENS)) as url, httpx.Client(base_url=url, headers=VERSION) as http:
+    with serve_in_thread(echo, door=Door(tokens=TOKENS)) as url, httpx.Client(base_url=url, headers=VERSION) as http:
         yield http
 
 
 @pytest.fixture(scope="module")
 def local() -> Generator[httpx.Client]:
-    with running(Echo(), door=Door.at("127.0.0.1", limits=Limits(body=5000))) as url:
+    with serve_in_thread(Echo(), door=Door.at("127.0.0.1", limits=Limits(body=5000))) as url:
         with httpx.Client(base_url=url, headers=VERSION) as http:
             yield http
 
@@ -130,7 +130,7 @@ def test_the_tokens_of_a_set_up_are_asked_for_however_it_is_served(monkeypatch: 
     monkeypatch.setenv("ALICE", TOKENS["alice"])
     config = Config(default="simulator/x", tokens={"alice": "ALICE"}, limits=Limits(body=1000))
     alice = {"authorization": f"Bearer {TOKENS['alice']}"}
-    with running(Gateway(config)) as url:
+    with serve_in_thread(Gateway(config)) as url:
         statuses = [httpx.get(f"{url}/v1/models", headers=headers).status_code for headers in ({}, alice)]
         assert statuses == [401, 200]
         assert httpx.post(f"{url}/api/chat", headers=alice, content=b" " * 1001).status_code == 413
@@ -269,7 +269,7 @@ def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(local: ht
 
 def test_the_bodies_of_all_requests_together_are_bounded() -> None:
     path, document = question("openai_chat", "m", "x" * 600)
-    with running(Echo(), door=Door(limits=Limits(bodies=1000))) as url:
+    with serve_in_thread(Echo(), door=Door(limits=Limits(bodies=1000))) as url:
         host, port = urlsplit(url).netloc.split(":")
         with socket.create_connection((host, int(port)), timeout=60) as plain:
             plain.sendall(b"POST /api/chat HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n" + b" " * 600)
@@ -279,7 +279,7 @@ def test_the_bodies_of_all_requests_together_are_bounded() -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for() -> None:
-    with running(Echo(), door=Door(limits=Limits(body_seconds=0.1))) as url:
+    with serve_in_thread(Echo(), door=Door(limits=Limits(body_seconds=0.1))) as url:
         host, port = urlsplit(url).netloc.split(":")
         with socket.create_connection((host, int(port)), timeout=60) as plain:
             plain.sendall(b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")

@@ -21,11 +21,11 @@ from llm_rest.models import capabilities
 from llm_rest.responses import Request, Response
 from llm_rest.responses import events as ev
 from llm_rest.server.access import Limits
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context, Refused, Told
-from llm_rest.server.logs import JsonLines
+from llm_rest.server.logs import JSONLines
 from tests.gateway.attacks.world import eventually
 from tests.gateway.upstreams import (
     Busy,
@@ -104,7 +104,7 @@ class Limited(Echo):
 
 
 def test_a_vendor_that_says_when_to_come_back_is_heard() -> None:
-    with running(Limited()) as url, gateway(everything(url)) as client:
+    with serve_in_thread(Limited()) as url, gateway(everything(url)) as client:
         for wire in wires.NAMES:
             answer = post(client, wire, "anthropic_messages", "hi")
             assert (answer.status_code, answer.headers["retry-after"]) == (429, "77")
@@ -274,7 +274,7 @@ def test_nothing_of_the_callers_headers_reaches_the_vendor(monkeypatch: pytest.M
         "openai-organization": "org",
         "user-agent": "curious",
     }
-    with running(echo) as url:
+    with serve_in_thread(echo) as url:
         way = Upstream(model="openai/gpt-5.2", base_url=url + "/v1", key_env="THE_KEY")
         with gateway(Config(models={"m": way})) as client:
             assert post(client, "openai_chat", "m", "hi", headers=sent).status_code == 200
@@ -286,7 +286,7 @@ def test_nothing_of_the_callers_headers_reaches_the_vendor(monkeypatch: pytest.M
 
 def test_what_a_vendor_keeps_is_not_for_callers() -> None:
     echo = Echo()
-    with running(echo) as url:
+    with serve_in_thread(echo) as url:
         way = Upstream(model="simulator/x", base_url=url, wire="openai_responses")
         with gateway(Config(models={"m": way})) as client:
             for field in ({"background": True}, {"conversation": "conv_1"}, {"previous_response_id": "resp_1"}):
@@ -311,7 +311,7 @@ def test_what_a_vendor_keeps_is_not_for_callers() -> None:
 )
 def test_fields_of_ours_mean_nothing_in_a_body(said: bytes) -> None:
     echo = Echo()
-    with running(echo) as url:
+    with serve_in_thread(echo) as url:
         way = Upstream(model="simulator/x", base_url=url, wire="anthropic_messages")
         with gateway(Config(models={"m": way})) as client:
             answer = client.post("/v1/responses", content=said)
@@ -322,7 +322,7 @@ def test_fields_of_ours_mean_nothing_in_a_body(said: bytes) -> None:
 
 def test_options_that_other_wires_share_may_be_set_in_responses() -> None:
     echo = Echo()
-    with running(echo) as url:
+    with serve_in_thread(echo) as url:
         way = Upstream(model="simulator/x", base_url=url, wire="anthropic_messages")
         with gateway(Config(models={"m": way})) as client:
             answer = post(client, "openai_responses", "m", "hi", stop=["END"], top_k=5)
@@ -357,7 +357,7 @@ def test_a_forged_envelope_is_harmless(http: httpx.Client, behind: str, forged: 
 
 def test_the_output_of_a_model_is_capped() -> None:
     echo = Echo()
-    with running(echo) as url:
+    with serve_in_thread(echo) as url:
         way = Upstream(model="simulator/x", base_url=url)
         with gateway(Config(models={"m": way}, limits=Limits(output_tokens=50))) as client:
             more = post(client, "openai_responses", "m", "hi", max_output_tokens=60)
@@ -369,7 +369,7 @@ def test_the_output_of_a_model_is_capped() -> None:
 
 def test_a_model_that_takes_too_long_is_a_timeout_of_the_gateway() -> None:
     busy = Busy()
-    with running(busy) as url:
+    with serve_in_thread(busy) as url:
         way = Upstream(model="simulator/x", base_url=url)
         with gateway(Config(models={"m": way}, limits=Limits(seconds=0.3))) as client:
             assert post(client, "openai_chat", "m", "hi").status_code == 504
@@ -377,7 +377,7 @@ def test_a_model_that_takes_too_long_is_a_timeout_of_the_gateway() -> None:
 
 def test_a_caller_has_only_so_many_requests_at_a_time() -> None:
     busy = Busy(3600)
-    with running(busy) as url:
+    with serve_in_thread(busy) as url:
         config = Config(models={"m": Upstream(model="simulator/x", base_url=url)}, limits=Limits(concurrent=1))
         with gateway(config) as client:
             path, document = question("anthropic_messages", "m", "hi", stream=True)
@@ -419,7 +419,7 @@ class Silent(Busy):
 @pytest.mark.parametrize("behind", wires.NAMES)
 def test_the_upstream_call_stops_when_the_client_goes_away(behind: str, how: str) -> None:
     busy = Silent() if how == "not begun" else Busy(0.01)
-    with running(busy) as url, gateway(everything(url)) as client:
+    with serve_in_thread(busy) as url, gateway(everything(url)) as client:
         for wire in wires.NAMES:
             busy.reset()
             with asking(client, wire, behind, stream=how != "whole") as plain:
@@ -432,7 +432,7 @@ def test_the_upstream_call_stops_when_the_client_goes_away(behind: str, how: str
 
 def test_a_client_that_never_reads_holds_back_the_vendor() -> None:
     busy = Busy()
-    with running(busy) as url, gateway(everything(url)) as client:
+    with serve_in_thread(busy) as url, gateway(everything(url)) as client:
         with asking(client, "openai_responses", "openai_responses", stream=True, window=4096):
             assert busy.came.wait(60)
             unchanged, before = 0, -1
@@ -458,7 +458,7 @@ def kept(here: str, there: str) -> bool:
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system keeps what nobody reads")
 def test_a_client_that_does_not_read_for_too_long_is_left() -> None:
     busy = Busy()
-    with running(busy) as url, gateway(Config(models=everything(url).models, limits=Limits(stall=0.5))) as client:
+    with serve_in_thread(busy) as url, gateway(Config(models=everything(url).models, limits=Limits(stall=0.5))) as client:
         with asking(client, "openai_responses", "openai_responses", stream=True, window=4096) as plain:
             ports = f":{urlsplit(str(client.base_url)).port:04X}", f":{plain.getsockname()[1]:04X}"
             assert kept(*ports)
@@ -489,7 +489,7 @@ def test_a_request_whose_conversion_takes_long_does_not_stop_the_event_loop(
 
 def test_streams_that_run_are_finished_when_the_server_stops(upstream: str) -> None:
     with httpx.Client() as client:
-        with running(Gateway(everything(upstream)), grace=20) as url:
+        with serve_in_thread(Gateway(everything(upstream)), grace=20) as url:
             path, document = question("openai_chat", "openai_chat", "pieces 1\ndelay 0.05\nsay 12345678", stream=True)
             sending = client.stream("POST", url + path, json=document)
             answer = sending.__enter__()
@@ -503,9 +503,9 @@ def test_streams_that_run_are_finished_when_the_server_stops(upstream: str) -> N
 
 def test_a_stream_that_does_not_end_is_cut_when_the_grace_is_over() -> None:
     busy = Busy(0.01)
-    with running(busy) as behind:
+    with serve_in_thread(busy) as behind:
         with httpx.Client() as client:
-            with running(Gateway(everything(behind)), grace=1) as url:
+            with serve_in_thread(Gateway(everything(behind)), grace=1) as url:
                 path, document = question("openai_chat", "openai_chat", "hi", stream=True)
                 sending = client.stream("POST", url + path, json=document)
                 answer = sending.__enter__()
@@ -523,7 +523,7 @@ def logged(caplog: pytest.LogCaptureFixture, request_id: str) -> list[Plain]:
 
     def found() -> list[Plain]:
         records = [record for record in caplog.records if getattr(record, "request_id", "") == request_id]
-        return [json.loads(JsonLines().format(record)) for record in records]
+        return [json.loads(JSONLines().format(record)) for record in records]
 
     assert eventually(lambda: bool(found()))
     return found()
@@ -535,7 +535,7 @@ def test_a_request_is_one_line_of_json_without_what_was_said(
     monkeypatch.setenv("ALICE", "token-of-alice-0123")
     monkeypatch.setenv("THE_KEY", "key-of-the-gateway")
     caplog.set_level(logging.INFO, "llm_rest.server.requests")
-    with running(Echo()) as url:
+    with serve_in_thread(Echo()) as url:
         caplog.clear()
         way = Upstream(model="openai/gpt-5.2", base_url=url + "/v1", key_env="THE_KEY")
         with gateway(Config(models={"m": way}, tokens={"alice": "ALICE"})) as client:
@@ -544,7 +544,7 @@ def test_a_request_is_one_line_of_json_without_what_was_said(
             post(client, "openai_chat", "m", "a secret question", headers=headers, stream=True)
             post(client, "openai_chat", "m", "a secret question")
             post(client, "openai_chat", "m" * 10_000, "a secret question", headers=headers)
-    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
+    lines = [json.loads(JSONLines().format(record)) for record in caplog.records]
     found = [line for line in lines if line.get("scope") == "alice" or line.get("status") == 401]
     # A line is written when its answer has gone, so the next request may be quicker.
     whole, streamed, refused, unknown = sorted(found, key=lambda line: (line["status"], "streamed" in line))

@@ -13,7 +13,7 @@ from openai import OpenAI
 
 from llm_rest import wires
 from llm_rest.server.access import Door
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Keep
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
@@ -26,9 +26,9 @@ ALICE, BOB = "alice-has-a-long-token", "bob-has-a-longer-token"
 
 @pytest.fixture(scope="module")
 def http() -> Generator[httpx.Client]:
-    with running(Simulator()) as upstream:
+    with serve_in_thread(Simulator()) as upstream:
         gateway = Gateway(everything(upstream), history=StoredHistory())
-        with running(gateway, door=Door(tokens={"alice": ALICE, "bob": BOB})) as url:
+        with serve_in_thread(gateway, door=Door(tokens={"alice": ALICE, "bob": BOB})) as url:
             with httpx.Client(base_url=url + "/v1", headers={"authorization": f"Bearer {ALICE}"}, timeout=60) as client:
                 yield client
 
@@ -138,17 +138,17 @@ def test_the_vendors_own_client_reads_what_is_kept(http: httpx.Client) -> None:
 
 
 def test_a_simulated_vendor_keeps_nothing() -> None:
-    with running(Simulator()) as url:
+    with serve_in_thread(Simulator()) as url:
         assert httpx.get(f"{url}/v1/responses/resp_1").status_code == 404
         assert httpx.post(f"{url}/v1/responses/compact", json={}).status_code == 404
 
 
 def test_what_is_kept_in_a_file_outlives_the_gateway(tmp_path: Path) -> None:
-    with running(Simulator()) as upstream:
+    with serve_in_thread(Simulator()) as upstream:
         config = replace(everything(upstream), keep=Keep(path=str(tmp_path / "kept.sqlite")))
         names: list[str] = []
         for text in ("say one", "say two"):
-            with running(Gateway(config, history=config.keep.history()), door=Door()) as url:
+            with serve_in_thread(Gateway(config, history=config.keep.history()), door=Door()) as url:
                 with httpx.Client(base_url=url + "/v1", timeout=60) as client:
                     before = {"previous_response_id": names[-1]} if names else {}
                     names.append(created(client, text, **before)["id"])

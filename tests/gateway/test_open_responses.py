@@ -16,7 +16,7 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from llm_rest import wires
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import door
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
@@ -35,9 +35,9 @@ ENDS = ("error", "response.completed", "response.incomplete", "response.failed")
 
 @pytest.fixture(scope="module")
 def url() -> Generator[str]:
-    with running(Simulator()) as upstream:
+    with serve_in_thread(Simulator()) as upstream:
         config = everything(upstream)
-        with running(Gateway(config, history=StoredHistory()), door=door(config, "127.0.0.1")) as url:
+        with serve_in_thread(Gateway(config, history=StoredHistory()), door=door(config, "127.0.0.1")) as url:
             yield url
 
 

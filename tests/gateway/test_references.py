@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 
 from llm_rest import wires
 from llm_rest.server.access import Door
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.gateway import Gateway, NoHistory
 from llm_rest.server.simulator import Simulator
 from tests.gateway.upstreams import everything
@@ -28,14 +28,14 @@ WAYS = ("whole", "streamed", "websocket")
 
 @pytest.fixture(scope="module")
 def upstream() -> Generator[str]:
-    with running(Simulator()) as url:
+    with serve_in_thread(Simulator()) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def address(upstream: str) -> Generator[str]:
     door = Door(tokens={"alice": ALICE, "bob": BOB})
-    with running(Gateway(everything(upstream)), door=door) as url:
+    with serve_in_thread(Gateway(everything(upstream)), door=door) as url:
         yield url + "/v1/responses"
 
 
@@ -147,7 +147,7 @@ def test_references_in_a_request_that_is_counted_or_compacted_are_resolved(addre
 
 
 def test_a_gateway_that_stores_nothing_finds_no_item(upstream: str) -> None:
-    with running(Gateway(everything(upstream), history=NoHistory())) as url:
+    with serve_in_thread(Gateway(everything(upstream), history=NoHistory())) as url:
         with asking(url + "/v1/responses", "whole") as ask:
             refused = ask("openai_chat", [{"type": "item_reference", "id": "msg_1"}])
     assert (refused["status"], refused["error"]["message"]) == (404, "Item with id 'msg_1' not found.")

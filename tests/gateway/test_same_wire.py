@@ -10,7 +10,7 @@ import pytest
 
 from llm_rest import Client, wires
 from llm_rest.responses import FunctionCallOutput, FunctionTool, Message, Reasoning
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from tests.gateway.upstreams import VERSION, Echo, gateway, post
 
@@ -117,7 +117,7 @@ def test_opaque_state_comes_back_to_a_vendor_that_checks_it(
 def test_the_betas_that_a_client_of_anthropic_names_reach_anthropic(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UPSTREAM_KEY", "any-key-of-ours")
     echo = Echo()
-    with running(echo) as url:
+    with serve_in_thread(echo) as url:
         models: dict[str, str | Upstream] = {
             "claude": Upstream(model="anthropic/claude-haiku-4-5", base_url=url, key_env="UPSTREAM_KEY"),
             "gpt": Upstream(model="openai/gpt-5.2", base_url=f"{url}/v1", key_env="UPSTREAM_KEY"),

@@ -13,11 +13,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from llm_rest import wires
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import door
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
-from llm_rest.server.logs import JsonLines
+from llm_rest.server.logs import JSONLines
 from llm_rest.server.simulator import Simulator
 from tests.gateway.attacks.world import eventually
 from tests.gateway.upstreams import Busy, everything
@@ -27,9 +27,9 @@ Plain = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def address() -> Generator[str]:
-    with running(Simulator()) as upstream:
+    with serve_in_thread(Simulator()) as upstream:
         config = everything(upstream)
-        with running(Gateway(config, history=StoredHistory()), door=door(config, "127.0.0.1")) as url:
+        with serve_in_thread(Gateway(config, history=StoredHistory()), door=door(config, "127.0.0.1")) as url:
             yield url.replace("http", "ws", 1) + "/v1/responses"
 
 
@@ -123,7 +123,7 @@ def test_a_failure_of_the_vendor_is_told_as_an_error(address: str) -> None:
 
 
 def test_a_turn_whose_answer_breaks_off_ends_with_an_error() -> None:
-    with running(Simulator()) as url, talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
+    with serve_in_thread(Simulator()) as url, talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
         *events, error = turn(socket, "say half of it\nbreak")
         assert text_of(events) == "half of it"
         assert (error["type"], error["status"], error["error"]["message"]) == ("error", 500, "The answer broke off.")
@@ -154,7 +154,7 @@ def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(
 @pytest.mark.parametrize("behind", wires.NAMES)
 def test_the_upstream_call_stops_when_the_client_of_a_websocket_goes_away(behind: str) -> None:
     busy = Busy(0.01)
-    with running(busy) as upstream, running(Gateway(config := everything(upstream)), door=door(config, None)) as url:
+    with serve_in_thread(busy) as upstream, serve_in_thread(Gateway(config := everything(upstream)), door=door(config, None)) as url:
         with talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
             socket.send(json.dumps({"type": "response.create", "model": behind, "input": "hi"}))
             assert socket.recv(timeout=60)
@@ -164,7 +164,7 @@ def test_the_upstream_call_stops_when_the_client_of_a_websocket_goes_away(behind
 
 def ours(caplog: pytest.LogCaptureFixture) -> list[Plain]:
     """The lines of the gateway, which alone knows vendors."""
-    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
+    lines = [json.loads(JSONLines().format(record)) for record in caplog.records]
     return [line for line in lines if "vendor" in line or line.get("model") == "nobody/knows"]
 
 
@@ -190,7 +190,7 @@ def to_the_end(socket: ClientConnection) -> tuple[list[Plain], int]:
 def test_a_turn_that_runs_comes_to_its_end_when_the_server_stops(address: str) -> None:
     said = {"type": "response.create", "model": "m", "input": "pieces 1\ndelay 0.05\nsay 12345678"}
     with ExitStack() as connections:
-        with running(Simulator(), grace=20) as url:
+        with serve_in_thread(Simulator(), grace=20) as url:
             busy, idle = (
                 connections.enter_context(talk(url.replace("http", "ws", 1) + "/v1/responses")) for _ in range(2)
             )
@@ -206,7 +206,7 @@ def test_a_turn_that_runs_comes_to_its_end_when_the_server_stops(address: str) -
 def test_a_message_beyond_the_limit_ends_the_connection() -> None:
     from llm_rest.server.access import Door, Limits
 
-    with running(Simulator(), door=Door(limits=Limits(body=1000))) as url:
+    with serve_in_thread(Simulator(), door=Door(limits=Limits(body=1000))) as url:
         with connect(url.replace("http", "ws") + "/v1/responses", proxy=None) as socket:
             socket.send("x" * 2000)
             with pytest.raises(ConnectionClosed):

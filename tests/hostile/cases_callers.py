@@ -274,7 +274,7 @@ M = [
 
 
 async def _nonsense(world: World) -> Any:
-    for make in (lambda: Timeouts(idle=-1), lambda: Timeouts(total=0), lambda: RetryPolicy(wait=float("nan"))):
+    for make in (lambda: Timeouts(stall=-1), lambda: Timeouts(total=0), lambda: RetryPolicy(base_delay=float("nan"))):
         with contextlib.suppress(ConfigError):
             make()
             raise AssertionError("it was taken")
@@ -343,7 +343,7 @@ async def observed(world: World) -> Any:
     reply = await world.client(on_event=heard.append).generate(PROMPT)
     assert heard
     assert not [event for event in heard if KEY in repr(event) or PROMPT in repr(event)]
-    assert KEY not in repr(reply.generation)
+    assert KEY not in repr(reply.info)
     assert KEY not in pickle.dumps(reply).decode("latin-1")
     return reply
 
@@ -416,7 +416,7 @@ K = [
     Case("K05", "an auth error, pickled", refusing("401 Unauthorized"), bad("authentication"), best=True),
     Case("K06", "every logger at DEBUG: no key", both, good(2), ask=quiet(KEY), counted=False),
     Case("K07", "every logger at DEBUG: no prompt", both, good(2), ask=quiet(PROMPT), best=True, counted=False),
-    Case("K08", "what listeners, replies and their pickles show", ok, good(), ask=observed),
+    Case("K08", "what event hooks, replies and their pickles show", ok, good(), ask=observed),
     Case("K09", "the key on the wire: in a header, never in the URL or the body", ok, good(then=in_a_header)),
     Case("K10", "the token of an MCP server, repeated by an error", echoing, either(bad("bad_request", status=400), refused("loss")), ask=mcp_token),
     Case("K11", "a token of one call, repeated by an error", echoing, bad("bad_request", status=400), ask=token_of_a_call),

@@ -164,7 +164,7 @@ STAYING = (400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 418,
 async def each_passing(world: World) -> Any:
     llm = world.client(retry=2)
     replies = [await llm.generate("Hi") for _ in PASSING]
-    assert all(len(reply.generation.attempts) == 2 for reply in replies)
+    assert all(len(reply.info.attempts) == 2 for reply in replies)
     return replies[-1]
 
 

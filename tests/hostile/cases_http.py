@@ -287,8 +287,8 @@ T = [
     Case("T10", "headers never come once, then good", lambda d: [stall(), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(first_byte=1)}),
     Case("T11", "the body a byte at a time, slower than the deadline", lambda d: [drip(*(bytes([b]) for b in d.good()), pause=0.1, first=http(length=len(d.good())))], bad("api_timeout", attempts=1, phase="total"), slow=True, best=True, options=SHORT),
     Case("T12", "headers a byte at a time, slower than the deadline", lambda d: [drip(*(bytes([b]) for b in ok(d)), pause=0.1)], bad("api_timeout", attempts=1), slow=True, best=True, options=SHORT),
-    Case("T13", "stall after half the body once, then good", lambda d: [stall(cut(d)), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(silence=1)}),
-    Case("T14", "stall after half the body, every time", lambda d: [stall(cut(d))], bad("api_timeout", attempts=3, phase="silence", retryable=True), slow=True, options={"timeout": Timeouts(silence=0.25)}),
+    Case("T13", "stall after half the body once, then good", lambda d: [stall(cut(d)), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(read=1)}),
+    Case("T14", "stall after half the body, every time", lambda d: [stall(cut(d))], bad("api_timeout", attempts=3, phase="read", retryable=True), slow=True, options={"timeout": Timeouts(read=0.25)}),
     Case("T15", "FIN before Content-Length is reached once, then good", lambda d: [fin(cut(d)), say(ok(d))], good(2)),
     Case("T16", "FIN before Content-Length is reached, every time", lambda d: [fin(cut(d))], bad(*NETWORK, attempts=3)),
     Case("T17", "FIN without the last chunk once, then good", lambda d: [fin(head(), chunks(d.good())), say(ok(d))], good(2)),
@@ -549,6 +549,6 @@ P = [
     Case("P110", "a document in a multipart envelope", lambda d: [say(http(b"--x\r\n\r\n" + d.good() + b"\r\n--x--", "200 OK", "content-type: multipart/mixed; boundary=x"))], NO_JSON),
     Case("P111", "a content type of 10 kB with escapes", lambda d: [say(http(b"<html>", "200 OK", "content-type: \x1b[31m" + "x" * 10_000))], NO_JSON),
     Case("P112", "two content types", lambda d: [say(http(d.good(), "200 OK", "content-type: text/html", "content-type: application/json"))], good()),
-    Case("P113", "blank lines while the answer is made, as keep-alives", lambda d: [drip(*[b"\r\n"] * 5, d.good(), pause=0.1, first=http(length=len(d.good()) + 10))], good(), slow=True, options={"timeout": Timeouts(silence=3)}),
+    Case("P113", "blank lines while the answer is made, as keep-alives", lambda d: [drip(*[b"\r\n"] * 5, d.good(), pause=0.1, first=http(length=len(d.good()) + 10))], good(), slow=True, options={"timeout": Timeouts(read=3)}),
     Case("P48", "a byte order mark before the JSON", lambda d: [say(http(b"\xef\xbb\xbf" + d.good()))], good()),
 ]  # fmt: skip

@@ -232,7 +232,7 @@ async def for_a_connection(world: World) -> Any:
 
 
 async def backing_off(world: World) -> Any:
-    llm = world.client(really=True, retry=RetryPolicy(wait=30, longest=30, jitter="none"))
+    llm = world.client(really=True, retry=RetryPolicy(base_delay=30, max_delay=30, jitter="none"))
     async with given_up(world):
         await llm.generate("Hi")
     return await llm.generate("Hi")
@@ -298,7 +298,7 @@ async def sixteen_threads(world: World) -> Any:
 
 async def own_deadline(world: World) -> Any:
     """The caller's deadline ends a call that waits for its next attempt."""
-    llm = world.client(really=True, retry=RetryPolicy(wait=30, longest=30, jitter="none"))
+    llm = world.client(really=True, retry=RetryPolicy(base_delay=30, max_delay=30, jitter="none"))
     if world.mode == "asyncio":
         try:
             async with asyncio.timeout(0.1):

@@ -373,7 +373,7 @@ def S_(name: str, given: str, does: Any, expected: Any, **more: Any) -> Case:
 
 EMPTY = bad("malformed_response", INTERRUPTED, attempts=(1, 3))
 BODY_ENDS_IT = {"gemini_generate_content": "its streams end with their body"}
-LIMITS = {"timeout": Timeouts(silence=0.3, first_byte=0.3)}
+LIMITS = {"timeout": Timeouts(read=0.3, first_byte=0.3)}
 
 S = [
     S_("S01", "a good stream", stream(lambda body: body), good()),
@@ -404,8 +404,8 @@ S = [
     S_("S26", "a clean end after three deltas", unended, interrupted()),
     S_("S27", "FIN after three deltas", after_three(act=fin, ended=False), interrupted(retryable=False)),
     S_("S28", "RST after three deltas", after_three(act=rst, ended=False), interrupted(retryable=False), slow=True),
-    S_("S29", "silence after three deltas", after_three(act=stall, ended=False), interrupted("api_timeout", phase="silence"), slow=True, options=LIMITS),
-    S_("S30", "keep-alives and nothing else after three deltas", pings, interrupted("api_timeout", phase="idle"), slow=True, options={"timeout": Timeouts(idle=0.4)}),
+    S_("S29", "silence after three deltas", after_three(act=stall, ended=False), interrupted("api_timeout", phase="read"), slow=True, options=LIMITS),
+    S_("S30", "keep-alives and nothing else after three deltas", pings, interrupted("api_timeout", phase="stall"), slow=True, options={"timeout": Timeouts(stall=0.4)}),
     S_("S31", "broken chunk framing after three deltas", lambda d: [fin(opened(d) + chunks(*d.begin(), *three(d)) + b"ZZ\r\n")], interrupted(retryable=False)),
     S_("S32", "a chunk that is longer than it says, after three deltas", lambda d: [fin(opened(d) + chunks(*d.begin(), *three(d)) + b"3\r\nabcdef\r\n")], interrupted(retryable=False)),
     S_("S33", "the vendor's error event after three deltas", failing("failed"), interrupted(*VENDOR)),
@@ -428,7 +428,7 @@ S = [
     S_("S50", "NUL and other control characters inside the text", odd_text("a\0b\x1b[31mc\x7f"), good(text="a\0b\x1b[31mc\x7f!")),
     S_("S51", "429 on opening once, then good", lambda d: once(d, say(http(d.error(429), "429 Too Many Requests"))), good(2)),
     S_("S52", "500 on opening, every time", refused("500 Internal Server Error"), bad("internal_server", attempts=3, status=500)),
-    S_("S53", "slow but alive: what counts is the wait, not the sum", slow, good(), slow=True, options={"timeout": Timeouts(silence=1, idle=1, first_byte=1)}),
+    S_("S53", "slow but alive: what counts is the wait, not the sum", slow, good(), slow=True, options={"timeout": Timeouts(read=1, stall=1, first_byte=1)}),
     S_("S54", "the head at once, and the first event late", lambda d: [drip(*(chunks(f) for f in d.frames()), END, pause=0.02, first=opened(d))], good(), slow=True),
     S_("S55", "the caller forgets the stream", first_endless, good(2), ask=forgotten, best=True, counted=False),
     S_("S56", "the caller leaves the stream by break", first_endless, good(2), ask=left, counted=False),
@@ -470,8 +470,8 @@ S = [
     S_("S94", 'counts such as "11" in a stream', counts_as(b'"11"'), good(then=eleven)),
     S_("S95", "counts such as 11.0 in a stream", counts_as(b"11.0"), good(then=eleven)),
     S_("S96", "counts that are null in a stream", counts_as(b"null"), good()),
-    S_("S97", "the end is told, and the body never ends", told_its_end(stall), good(), slow=True, options={"timeout": Timeouts(silence=3)}),
-    S_("S98", "the end is told, then keep-alives for ever", lambda d: [drip(chunks(comment(d)), pause=0.05, first=opened(d) + chunks(*d.frames()), again=True)], good(), slow=True, options={"timeout": Timeouts(silence=3)}),
+    S_("S97", "the end is told, and the body never ends", told_its_end(stall), good(), slow=True, options={"timeout": Timeouts(read=3)}),
+    S_("S98", "the end is told, then keep-alives for ever", lambda d: [drip(chunks(comment(d)), pause=0.05, first=opened(d) + chunks(*d.frames()), again=True)], good(), slow=True, options={"timeout": Timeouts(read=3)}),
     S_("S99", "the end is told, then RST", told_its_end(rst), good()),
     S_("S100", "the end is told, then broken chunks", told_its_end(fin, b"ZZ\r\n"), good()),
     S_("S101", "the end is told, then 300 MB", lambda d: [flood(opened(d) + chunks(*d.frames()), chunks(b": " + b"x" * 60_000 + b"\n\n"), most=300_000_000)], good()),
@@ -486,9 +486,9 @@ S = [
     S_("S110", "comments between the lines of an event", stream(lambda body: body.replace(b'",', b'",\n: c\ndata: ')), good(), cannot=SSE_ONLY),
     S_("S111", "lines without a colon, unknown fields, blanks before a field", between(b"data\n\nfoo: bar\n data: x\nbaz\n\n"), good(), cannot=SSE_ONLY),
     S_("S112", "an id with NUL, a retry that is no number, an event name of 1 MB", between(b"id: a\0b\nretry: soon\nevent: " + b"e" * 1_000_000 + b"\n\n"), good(), cannot=SSE_ONLY),
-    S_("S113", "an event that comes byte by byte and never ends", lambda d: [drip(chunks(b"x"), pause=0.05, first=opened(d) + chunks(*d.begin(), *three(d), unfinished(d)), again=True)], interrupted("api_timeout", phase="idle"), slow=True, options={"timeout": Timeouts(idle=1)}),
-    S_("S114", "empty texts for ever", for_ever(lambda d: d.delta("")), bad("api_timeout", attempts=(1, 3), phase="idle"), slow=True, options={"timeout": Timeouts(idle=1)}),
-    S_("S115", "events nobody knows, for ever", for_ever(lambda d: d.frame({"type": "unheard.of", "x": 1})), bad("api_timeout", attempts=(1, 3), phase="idle"), slow=True, options={"timeout": Timeouts(idle=1)}),
+    S_("S113", "an event that comes byte by byte and never ends", lambda d: [drip(chunks(b"x"), pause=0.05, first=opened(d) + chunks(*d.begin(), *three(d), unfinished(d)), again=True)], interrupted("api_timeout", phase="stall"), slow=True, options={"timeout": Timeouts(stall=1)}),
+    S_("S114", "empty texts for ever", for_ever(lambda d: d.delta("")), bad("api_timeout", attempts=(1, 3), phase="stall"), slow=True, options={"timeout": Timeouts(stall=1)}),
+    S_("S115", "events nobody knows, for ever", for_ever(lambda d: d.frame({"type": "unheard.of", "x": 1})), bad("api_timeout", attempts=(1, 3), phase="stall"), slow=True, options={"timeout": Timeouts(stall=1)}),
     S_("S116", "lines instead of events, and events instead of lines", lambda d: [sent(d, other_framing(d))], bad(*BROKEN, attempts=(1, 3))),
     S_("S117", "all events in one list", lambda d: [sent(d, b"[" + b",".join(json.dumps(event).encode() for event in d.events(("Hel", "lo"))) + b"]")], either(good(), bad("malformed_response", attempts=(1, 3)))),
     S_("S118", "plain words instead of a stream", lambda d: [say(http(b"Internal Server Error", "200 OK", "content-type: text/plain"))], bad("malformed_response", attempts=(1, 2))),

@@ -334,8 +334,8 @@ def free_port() -> int:
 def promised(case: Case, seen: Seen, documents: Documents) -> list[str]:
     found: list[str] = []
     if seen.error is None:
-        if case.counted and seen.reply is not None and len(seen.reply.generation.attempts) not in (seen.requests, 1):
-            found.append(f"{len(seen.reply.generation.attempts)} attempts told, {seen.requests} requests made")
+        if case.counted and seen.reply is not None and len(seen.reply.info.attempts) not in (seen.requests, 1):
+            found.append(f"{len(seen.reply.info.attempts)} attempts told, {seen.requests} requests made")
         return found
     error = seen.error
     if not isinstance(error, LLMError):

@@ -30,7 +30,7 @@ from llm_rest import (
 )
 from llm_rest.loop.threads import ThreadWorkers
 from llm_rest.losses import Loss
-from llm_rest.reply import Generation, reply
+from llm_rest.reply import CallInfo, reply
 from llm_rest.responses import (
     ApplyPatchCall,
     ComputerCall,
@@ -84,7 +84,7 @@ def delete(name: str = "x") -> str:
 
 
 class Gate:
-    """A listener that lets tools go on once so many events of a kind were told."""
+    """An event hook that lets tools go on once so many events of a kind were told."""
 
     def __init__(self, kind: str, times: int = 1) -> None:
         self.kind, self.left, self.opened = kind, times, threading.Event()
@@ -413,7 +413,7 @@ async def test_what_a_decoder_put_right_is_seen_on_the_call(way: str) -> None:
         Loss("output[1].x", "gone", "dropped"),
         Loss("input[0]", "something else", "changed"),
     ]
-    run = new_run(way, Model(reply(answer, Generation(losses=losses)), says("Done")), [add])
+    run = new_run(way, Model(reply(answer, CallInfo(losses=losses)), says("Done")), [add])
     await result(run)
     assert run.calls[0].repairs == ["it had no id", "it had no type, read as a function"]
 
@@ -426,7 +426,7 @@ async def test_a_call_that_is_not_approved_does_not_run(way: str) -> None:
     run = new_run(way, model, [delete])
     stopped = await result(run)
     assert (stopped.output, run.state.outcome) == ([call("delete")], "waiting")
-    assert [one.call_id for one in run.waiting] == ["c1"]
+    assert [one.call_id for one in run.pending_calls] == ["c1"]
     assert len(model.asked) == 1
     run.approve("c1")
     assert (await result(run)).output == says("Done").output
@@ -483,13 +483,13 @@ def test_words_of_many_threads_to_a_run_at_rest_are_all_heard() -> None:
             thread.join(10)
     finally:
         sys.setswitchinterval(interval)
-    assert run.waiting == []
+    assert run.pending_calls == []
 
 
 async def test_only_a_plain_yes_lets_a_call_run(way: str, caplog: pytest.LogCaptureFixture) -> None:
     run = new_run(way, Model(says(call("delete"))), [delete], approve=lambda _: "no")
     await result(run)
-    assert [(one.state, one.waits) for one in run.calls] == [("pending", "approval")]
+    assert [(one.state, one.waiting_for) for one in run.calls] == [("pending", "approval")]
     assert "says True, False or None, not 'no'" in caplog.text
 
 
@@ -500,7 +500,7 @@ async def test_a_callback_may_leave_it_open(way: str, caplog: pytest.LogCaptureF
     for approve in (lambda one: None, fails):
         run = new_run(way, Model(says(call("delete"))), [delete], approve=approve)
         await result(run)
-        assert len(run.waiting) == 1
+        assert len(run.pending_calls) == 1
     assert "nobody is there" in caplog.text
 
 
@@ -546,8 +546,8 @@ async def test_what_nothing_here_runs_waits_for_its_output(way: str, offered: An
     model = Model(says(asked), says("Done"))
     run = new_run(way, model, [offered])
     await result(run)
-    assert [(one.name, one.waits) for one in run.waiting] == [(name, "output")]
-    run.supply("c1", "by hand")
+    assert [(one.name, one.waiting_for) for one in run.pending_calls] == [(name, "output")]
+    run.submit_output("c1", "by hand")
     await result(run)
     assert type(model.seen[-1]).__name__ == f"{type(asked).__name__}Output"
     assert run.calls[0].state == "completed"
@@ -578,7 +578,7 @@ async def test_the_very_item_can_be_supplied(way: str) -> None:
     model = Model(says(call("theirs")), says("Done"))
     run = new_run(way, model, [FunctionTool(name="theirs", parameters={"type": "object"})])
     await result(run)
-    run.supply("c1", given)
+    run.submit_output("c1", given)
     await result(run)
     assert model.seen[-1] is given
 
@@ -589,8 +589,8 @@ async def test_what_is_supplied_is_what_a_tool_may_return_or_answers_that_very_c
     await result(run)
     for wrong in (FunctionCallOutput(call_id="c2", output="4"), LocalShellCallOutput(call_id="c1", output="4"), b"4"):
         with pytest.raises(LLMError, match=r"does not answer 'c1'|returned bytes"):
-            run.supply("c1", wrong)
-    run.supply("c1", {"degrees": 4})
+            run.submit_output("c1", wrong)
+    run.submit_output("c1", {"degrees": 4})
     await result(run)
     assert outputs(model) == ['{"degrees":4}']
     assert STATE.decode(msgspec.json.encode(run.state)) == run.state
@@ -602,7 +602,7 @@ async def test_a_call_that_nothing_ran_is_run_where_the_state_is_taken_up_with_a
     await result(run)
     run = new_run(way, model := Model(says("Done")), [add, delete], state=run.state)
     await result(run)
-    assert [(one.state, one.waits) for one in run.calls] == [("completed", None), ("pending", "approval")]
+    assert [(one.state, one.waiting_for) for one in run.calls] == [("completed", None), ("pending", "approval")]
     run.approve("c2")
     await result(run)
     assert outputs(model) == ["3", "x is gone"]
@@ -692,7 +692,7 @@ async def test_the_whole_run_has_a_limit_too(way: str) -> None:
     release = threading.Event()
     model = Model(says(call("hangs")))
     with pytest.raises(APITimeoutError, match=r"longer than 0\.02 seconds") as caught:
-        await result(new_run(way, model, [tool(name="hangs")(lambda: str(release.wait(10)))], total=0.02))
+        await result(new_run(way, model, [tool(name="hangs")(lambda: str(release.wait(10)))], timeout=0.02))
     release.set()
     assert (caught.value.phase, caught.value.run.calls[0].state) == ("total", "cancelled")
 
@@ -889,14 +889,14 @@ async def test_a_run_is_driven_by_one_at_a_time(way: str) -> None:
         with pytest.raises(ConfigError, match="being driven already"):
             run._engine.begin(run._engine._workers, streams=False)
 
-    run._engine.heard_by = (inside,)
+    run._engine.event_hooks = (inside,)
     await result(run)
 
 
 # --- states ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("on_resume", ["rerun", "lost"])
+@pytest.mark.parametrize("on_resume", ["restart", "fail"])
 async def test_what_was_running_when_the_process_ended_is_run_again_or_lost(way: str, on_resume: Any) -> None:
     for blocking in (True, False):
         gate = threading.Event()
@@ -922,9 +922,9 @@ async def test_what_was_running_when_the_process_ended_is_run_again_or_lost(way:
         gate.set()
         again = new_run(way, model, [tool(**options)(lambda: "done")], state=STATE.decode(saved))
         assert (await result(again)).output == says("Done").output
-        told = "done" if on_resume == "rerun" else "lost: the process that ran it ended before it did"
+        told = "done" if on_resume == "restart" else "lost: the process that ran it ended before it did"
         assert told in str(model.seen[-1])
-        assert again.calls[0].runs == (2 if on_resume == "rerun" else 1)
+        assert again.calls[0].runs == (2 if on_resume == "restart" else 1)
 
 
 async def test_a_saved_run_whose_tool_is_gone_is_told_so(way: str) -> None:
@@ -1040,7 +1040,7 @@ def test_an_interrupt_inside_a_tool_comes_out_as_it_is(way: str) -> None:
 async def test_a_chained_run_sends_only_what_is_new(way: str) -> None:
     first = says(call("add", '{"a":1,"b":2}'))
     model = Model(first, says("Done"))
-    await result(new_run(way, model, [add], chain=True))
+    await result(new_run(way, model, [add], use_previous_response_id=True))
     assert model.asked[1].previous_response_id == "resp"
     assert model.seen == [FunctionCallOutput(call_id="c1", output="3")]
 
@@ -1071,7 +1071,7 @@ async def test_a_run_hears_words_from_other_threads_at_once(word: str, way: str)
     said = run.cancel if word == "cancel" else lambda: run.approve("c2")
 
     def say_soon() -> None:
-        while not run.waiting:
+        while not run.pending_calls:
             time.sleep(0.005)
         time.sleep(0.05)
         said()
@@ -1099,7 +1099,7 @@ async def test_without_end_is_a_limit_like_any_other(way: str) -> None:
     def quick() -> str:
         return "done"
 
-    run = new_run(way, Model(says(call("quick")), says("ok")), [quick], total=float("inf"))
+    run = new_run(way, Model(says(call("quick")), says("ok")), [quick], timeout=float("inf"))
     await result(run)
     assert run.calls[0].output == "done"
 

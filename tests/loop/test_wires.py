@@ -64,7 +64,7 @@ def report(city: str, context: ToolContext) -> str:
     return f"All about {city}"
 
 
-@tool(needs_approval=True, on_resume="rerun")
+@tool(needs_approval=True, on_resume="restart")
 def book(city: str) -> str:
     """Book a flight."""
     return f"A seat to {city}"
@@ -113,7 +113,7 @@ async def test_a_run_with_calls_of_both_kinds_comes_to_its_end(way: str, wire: s
     assert str(run.state.items).count("All about Oslo") == 1
     assert {"tool:completed", "result:arrived", "nonblocking:result", "nonblocking:llm_response"} <= set(told)
     assert ("response.output_text.delta" in told) is streams
-    known = answer.generation.metadata
+    known = answer.info.metadata
     assert (known["api_calls"], known["tool_rounds"], known["provider"]) == ("3", "1", "simulator")
     assert int(known["total_tokens"]) == int(known["input_tokens"]) + int(known["output_tokens"]) > 100
 
@@ -125,10 +125,10 @@ async def test_a_run_that_waits_goes_on_in_another_process_on_any_wire(way: str,
     script = 'reason Shall I?\ncall book {"city": "Oslo"}\nsay Booked.'
     run = llm.run(script, [book], reasoning={"effort": "high"})
     await result(run)
-    assert [call.name for call in run.waiting] == ["book"]
+    assert [call.name for call in run.pending_calls] == ["book"]
     saved = msgspec.json.encode(run.state)
     again = llm.run(state=saved, tools=[book])
-    again.approve(again.waiting[0].call_id)
+    again.approve(again.pending_calls[0].call_id)
     assert (await result(again)).output_text == "Booked."
     assert again.state.totals.api_calls == 2
     await closed(llm)
@@ -140,21 +140,21 @@ async def test_a_saved_run_is_resumed_with_another_model(way: str) -> None:
     await result(run)
     saved = msgspec.json.encode(run.state)
     again = llm.run(state=saved, tools=[book], model="simulator/second")
-    again.approve(again.waiting[0].call_id)
+    again.approve(again.pending_calls[0].call_id)
     answer = await result(again)
-    assert (answer.output_text, answer.generation.metadata["model"]) == ("Booked.", "second")
+    assert (answer.output_text, answer.info.metadata["model"]) == ("Booked.", "second")
     assert again.state.request.model == "simulator/second"
     await closed(llm)
 
 
 async def test_a_conversation_stored_at_one_vendor_is_not_resumed_at_another(way: str) -> None:
     llm = client(way, "openai_responses")
-    run = llm.run('call book {"city": "Oslo"}\nsay Booked.', [book], chain=True)
+    run = llm.run('call book {"city": "Oslo"}\nsay Booked.', [book], use_previous_response_id=True)
     await result(run)
     with pytest.raises(ConfigError, match="the conversation of this run is stored at simulator") as caught:
         llm.run(state=run.state, tools=[book], model="openai/gpt-4.1")
-    assert "chain=False" in str(caught.value)
-    llm.run(state=run.state, tools=[book], model="openai/gpt-4.1", chain=False)
+    assert "use_previous_response_id=False" in str(caught.value)
+    llm.run(state=run.state, tools=[book], model="openai/gpt-4.1", use_previous_response_id=False)
     await closed(llm)
 
 
@@ -226,7 +226,7 @@ async def test_tools_may_be_given_by_keyword_and_options_are_those_of_generate(w
     for wrong in ({"max_iteration": 3}, {"stream": True}):
         with pytest.raises(ConfigError, match="there is no option"):
             llm.run("Hi", [], **wrong)
-    for wrong in ({"max_iterations": 0}, {"total": -1}, {"tool_timeout": "soon"}, {"max_iterations": True}):
+    for wrong in ({"max_iterations": 0}, {"timeout": -1}, {"tool_timeout": "soon"}, {"max_iterations": True}):
         with pytest.raises(ConfigError, match=f"{next(iter(wrong))}: Expected"):
             llm.run("Hi", [], **wrong)
     with pytest.raises(ConfigError, match="state= brings its own input"):
@@ -333,7 +333,7 @@ async def test_nothing_is_kept_by_the_vendor_unless_asked(way: str, httpx_mock: 
         httpx_mock.add_response(json=answer("Cold", id="resp_2"))
     llm = (Client if way == "sync" else AsyncClient)("openai/gpt-5.2", api_key="sk-test-0123456789")
     for chain in (False, True):
-        await result(llm.run("Weather?", [get_weather], chain=chain))
+        await result(llm.run("Weather?", [get_weather], use_previous_response_id=chain))
     await closed(llm)
     first, second, chained, more = (json.loads(request.content) for request in httpx_mock.get_requests())
     assert (first["store"], first["include"]) == (False, ["reasoning.encrypted_content"])
@@ -406,7 +406,7 @@ def book(city: str) -> str:
 
 with Client("simulator/any", wire="anthropic_messages") as llm, open(sys.argv[1], "rb") as saved:
     run = llm.run(state=saved.read(), tools=[book])
-    run.approve(run.waiting[0].call_id)
+    run.approve(run.pending_calls[0].call_id)
     print(run.result().output_text)
 """
 
@@ -422,10 +422,10 @@ def test_a_run_that_waits_is_taken_up_by_another_process(tmp_path: Path) -> None
 
 
 def test_no_secret_is_part_of_a_saved_run() -> None:
-    from llm_rest import Mcp
+    from llm_rest import MCP
 
     with Client("simulator/any", wire="openai_responses") as llm:
-        docs = Mcp("docs", "https://example.com/mcp", headers={"Authorization": "Bearer hush-hush"})
+        docs = MCP("docs", "https://example.com/mcp", headers={"Authorization": "Bearer hush-hush"})
         run = llm.run("say Hi.", [get_weather, docs], user_token="tok-hush", extra_headers={"x-secret": "hush"})
         run.result()
     assert b"hush" not in msgspec.json.encode(run.state)
@@ -560,16 +560,16 @@ async def test_input_and_tools_may_be_given_by_keyword(way: str) -> None:
 
 
 def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
-    async def listener(event: Any) -> None: ...
+    async def hook(event: Any) -> None: ...
 
-    with Client("simulator/any") as llm, pytest.raises(ConfigError, match=r"nobody awaits a listener .*run\.events"):
-        llm.run("say Hi.", on_event=listener)
+    with Client("simulator/any") as llm, pytest.raises(ConfigError, match=r"nobody awaits an event hook .*run\.events"):
+        llm.run("say Hi.", on_event=hook)
 
 
 @pytest.mark.parametrize("name", [name for name in wires.NAMES if name != "openai_responses"])
 def test_a_wire_without_earlier_responses_is_not_asked_to_chain(name: str) -> None:
-    with Client("simulator/any", wire=name) as llm, pytest.raises(ConfigError, match=r"chain=True: .*without it"):
-        llm.run("call get_weather", [get_weather], chain=True)
+    with Client("simulator/any", wire=name) as llm, pytest.raises(ConfigError, match=r"use_previous_response_id=True: .*without it"):
+        llm.run("call get_weather", [get_weather], use_previous_response_id=True)
 
 
 @pytest.mark.parametrize("options", [{"approve": "yes"}, {"executor": print}, {"executor": ToolRegistry}])

@@ -1,4 +1,4 @@
-"""Context and generators: what was sent once is sent again unchanged, and everything new comes after it."""
+"""PromptContext and generators: what was sent once is sent again unchanged, and everything new comes after it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from llm_rest.client import AsyncClient, Client
-from llm_rest.context import Context
+from llm_rest.context import PromptContext
 from llm_rest.errors import ConfigError, OutputError, SchemaMismatchError
-from llm_rest.generator import AsyncGenerator, Generator
+from llm_rest.generator import AsyncContentGenerator, ContentGenerator
 from llm_rest.responses import Message
 from tests.laws.harness import every_wire
 
@@ -39,43 +39,43 @@ def said(items: Any) -> list[tuple[str, Any]]:
 
 def test_entries_have_roles_of_the_format_and_of_conversations() -> None:
     words = ("system", "human", "assistant", "agent", "user", "developer")
-    roles = [role for role, _ in said(Context([(word, "Hi") for word in words]).items)]
+    roles = [role for role, _ in said(PromptContext([(word, "Hi") for word in words]).items)]
     assert roles == ["system", "user", "assistant", "assistant", "user", "developer"]
 
 
 def test_a_provider_says_a_text_an_entry_an_item_several_or_nothing() -> None:
     item = Message(role="user", content="d")
     told: list[Any] = ["a", ("agent", "b"), [("human", "c"), item], None, "", []]
-    context = Context(providers=[lambda one=one: one for one in told])
+    context = PromptContext(providers=[lambda one=one: one for one in told])
     assert said(context.provided()) == [("user", "a"), ("assistant", "b"), ("user", "c"), ("user", "d")]
 
 
 @pytest.mark.parametrize("entry", [("narrator", "Hi"), ("system",), ["system", 3], (1, "Hi")])
 def test_what_is_no_entry_is_an_error_of_the_caller(entry: Any) -> None:
     with pytest.raises(ConfigError, match="role"):
-        Context([entry])
+        PromptContext([entry])
 
 
 def test_what_context_is_made_of_is_checked_when_it_is_made() -> None:
     text: Any = "It rains."
     for options in ({"entries": text}, {"providers": [text]}):
         with pytest.raises(ConfigError):
-            Context(**options)
+            PromptContext(**options)
 
 
 def test_a_provider_that_waits_needs_an_async_caller() -> None:
     async def late() -> str:
         return "late"
 
-    with pytest.raises(ConfigError, match="AsyncGenerator"):
-        Context(providers=[late]).provided()
+    with pytest.raises(ConfigError, match="AsyncContentGenerator"):
+        PromptContext(providers=[late]).provided()
 
 
 async def test_providers_that_wait_and_others_are_asked_in_order() -> None:
     async def late() -> str:
         return "first"
 
-    assert said(await Context(providers=[late, lambda: "second"]).aprovided()) == [
+    assert said(await PromptContext(providers=[late, lambda: "second"]).aprovided()) == [
         ("user", "first"),
         ("user", "second"),
     ]
@@ -108,11 +108,11 @@ def test_every_request_begins_with_the_one_before_it(name: str, strategy: Any, m
     sent = Recorder(monkeypatch)
     ticks = count(1)
     entries = [("system", "Be brief."), ("human", "Are you there?"), ("agent", "Yes.")]
-    context = Context(entries, [lambda: f"Tick {next(ticks)}."])
+    context = PromptContext(entries, [lambda: f"Tick {next(ticks)}."])
     prompt = 'call answer {"name": "Ada"}' if strategy == "tool" else 'json {"name": "Ada"}'
     with Client("simulator/simulator", wire=name, on_loss="ignore") as llm:
         form: Any = str if strategy is None else Person
-        generator = Generator(llm, prompt, form, context=context, strategy=strategy)
+        generator = ContentGenerator(llm, prompt, form, context=context, strategy=strategy)
         values = [generator.generate()[0] for _ in range(3)]
     assert values == ['{"name":"Ada"}' if strategy is None else Person("Ada")] * 3
     grows = GROWS.get(name, "contents")
@@ -130,7 +130,7 @@ def test_every_request_begins_with_the_one_before_it(name: str, strategy: Any, m
 def test_what_providers_say_stands_before_the_question_and_stays_there() -> None:
     ticks = count(1)
     with Client("simulator/simulator", wire="openai_responses") as llm:
-        generator = Generator(llm, "say Yes.", str, context=Context(providers=[lambda: f"Tick {next(ticks)}."]))
+        generator = ContentGenerator(llm, "say Yes.", str, context=PromptContext(providers=[lambda: f"Tick {next(ticks)}."]))
         assert generator.generate()[0] == "Yes."
         value, metadata = generator.generate("say No.")
     assert (value, metadata["provider"], metadata["api_calls"]) == ("No.", "simulator", "1")
@@ -140,7 +140,7 @@ def test_what_providers_say_stands_before_the_question_and_stays_there() -> None
 
 def test_a_turn_that_failed_leaves_no_trace() -> None:
     with Client("simulator/simulator", wire="openai_responses") as llm:
-        generator = Generator(llm, "refuse No.", Person, context=Context([("system", "Be brief.")]), max_repairs=0)
+        generator = ContentGenerator(llm, "refuse No.", Person, context=PromptContext([("system", "Be brief.")]), max_repairs=0)
         for input, error in [(None, OutputError), ('json {"name": 3}', SchemaMismatchError)]:
             with pytest.raises(error):
                 generator.generate(input)
@@ -152,7 +152,7 @@ def test_a_generator_runs_no_tools() -> None:
     tool = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}
     with Client("simulator/simulator", wire="openai_responses") as llm:
         with pytest.raises(OutputError, match="tools"):
-            Generator(llm, "Hi", str, tools=[tool]).generate()
+            ContentGenerator(llm, "Hi", str, tools=[tool]).generate()
 
 
 async def test_an_async_generator_awaits_its_providers() -> None:
@@ -160,7 +160,7 @@ async def test_an_async_generator_awaits_its_providers() -> None:
         return "It is noon."
 
     async with AsyncClient("simulator/simulator", wire="openai_chat") as llm:
-        generator = AsyncGenerator(llm, 'json {"name": "Ada"}', Person, context=Context(providers=[now]))
+        generator = AsyncContentGenerator(llm, 'json {"name": "Ada"}', Person, context=PromptContext(providers=[now]))
         value, metadata = await generator.generate()
     assert (value, metadata["api_calls"]) == (Person("Ada"), "1")
     assert said(generator.history)[0] == ("user", "It is noon.")
@@ -169,7 +169,7 @@ async def test_an_async_generator_awaits_its_providers() -> None:
 def test_repairs_are_no_part_of_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = Recorder(monkeypatch)
     with Client("simulator/simulator", wire="openai_responses") as llm:
-        generator = Generator(llm, 'json {"name": 3}', Person)
+        generator = ContentGenerator(llm, 'json {"name": 3}', Person)
         _, metadata = generator.generate()
     assert metadata["api_calls"] == "2"
     assert len(sent.bodies[1]["input"]) == 3

@@ -52,7 +52,7 @@ def script(strategy: str, text: str = ADA) -> str:
 
 
 def notes(reply: Any) -> list[tuple[str, str]]:
-    return [(loss.path, loss.kind) for loss in reply.generation.losses]
+    return [(loss.path, loss.kind) for loss in reply.info.losses]
 
 
 @every_wire
@@ -68,7 +68,7 @@ async def test_the_reply_looks_the_same_whatever_way_was_taken(name: str, strate
     async with simulator(new_client, name) as llm:
         reply = await llm.generate(script(strategy), output=Person, strategy=strategy)
     assert (reply.parsed, reply.output_text, reply.stop_reason) == (Person("Ada", 1815), ADA, "stop")
-    assert reply.generation.metadata["api_calls"] == "1"
+    assert reply.info.metadata["api_calls"] == "1"
     assert (("text.format", "emulated") in notes(reply)) == (strategy != "native")
     assert pickle.loads(pickle.dumps(reply)).parsed == copy.copy(reply).parsed == reply.parsed
 
@@ -117,8 +117,8 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again(
         if strategy == "native":
             reply = await llm.generate(asked, output=Person)
             assert isinstance(reply.parsed, Person)
-            assert reply.generation.metadata["api_calls"] == "2"
-            assert len(reply.generation.attempts) == 2
+            assert reply.info.metadata["api_calls"] == "2"
+            assert len(reply.info.attempts) == 2
             assert ("output_text", "changed") in notes(reply)
         with pytest.raises(SchemaMismatchError) as caught:
             await llm.generate_json(asked, Person, strategy=strategy, max_repairs=0)
@@ -141,7 +141,7 @@ async def test_the_feedback_is_a_numbered_list_after_the_answer(new_client: NewC
         "2. $.born: expected at least 2, got 1",
     ]
     assert reply.parsed == Person("Ada", 3)
-    assert reply.generation.metadata["input_tokens"] == "14"
+    assert reply.info.metadata["input_tokens"] == "14"
     assert first["text"]["format"]["strict"] is True
     assert first["text"]["format"]["schema"]["required"] == ["name", "born"]
 
@@ -164,7 +164,7 @@ async def test_repairs_are_bounded_and_counted(repairs: int, new_client: NewClie
         with pytest.raises(SchemaMismatchError, match=r"\$\.a: .* is not allowed here") as caught:
             await llm.generate_json("Something", NEVER, max_repairs=repairs)
     error = caught.value
-    assert error.partial.generation.metadata["api_calls"] == str(repairs + 1)
+    assert error.partial.info.metadata["api_calls"] == str(repairs + 1)
     assert len(error.attempts) == repairs + 1
     assert (error.vendor, error.raw) == ("simulator", '{"a":"a"}')
 
@@ -182,7 +182,7 @@ async def test_a_refusal_is_told_apart_and_never_repaired(wire: str, new_client:
     async with simulator(new_client, wire) as llm:
         with pytest.raises(RefusalError, match="refused: No") as caught:
             await llm.generate_json("refuse No.", Person)
-        assert caught.value.partial.generation.metadata["api_calls"] == "1"
+        assert caught.value.partial.info.metadata["api_calls"] == "1"
         async with llm.stream_json("refuse No.", Person) as partials:
             with pytest.raises(RefusalError):
                 assert [partial async for partial in partials] == "never"
@@ -197,7 +197,7 @@ async def test_a_cut_answer_is_told_apart_and_never_repaired(name: str, strategy
             await llm.generate_json(cut, Person, strategy=strategy)
         assert isinstance(caught.value, OutputError)
         assert "Ada" in caught.value.raw
-        assert caught.value.partial.generation.metadata["api_calls"] == "1"
+        assert caught.value.partial.info.metadata["api_calls"] == "1"
         async with llm.stream_json(cut, Person, strategy=strategy) as partials:
             with pytest.raises(TruncatedError):
                 assert [partial async for partial in partials] == "never"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.structured.partial import PartialJson
+from llm_rest.structured.partial import PartialJSON
 from tests.structured.test_reading import VALUES
 
 ROOTS = st.lists(VALUES, min_size=1, max_size=3) | st.dictionaries(st.text(max_size=3), VALUES, min_size=1, max_size=3)
@@ -19,7 +19,7 @@ ROOTS = st.lists(VALUES, min_size=1, max_size=3) | st.dictionaries(st.text(max_s
 
 def told(text: str, size: int) -> list[Any]:
     """Every state that is handed out for a text that comes in pieces of this size."""
-    machine = PartialJson()
+    machine = PartialJSON()
     pieces = [text[i : i + size] for i in range(0, len(text), size)]
     return [copy.deepcopy(state) for piece in pieces for state in machine.feed(piece)]
 
@@ -79,7 +79,7 @@ def test_what_nests_too_deeply_is_not_followed() -> None:
 
 
 def test_a_long_text_is_shown_in_steps_so_that_all_of_it_costs_what_its_length_does() -> None:
-    machine = PartialJson()
+    machine = PartialJSON()
     machine.feed('{"t": "')
     shown = [len(state["t"]) for _ in range(50_000) for state in machine.feed("word ")]
     assert shown[:3] == [5, 10, 15]
@@ -89,7 +89,7 @@ def test_a_long_text_is_shown_in_steps_so_that_all_of_it_costs_what_its_length_d
 
 
 def test_the_value_is_one_object_that_grows() -> None:
-    machine = PartialJson()
+    machine = PartialJSON()
     (first,), (second,) = machine.feed("[1,"), machine.feed(" 2,")
     assert first is second
     assert machine.close() == machine.feed(" 3]") == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.structured.reading import NotJson, json_in
+from llm_rest.structured.reading import NotJSON, json_in
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8"), max_size=5),
@@ -36,14 +36,14 @@ def test_prose_and_fences_around_an_object_are_left_out(value: Any, before: str,
 def test_any_text_has_a_value_or_is_no_json(text: str) -> None:
     try:
         value, amid_text = json_in(text)
-    except NotJson:
+    except NotJSON:
         return
     assert amid_text or value == json.loads(text)
 
 
 def test_many_brackets_are_looked_behind_only_so_often() -> None:
     assert json_in("{x} " * 50 + '{"a": 1}').value == {"a": 1}
-    with pytest.raises(NotJson):
+    with pytest.raises(NotJSON):
         json_in("{" * 1_000_000 + '{"a": 1}')
 
 
@@ -66,7 +66,7 @@ def test_many_brackets_are_looked_behind_only_so_often() -> None:
     ],
 )
 def test_what_is_no_json_or_means_two_things_is_refused(text: str, why: str) -> None:
-    with pytest.raises(NotJson, match=why):
+    with pytest.raises(NotJSON, match=why):
         json_in(text)
 
 
@@ -81,5 +81,5 @@ def test_what_is_no_json_or_means_two_things_is_refused(text: str, why: str) -> 
     ],
 )
 def test_an_object_inside_a_broken_one_is_never_the_answer(text: str) -> None:
-    with pytest.raises(NotJson):
+    with pytest.raises(NotJSON):
         json_in(text)

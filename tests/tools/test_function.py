@@ -95,15 +95,15 @@ def test_options_say_how_a_run_treats_it() -> None:
         blocking=False,
         timeout=3,
         needs_approval=True,
-        on_resume="rerun",
+        on_resume="restart",
         strict=True,
     )(weather)
     assert (slow.definition.name, slow.definition.description, slow.definition.strict) == ("slow-one", "Slow.", True)
     facts = slow.facts
     assert (facts.name, facts.blocking, facts.timeout, facts.needs_approval, facts.on_resume, facts.runs) == (
-        ("slow-one", False, 3, True, "rerun", True)
+        ("slow-one", False, 3, True, "restart", True)
     )
-    assert (weather.facts.blocking, weather.facts.timeout, weather.facts.on_resume) == (True, UNSET, "lost")
+    assert (weather.facts.blocking, weather.facts.timeout, weather.facts.on_resume) == (True, UNSET, "fail")
 
 
 def test_a_call_of_a_client_takes_it_among_its_tools() -> None:

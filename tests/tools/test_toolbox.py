@@ -18,7 +18,7 @@ import pytest
 from llm_rest import (
     ConfigError,
     FunctionTool,
-    Mcp,
+    MCP,
     ToolArgumentsError,
     ToolContext,
     ToolExecutor,
@@ -95,7 +95,7 @@ def test_a_toolbox_is_made_of_anything_that_is_a_tool() -> None:
     nested = {"type": "function", "function": {"name": "nested"}, "timeout": 5}
     new = {"type": "new_kind", "timeout": 5}
     box = Toolbox(
-        [add, wait, given, nested, FunctionTool(name="plain"), WebSearchTool(), Mcp("wiki", "https://x/mcp"), new]
+        [add, wait, given, nested, FunctionTool(name="plain"), WebSearchTool(), MCP("wiki", "https://x/mcp"), new]
     )
     assert box.names == ("add", "wait", "given", "nested", "plain")
     assert [type(one) for one in box.definitions] == [*[FunctionTool] * 5, WebSearchTool, McpTool, Unknown]

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from llm_rest.transport import HttpAnswer, HttpRequest, Timeouts
+from llm_rest.transport import HTTPAnswer, HTTPRequest, Timeouts
 
 NewTransport = Callable[..., Any]
 T = TypeVar("T", bound=Callable[..., Any])
 KEY = "sk-very-secret-0123456789"
 TEN_SECONDS = Timeouts(total=10)
-SOON = Timeouts(first_byte=10, silence=10, idle=10)
+SOON = Timeouts(first_byte=10, read=10, stall=10)
 
 
 class Key:
@@ -29,9 +29,9 @@ class Key:
         return "Key()"
 
 
-def post(url: str, body: bytes = b"{}", *, stream: bool = False) -> HttpRequest:
+def post(url: str, body: bytes = b"{}", *, stream: bool = False) -> HTTPRequest:
     """A request with a key."""
-    return HttpRequest("POST", url, {"Authorization": Key(), "Accept-Encoding": "gzip"}, body, stream)
+    return HTTPRequest("POST", url, {"Authorization": Key(), "Accept-Encoding": "gzip"}, body, stream)
 
 
 def handle(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
@@ -39,7 +39,7 @@ def handle(method: str, path: str, headers: dict[str, str], body: bytes) -> tupl
     return 200, {}, b"whole"
 
 
-async def exchange(new_transport: NewTransport, url: str, timeouts: Timeouts = TEN_SECONDS, **kw: Any) -> HttpAnswer:
+async def exchange(new_transport: NewTransport, url: str, timeouts: Timeouts = TEN_SECONDS, **kw: Any) -> HTTPAnswer:
     """One exchange over a transport that is closed after it."""
     transport = new_transport(**kw)
     try:

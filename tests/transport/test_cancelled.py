@@ -87,7 +87,7 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
     async def main(good: str, never: str) -> None:
         options: dict[str, Any] = {
             "api_key": "sk-test-0123456789",
-            "retry": RetryPolicy(wait=0.02),
+            "retry": RetryPolicy(base_delay=0.02),
             "max_connections": CONNECTIONS,
         }
         clients = [AsyncClient("openai/gpt-4o", base_url=url, **options) for url in (good, never)]

@@ -87,10 +87,10 @@ async def test_a_client_of_the_callers_streams(new_transport: NewTransport, way:
         await incoming.close()
         assert server.left.wait(5)
         # What an `httpx.Client` once began to read, it reads with the one limit of its beginning.
-        incoming = await transport.open(post(server.url), Timeouts(first_byte=0.3, silence=0.2))
+        incoming = await transport.open(post(server.url), Timeouts(first_byte=0.3, read=0.2))
         with pytest.raises(APITimeoutError) as caught:
             await rest(incoming)
-        assert caught.value.phase == "silence"
+        assert caught.value.phase == "read"
         await transport.close()
     assert b"x-mine: 1" in server.heads[0]
     await http_client.aclose() if way != "sync" else http_client.close()

@@ -272,7 +272,7 @@ async def test_a_closed_transport_says_so(new_transport: NewTransport) -> None:
         await transport.send(post("http://127.0.0.1:1"), Timeouts())
 
 
-@pytest.mark.parametrize("name", ["connect", "first_byte", "silence", "idle", "total"])
+@pytest.mark.parametrize("name", ["connect", "first_byte", "read", "stall", "total"])
 @pytest.mark.parametrize("value", [-1, 0, float("nan"), float("inf"), True, "5"])
 def test_a_timeout_is_a_positive_number(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=name):

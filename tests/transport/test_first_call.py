@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 
 CALL = """
 import sys
@@ -52,7 +52,7 @@ RUNS = {"asyncio": "asyncio.run(main(sys.argv[1]))", "trio": "trio.run(main, sys
 def test_a_first_call_loads_nothing_and_makes_its_tls_configuration_in_a_thread(loop: str) -> None:
     """BUGS 76"""
     code = CALL.replace("{loop}", loop).replace("{run}", RUNS[loop])
-    with running() as url:
+    with serve_in_thread() as url:
         command = [sys.executable, "-c", code, url]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stderr, done.stdout.splitlines()) == ("", ["", "[True, False]"])

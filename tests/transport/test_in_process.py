@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from llm_rest.transport import HttpRequest, Timeouts
+from llm_rest.transport import HTTPRequest, Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from tests.transport.support import KEY, SOON, NewTransport, post, rest
 
@@ -60,7 +60,7 @@ async def test_a_server_in_this_process_streams(new_transport: NewTransport) -> 
     closed.clear()
     await incoming.close()
     assert closed == ["/b"]
-    assert (await transport.send(HttpRequest("POST", f"inproc:{__name__}/", {}, b"abc"), SOON)).body == b"cba"
+    assert (await transport.send(HTTPRequest("POST", f"inproc:{__name__}/", {}, b"abc"), SOON)).body == b"cba"
 
 
 async def test_a_server_in_this_process_may_know_whole_answers_only(new_transport: NewTransport) -> None:

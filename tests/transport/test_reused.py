@@ -169,7 +169,7 @@ async def test_a_request_that_was_cut_while_it_was_written_is_written_again_outs
             await llm.generate("Hi")
             reply = await llm.generate(LARGE.decode())
     assert reply.output_text == "Hello"
-    assert len(reply.generation.attempts) == 1
+    assert len(reply.info.attempts) == 1
     assert len([event for event in events if isinstance(event, RequestStart)]) == 2
     assert (peer.seen, peer.whole) == (2, 2)
 

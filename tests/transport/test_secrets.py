@@ -179,7 +179,7 @@ async def ask(llm: Any, prompt: str, *, stream: bool) -> None:
 @pytest.mark.parametrize("vendor", ["openai", "anthropic", "google"])
 async def test_no_failure_shows_the_key_or_logs_the_prompt(new_client: NewClient, vendor: str, failure: str) -> None:
     """Cases K03, K05, K07, K09: in whatever header the key travels, and whatever the server repeats of it."""
-    retry = RetryPolicy(attempts=2, wait=0.001)
+    retry = RetryPolicy(attempts=2, base_delay=0.001)
     with recording() as lines, loopback(FAILURES[failure]) as server:
         async with new_client(f"{vendor}/model", base_url=server.url, api_key=KEY, retry=retry, timeout=0.1) as llm:
             for asked in ("generate", "stream"):
@@ -199,7 +199,7 @@ async def test_a_call_that_succeeds_logs_neither_key_nor_prompt(new_client: NewC
         async with new_client(base_url=f"{server.url}/v1", api_key=KEY) as llm:
             reply = await llm.generate(PROMPT)
     assert not [line for line in lines if KEY in line or PROMPT in line]
-    assert not shows([repr(reply), pickle.dumps(reply), reply.generation.metadata])
+    assert not shows([repr(reply), pickle.dumps(reply), reply.info.metadata])
 
 
 def unread(connection: socket.socket, server: Loopback) -> bool:

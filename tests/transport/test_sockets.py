@@ -149,7 +149,7 @@ async def test_a_request_that_meets_the_end_of_its_connection_is_made_again(new_
         return False
 
     with loopback(send(http(GOOD)), late, send(http(GOOD))) as server:
-        async with new_client(base_url=f"{server.url}/v1", retry=RetryPolicy(wait=0.01)) as llm:
+        async with new_client(base_url=f"{server.url}/v1", retry=RetryPolicy(base_delay=0.01)) as llm:
             for _ in range(2):
                 assert (await llm.generate("Hi")).output_text == "Hello"
     assert len(server.heads) == 3

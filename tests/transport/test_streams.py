@@ -23,7 +23,7 @@ from llm_rest.errors import (
     ProtocolError,
     ResponseTooLargeError,
 )
-from llm_rest.transport import HttpAnswer, HttpRequest, Timeouts
+from llm_rest.transport import HTTPAnswer, HTTPRequest, Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from llm_rest.transport.deadlines import Deadline, StreamDeadline
@@ -46,7 +46,7 @@ from tests.transport.support import post as asked
 pytestmark = pytest.mark.anyio
 
 
-def post(url: str) -> HttpRequest:
+def post(url: str) -> HTTPRequest:
     return asked(url, stream=True)
 
 
@@ -119,7 +119,7 @@ async def test_an_answer_that_is_no_good_one_comes_whole(new_transport: NewTrans
         transport = new_transport(max_connections=1)
         for _ in range(2):
             answer = await transport.open(post(server.url), SOON)
-            assert isinstance(answer, HttpAnswer)
+            assert isinstance(answer, HTTPAnswer)
             assert (answer.status, answer.body) == (status, b"no")
         await transport.close()
     assert server.connections == 1
@@ -208,11 +208,11 @@ PING = chunks(b": ping\n\n")
     [
         (send_and_stall(b""), Timeouts(first_byte=0.12), "first_byte"),
         (send_and_stall(STREAM), Timeouts(first_byte=0.12), "first_byte"),
-        (send_and_stall(STREAM + chunks(b"one")), Timeouts(first_byte=0.5, silence=0.12), "silence"),
-        (watched(STREAM + chunks(b"one"), every=PING), Timeouts(silence=9, idle=0.2), "idle"),
+        (send_and_stall(STREAM + chunks(b"one")), Timeouts(first_byte=0.5, read=0.12), "read"),
+        (watched(STREAM + chunks(b"one"), every=PING), Timeouts(read=9, stall=0.2), "stall"),
         (watched(STREAM + chunks(b"one"), every=PING), Timeouts(total=0.2), "total"),
-        (drip(b"x" * 99, first=STREAM + chunks(b"one") + b"63\r\n"), Timeouts(silence=9, total=0.2), "total"),
-        (send_and_stall(b""), Timeouts(first_byte=None, silence=None, idle=None, total=0.2), "total"),
+        (drip(b"x" * 99, first=STREAM + chunks(b"one") + b"63\r\n"), Timeouts(read=9, total=0.2), "total"),
+        (send_and_stall(b""), Timeouts(first_byte=None, read=None, stall=None, total=0.2), "total"),
     ],
     ids=["no-head", "no-body", "silent", "pings", "pings-total", "drip-total", "total-alone"],
 )
@@ -247,18 +247,18 @@ class Clock:
 def test_keep_alives_end_a_silence_and_only_more_of_the_answer_ends_idleness(monkeypatch: pytest.MonkeyPatch) -> None:
     """BUGS 62 and 67."""
     clock = Clock(monkeypatch)
-    deadline = StreamDeadline(Timeouts(first_byte=7, silence=3, idle=5))
+    deadline = StreamDeadline(Timeouts(first_byte=7, read=3, stall=5))
     assert [clock.wait(deadline, 2) for _ in range(3)] == [7, 3, 1]
     with pytest.raises(APITimeoutError) as caught:
         clock.wait(deadline, 9)
-    assert caught.value.phase == "idle"
-    deadline = StreamDeadline(Timeouts(first_byte=7, silence=3, idle=5))
+    assert caught.value.phase == "stall"
+    deadline = StreamDeadline(Timeouts(first_byte=7, read=3, stall=5))
     assert [clock.wait(deadline, 2, progress=True) for _ in range(9)] == [7, *[3] * 8]
 
 
 def test_the_time_between_two_waits_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    deadline = StreamDeadline(Timeouts(first_byte=7, silence=3, idle=5))
+    deadline = StreamDeadline(Timeouts(first_byte=7, read=3, stall=5))
     for allowed in (7, 3, 3):
         clock.now += 100
         assert clock.wait(deadline, 1) == allowed

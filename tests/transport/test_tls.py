@@ -21,7 +21,7 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from llm_rest import AsyncClient, Client, Tls
+from llm_rest import AsyncClient, Client, TLS
 from llm_rest.errors import APIConnectionError, APITimeoutError, ConfigError, ConnectError, TLSError
 from llm_rest.transport import Timeouts
 from llm_rest.transport.tls import context_of, usual_context
@@ -83,7 +83,7 @@ async def test_an_authority_of_the_callers_is_trusted(
     forms: dict[str, Callable[[], Any]] = {
         "path": lambda: authority.file,
         "text": lambda: str(authority.file),
-        "struct": lambda: Tls(ca=authority.file),
+        "struct": lambda: TLS(ca=authority.file),
         "context": lambda: ssl.create_default_context(cafile=authority.file),
         "folder": lambda: in_a_folder(authority.file, tmp_path),
     }
@@ -262,7 +262,7 @@ async def test_a_server_that_asks_gets_the_certificate_of_the_client(
     together = cert.with_name("both.pem")
     together.write_bytes(key.read_bytes() + cert.read_bytes())
     with loopback(hello(), tls=authority.server("127.0.0.1", asks=True)) as server:
-        for tls in (Tls(ca=authority.file, cert=cert, key=key), Tls(ca=authority.file, cert=together)):
+        for tls in (TLS(ca=authority.file, cert=cert, key=key), TLS(ca=authority.file, cert=together)):
             assert (await exchange(new_transport, server.url, tls=tls)).body == b"hello"
 
 
@@ -293,10 +293,10 @@ def test_what_is_wrong_with_tls_is_said_when_the_client_is_made(
     for wrong, said in [
         ("/nowhere/ca.pem", "tls ca names '/nowhere/ca.pem', .*No such file"),
         (empty, "tls ca names .*empty.pem"),
-        (Tls(cert="/nowhere/cert.pem"), "tls cert names '/nowhere/cert.pem', .*No such file"),
-        (Tls(ca=authority.file, cert=cert), "tls cert"),
-        (Tls(ca=authority.file, cert=cert, key=locked), "password takes an ssl.SSLContext"),
-        (Tls(key=key), "a key goes with a certificate"),
+        (TLS(cert="/nowhere/cert.pem"), "tls cert names '/nowhere/cert.pem', .*No such file"),
+        (TLS(ca=authority.file, cert=cert), "tls cert"),
+        (TLS(ca=authority.file, cert=cert, key=locked), "password takes an ssl.SSLContext"),
+        (TLS(key=key), "a key goes with a certificate"),
         (False, "not a bool"),
     ]:
         with pytest.raises(ConfigError, match=said):
@@ -331,7 +331,7 @@ def test_a_file_that_holds_no_certificate_is_named_with_the_reason(
     file.write_text("junk")
     if variable == "SSL_CERT_FILE":
         monkeypatch.setenv(variable, str(file))
-    tls = {"tls ca": Tls(ca=file), "tls cert": Tls(cert=file)}.get(variable)
+    tls = {"tls ca": TLS(ca=file), "tls cert": TLS(cert=file)}.get(variable)
     with pytest.raises(ConfigError) as caught:
         usual_context() if tls is None else context_of(tls)
     said = rf"{variable} names '{file}', which cannot be used \((NO_CERTIFICATE_OR_CRL_FOUND|.*PEM lib.*)\)"
@@ -341,16 +341,16 @@ def test_a_file_that_holds_no_certificate_is_named_with_the_reason(
 def test_a_key_that_is_not_there_is_named(tmp_path: Path, mine: tuple[Path, Path]) -> None:
     missing = tmp_path / "client.key"
     with pytest.raises(ConfigError, match=f"tls key names '{missing}', which cannot be used .No such file"):
-        context_of(Tls(cert=mine[0], key=missing))
+        context_of(TLS(cert=mine[0], key=missing))
 
 
 def test_a_configuration_is_made_once_and_again_when_its_files_change(
     authority: Authority, mine: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cert, key = mine
-    config = Tls(ca=authority.file, cert=cert, key=key)
+    config = TLS(ca=authority.file, cert=cert, key=key)
     first = context_of(config)
-    assert context_of(Tls(ca=str(authority.file), cert=str(cert), key=str(key))) is first
+    assert context_of(TLS(ca=str(authority.file), cert=str(cert), key=str(key))) is first
     assert context_of(authority.file) is not first
     os.utime(cert, ns=(0, 0))
     assert context_of(config) is not first
@@ -358,7 +358,7 @@ def test_a_configuration_is_made_once_and_again_when_its_files_change(
     usual = usual_context()
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     assert usual_context() is not usual
-    assert context_of(Tls(cert=cert, key=key)) is not usual_context(), "a certificate is shown to those it is for"
+    assert context_of(TLS(cert=cert, key=key)) is not usual_context(), "a certificate is shown to those it is for"
 
 
 def test_a_context_of_the_callers_is_used_as_it_is() -> None:

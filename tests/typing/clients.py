@@ -16,7 +16,7 @@ from llm_rest import (
     FunctionCall,
     FunctionTool,
     Loss,
-    Mcp,
+    MCP,
     Message,
     Reply,
     RequestEnd,
@@ -78,7 +78,7 @@ async def an_async_stream_is_read_in_an_async_with(llm: AsyncClient) -> None:
 
 
 def a_stream_takes_what_a_call_takes(llm: Client, later: AsyncClient) -> None:
-    llm.stream("Hi", temperature=0.2, stream_options={"include_obfuscation": False}, timeout=Timeouts(idle=None))
+    llm.stream("Hi", temperature=0.2, stream_options={"include_obfuscation": False}, timeout=Timeouts(stall=None))
     later.stream("Hi", temperature=0.2, stream_options=StreamOptions(include_obfuscation=False))
     llm.stream("Hi", temprature=0.2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     llm.generate("Hi", stream_options={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
@@ -104,14 +104,14 @@ def a_reply_is_a_response_with_readers(reply: Reply) -> None:
     assert_type(reply.function_calls, list[FunctionCall])
     assert_type(reply.refusal, str | None)
     assert_type(reply.stop_reason, str)
-    assert_type(reply.generation.losses, list[Loss])
-    assert_type(reply.generation.raw, bytes)
-    assert_type(reply.generation.metadata, dict[str, str])
+    assert_type(reply.info.losses, list[Loss])
+    assert_type(reply.info.raw, bytes)
+    assert_type(reply.info.metadata, dict[str, str])
 
 
 def every_field_of_a_request_is_a_keyword(llm: Client) -> None:
     llm.generate("Hi", temperature=0.2, max_output_tokens=100, stop=["END"], on_loss="raise", timeout=Timeouts(total=5))
-    llm.generate("Hi", tools=[FunctionTool(name="weather"), Mcp("wiki", "https://host/mcp")], tool_choice="auto")
+    llm.generate("Hi", tools=[FunctionTool(name="weather"), MCP("wiki", "https://host/mcp")], tool_choice="auto")
     llm.generate("Hi", tools=[{"type": "function", "name": "weather"}], reasoning={"effort": "low"})
     llm.generate("Hi", temprature=0.2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     llm.generate("Hi", temperature="warm")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -12,7 +12,7 @@ from llm_rest import (
     CallFailed,
     Client,
     IterationStart,
-    LlmResponse,
+    LLMResponse,
     NonblockingError,
     NonblockingResponse,
     NonblockingResult,
@@ -66,7 +66,7 @@ def every_event_says_what_it_is_about(event: AnyLoopEvent) -> ToolCall | Respons
     match event:
         case IterationStart() | NonblockingError() | RunEnd():
             return None
-        case LlmResponse() | NonblockingResponse():
+        case LLMResponse() | NonblockingResponse():
             return event.response
         case CallExecuting() | CallCompleted() | CallFailed() | ResultArrived():
             return event.call

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict, assert_type
 
 import msgspec
 
-from llm_rest import AsyncClient, AsyncGenerator, Client, Context, Generator
+from llm_rest import AsyncClient, AsyncContentGenerator, Client, PromptContext, ContentGenerator
 
 
 class Person(msgspec.Struct):
@@ -45,13 +45,13 @@ async def an_async_stream_too(llm: AsyncClient) -> None:
 
 
 def a_generator_gives_a_value_and_metadata(llm: Client) -> None:
-    assert_type(Generator(llm, "Who?", str).generate(), tuple[str, dict[str, str]])
-    assert_type(Generator(llm, "Who?", Person, temperature=0.5).generate(), tuple[Person, dict[str, str]])
+    assert_type(ContentGenerator(llm, "Who?", str).generate(), tuple[str, dict[str, str]])
+    assert_type(ContentGenerator(llm, "Who?", Person, temperature=0.5).generate(), tuple[Person, dict[str, str]])
 
 
 async def an_async_generator_is_awaited(llm: AsyncClient) -> None:
     async def now() -> str:
         return "It is noon."
 
-    context = Context([("system", "Be brief."), ("agent", "Yes?")], [now, lambda: ("human", "Hello")])
-    assert_type(await AsyncGenerator(llm, "Who?", Person, context=context).generate(), tuple[Person, dict[str, str]])
+    context = PromptContext([("system", "Be brief."), ("agent", "Yes?")], [now, lambda: ("human", "Hello")])
+    assert_type(await AsyncContentGenerator(llm, "Who?", Person, context=context).generate(), tuple[Person, dict[str, str]])

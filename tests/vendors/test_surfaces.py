@@ -72,12 +72,12 @@ def client(vendor: str, wire: str, monkeypatch: pytest.MonkeyPatch) -> Client:
 def asked(llm: Client, **options: Any) -> tuple[Reply, list[str]]:
     """The reply, and the paths of what the vendor did not get."""
     found = llm.generate(**options)
-    return found, [loss.path for loss in found.generation.losses]
+    return found, [loss.path for loss in found.info.losses]
 
 
 def read(reply: Reply) -> Entry:
     """What a caller reads from a reply, without what is not there."""
-    counts = reply.generation.metadata
+    counts = reply.info.metadata
     usage = [int(counts[n]) for n in ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens")]
     calls = [[call.name, json.loads(call.arguments)] for call in reply.function_calls]
     parts = [part for item in reply.output if isinstance(item, Message) for part in item.content]

@@ -14,10 +14,10 @@ from typing import Any
 
 from llm_rest import wires
 from llm_rest.server.access import Door, Limits
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Keep, Upstream
 from llm_rest.server.gateway import Gateway
-from llm_rest.server.logs import JsonLines
+from llm_rest.server.logs import JSONLines
 from llm_rest.server.simulator import Simulator
 
 MiB = 1024 * 1024
@@ -59,14 +59,14 @@ def usual(canned: str) -> Config:
 
 def main(url: str, canned: str) -> None:
     out = logging.StreamHandler(sys.stderr)
-    out.setFormatter(JsonLines())
+    out.setFormatter(JSONLines())
     logging.basicConfig(level=logging.DEBUG, handlers=[out])
     with (
         TemporaryDirectory() as folder,
-        running(Gateway(config(url, {}, Keep()))) as gateway,
-        running(Gateway(config(url, TOKENS, Keep(path=f"{folder}/kept.sqlite")))) as guarded,
-        running(Gateway(usual(canned))) as default,
-        running(Simulator(), door=Door.at("127.0.0.1", limits=LIMITS)) as simulator,
+        serve_in_thread(Gateway(config(url, {}, Keep()))) as gateway,
+        serve_in_thread(Gateway(config(url, TOKENS, Keep(path=f"{folder}/kept.sqlite")))) as guarded,
+        serve_in_thread(Gateway(usual(canned))) as default,
+        serve_in_thread(Simulator(), door=Door.at("127.0.0.1", limits=LIMITS)) as simulator,
     ):
         there = {"gateway": gateway, "guarded": guarded, "default": default, "simulator": simulator}
         print(json.dumps(there), flush=True)

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from llm_rest.responses import Request, Response
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context, Told
 from llm_rest.server.simulator import Simulator
 from tests.gateway.attacks.canned import canned
@@ -160,7 +160,7 @@ def attacked() -> Generator[World]:
     """The servers, for as long as the block lasts."""
     vendor, trap = Vendor(), Trap()
     secrets = {"ATTACKED_KEY": KEY, "ATTACKED_ALICE": ALICE, "ATTACKED_BOB": BOB}
-    with tempfile.TemporaryDirectory() as folder, running(vendor) as url, canned() as other:
+    with tempfile.TemporaryDirectory() as folder, serve_in_thread(vendor) as url, canned() as other:
         log = Path(folder) / "log"
         with log.open("wb") as out:
             process = subprocess.Popen(

@@ -110,7 +110,7 @@ class Ledger:
         for action in actions:
             self._do(action, after)
         self._stands(after, happening)
-        more = any(not call.over and call.waits is None for call in before.calls)
+        more = any(not call.over and call.waiting_for is None for call in before.calls)
         if self.failed_late and more:
             rule(after.outcome != "failed", "a failed answer to a late result does not end a run that waits for others")
 
@@ -157,7 +157,7 @@ class Ledger:
         self.asking = True
         self.asks += 1
         rule(after.iteration <= after.limits.max_iterations, "the model is not asked too often")
-        if not (after.limits.chain and after.response is not None):
+        if not (after.limits.use_previous_response_id and after.response is not None):
             rule(items[: len(self.last)] == self.last, "what was sent before stays as it was")
             self.last = items
             calls, outputs = call_ids(items)
@@ -173,7 +173,7 @@ class Ledger:
         rule("cut" not in call.call_id, "a call that was cut never runs")
         rule("bad" not in call.call_id, "a call that cannot be run is not run")
         rule(call.name not in ("delete", "later") or name in self.allowed, "what needs approval waits for it")
-        rule(call.waits is None, "what waits is not started")
+        rule(call.waiting_for is None, "what waits is not started")
         rule(not self.starts[name] or call.name in ("read", "poll"), "only what may run twice is run again")
         rule(after.running, "nothing is started in a run that stopped")
         self.starts[name] += 1
@@ -213,7 +213,7 @@ class Ledger:
         rule(self.stops == 1, "the end of a run is one event")
         self.stops = 0
         if outcome == "waiting":
-            rule(bool(after.waiting), "a run that waits waits for something")
+            rule(bool(after.pending_calls), "a run that waits waits for something")
             return
         rule(all(call.over for call in after.calls), "a run that stopped has no open call")
         rule(outcome != "completed" or not self.due, "a run does not end before its results are delivered")
@@ -273,7 +273,7 @@ class Ledger:
             rule(not late or not after.running, "no call runs longer than it may")
         if not after.running:
             return
-        total = after.limits.total
+        total = after.limits.timeout
         if total is not None and isinstance(happening, s.Ticked):
             rule(after.at < after.began + total, "no run takes longer than it may")
         if self.asking:

@@ -105,7 +105,7 @@ class ForgetsTheTimeout(Turn):
 class ForgetsTheTotal(Turn):
     def happened(self, happening: Any) -> None:
         limits = self.state.limits
-        self.state.limits = replace(limits, total=None)
+        self.state.limits = replace(limits, timeout=None)
         super().happened(happening)
         self.state.limits = limits
 
@@ -120,8 +120,8 @@ class LetsTimedOutToolsRun(Turn):
 class SkipsApproval(Turn):
     def offer(self, calls: Any) -> None:
         for call in calls:
-            if call.waits == "approval":
-                call.waits = None
+            if call.waiting_for == "approval":
+                call.waiting_for = None
         super().offer(calls)
 
 
@@ -241,7 +241,7 @@ class AsksTwice(Turn):
 class RunsAgainWhatIsLost(Turn):
     def begin(self) -> None:
         for call in self.state.calls:
-            call.on_resume = "rerun"
+            call.on_resume = "restart"
         super().begin()
 
 

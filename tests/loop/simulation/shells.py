@@ -43,9 +43,9 @@ class Play:
         limits = Limits(
             max_iterations=rng.choice((1, 3, 6, 12)),
             tool_timeout=rng.choice((4.0, 30.0)),
-            total=rng.choice((None, 8.0, 20.0)),
+            timeout=rng.choice((None, 8.0, 20.0)),
             max_repairs=rng.choice((0, 1, 3)),
-            chain=rng.random() < 0.1,
+            use_previous_response_id=rng.random() < 0.1,
         )
         self.eager = rng.choice((0.4, 0.7, 0.9))
         self.way = rng.choice(("result", "events", "stream"))
@@ -96,10 +96,10 @@ class Play:
 
     def decide(self, run: Any) -> None:
         """Say something about the calls of a run at rest."""
-        for call in run.waiting:
+        for call in run.pending_calls:
             rng = self.rng(f"decision {self.drives} {call.execution_id}")
-            if call.waits == "output":
-                run.supply(call.call_id, "by hand")
+            if call.waiting_for == "output":
+                run.submit_output(call.call_id, "by hand")
             elif rng.random() < 0.6:
                 run.approve(call.call_id)
             elif rng.random() < 0.7:

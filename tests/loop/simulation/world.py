@@ -30,11 +30,11 @@ from tests.loop.simulation.ledger import Ledger, rule
 FACTS = {
     fact.name: fact
     for fact in (
-        ToolFacts(name="read", runs=True, on_resume="rerun"),
+        ToolFacts(name="read", runs=True, on_resume="restart"),
         ToolFacts(name="slow", runs=True, timeout=5.0),
         ToolFacts(name="note", runs=True, timeout=None),
         ToolFacts(name="watch", runs=True, blocking=False),
-        ToolFacts(name="poll", runs=True, blocking=False, timeout=3.0, on_resume="rerun"),
+        ToolFacts(name="poll", runs=True, blocking=False, timeout=3.0, on_resume="restart"),
         ToolFacts(name="delete", runs=True, needs_approval=True),
         ToolFacts(name="later", runs=True, blocking=False, needs_approval=True),
         ToolFacts(name="theirs"),
@@ -123,9 +123,9 @@ class World:
         limits = Limits(
             max_iterations=rng.choice((1, 3, 6, 12)),
             tool_timeout=rng.choice((4.0, 30.0, None)),
-            total=rng.choice((None, 8.0, 20.0)),
+            timeout=rng.choice((None, 8.0, 20.0)),
             max_repairs=rng.choice((0, 1, 3)),
-            chain=rng.random() < 0.1 and not everywhere,
+            use_previous_response_id=rng.random() < 0.1 and not everywhere,
         )
         said: list[AnyItem] = [Message(role="user", content="go")]
         if rng.random() < 0.1:  # somebody else had begun
@@ -173,7 +173,7 @@ class World:
         """What happens next."""
         rng, at = self.rng, self.now
         jobs = sorted(self.ledger.running) + ["model"] * self.ledger.asking
-        waiting = self.state.waiting
+        waiting = self.state.pending_calls
         chance = rng.random()
         if chance < 0.01:
             return s.Cancelled(at=at)
@@ -202,7 +202,7 @@ class World:
     def decision(self, call: Any) -> Any:
         """Somebody's word about a call."""
         rng, name, at = self.rng, call.execution_id, self.now
-        if call.waits == "output":
+        if call.waiting_for == "output":
             item = FunctionCallOutput(call_id=call.call_id, output="by hand")
             typed = isinstance(call.item, FunctionCall) and rng.random() < 0.5
             return s.Supplied(at=at, execution_id=name, output=item if typed else "by hand")
@@ -226,7 +226,7 @@ class World:
         if self.state.outcome == "waiting":
             if rng.random() < 0.1:
                 return False
-            for call in self.state.waiting:
+            for call in self.state.pending_calls:
                 if rng.random() < 0.7:
                     self.tell(self.decision(call))
             if rng.random() < 0.1:

@@ -24,7 +24,7 @@ from llm_rest.errors import (
 )
 from llm_rest.responses import InputImage, InputText, Message, Request
 from llm_rest.server import peers
-from llm_rest.server.app import running
+from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
 from llm_rest.server.peers import ollama_chat as peer
 from llm_rest.wires import ollama_chat as wire
@@ -133,7 +133,7 @@ def test_an_error_inside_a_good_answer_is_raised(httpx_mock: HTTPXMock) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ollama.Client]:
-    with running() as url:
+    with serve_in_thread() as url:
         client = ollama.Client(host=url)
         yield client
         client._client.close()

@@ -205,9 +205,7 @@ class _Asked:
         )
         if state.limits.use_previous_response_id and state.response is not None and before.vendor != after.vendor:
             hint = "with use_previous_response_id=False the whole conversation is sent"
-            raise ConfigError(
-                f"model={model!r}: the conversation of this run is stored at {before.vendor}", hint=hint
-            )
+            raise ConfigError(f"model={model!r}: the conversation of this run is stored at {before.vendor}", hint=hint)
         return replace(state, request=replace(state.request, model=model))
 
     def _can_chain(self, request: Request) -> None:
@@ -217,7 +215,10 @@ class _Asked:
         _, lost = target.wire.encode_request(probe, dialect=target.dialect)
         for loss in lost:
             if loss.path == "previous_response_id" and loss.kind == "refused":
-                raise ConfigError(f"use_previous_response_id=True: {loss.what}", hint="without it, every request holds the conversation")
+                raise ConfigError(
+                    f"use_previous_response_id=True: {loss.what}",
+                    hint="without it, every request holds the conversation",
+                )
 
     async def answer(self, request: Request) -> Reply:
         """The model's reply; one that is made in the background is waited for."""

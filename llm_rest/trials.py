@@ -30,7 +30,7 @@ class Trial:
     `losses` is what it leaves out because the vendor refused it in an earlier one.
     """
 
-    __slots__ = ("_clock", "_earlier", "_ended", "_first", "_event_hooks", "_started", "_target", "losses", "secrets")
+    __slots__ = ("_clock", "_earlier", "_ended", "_event_hooks", "_first", "_started", "_target", "losses", "secrets")
 
     def __init__(
         self,

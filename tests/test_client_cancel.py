@@ -88,7 +88,9 @@ async def test_a_call_returns_an_interrupted_reply(new_client: NewClient, act: A
 
 async def test_a_wait_between_two_attempts_ends(new_client: NewClient) -> None:
     with loopback(BUSY, GOOD) as server:
-        async with new_client(base_url=server.url, retry=RetryPolicy(base_delay=60, max_delay=60, jitter="none")) as llm:
+        async with new_client(
+            base_url=server.url, retry=RetryPolicy(base_delay=60, max_delay=60, jitter="none")
+        ) as llm:
             with cancelled(llm, server):
                 reply = await llm.generate("Hi")
     assert told(reply) == ("cancelled", True, "")

@@ -387,9 +387,7 @@ async def test_what_comes_behind_the_end_is_part_of_the_answer_and_a_loss(new_cl
         async with new_client(MODEL, base_url=server.url, on_loss="ignore") as client:
             said, response = await text_of(client)
     assert said == response.output_text == "One two."
-    assert [(loss.path, loss.kind) for loss in response.info.losses] == [
-        ("candidates[0].finishReason", "changed")
-    ]
+    assert [(loss.path, loss.kind) for loss in response.info.losses] == [("candidates[0].finishReason", "changed")]
 
 
 async def test_a_host_that_writes_an_end_into_every_chunk_is_waited_for(new_client: NewClient) -> None:

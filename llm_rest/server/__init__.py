@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .access import Door, Limits
-    from .app import create_app, serve_in_thread, serve
+    from .app import create_app, serve, serve_in_thread
     from .config import Config, Keep, Upstream, door, load
     from .gateway import Gateway
     from .handler import Context, Handler, Pause, Refused
@@ -55,8 +55,8 @@ __all__ = [
     "create_app",
     "door",
     "load",
-    "serve_in_thread",
     "serve",
+    "serve_in_thread",
 ]
 
 

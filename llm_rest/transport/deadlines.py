@@ -105,7 +105,7 @@ class Deadline:
 class StreamDeadline(Deadline):
     """The same where an answer comes as a stream: each wait for more is limited, and not the time between two."""
 
-    __slots__ = ("_stall", "_stall_left", "_linger_end", "_since")
+    __slots__ = ("_linger_end", "_since", "_stall", "_stall_left")
 
     def __init__(self, timeouts: Timeouts) -> None:
         super().__init__(timeouts)

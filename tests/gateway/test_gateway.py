@@ -458,7 +458,10 @@ def kept(here: str, there: str) -> bool:
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system keeps what nobody reads")
 def test_a_client_that_does_not_read_for_too_long_is_left() -> None:
     busy = Busy()
-    with serve_in_thread(busy) as url, gateway(Config(models=everything(url).models, limits=Limits(stall=0.5))) as client:
+    with (
+        serve_in_thread(busy) as url,
+        gateway(Config(models=everything(url).models, limits=Limits(stall=0.5))) as client,
+    ):
         with asking(client, "openai_responses", "openai_responses", stream=True, window=4096) as plain:
             ports = f":{urlsplit(str(client.base_url)).port:04X}", f":{plain.getsockname()[1]:04X}"
             assert kept(*ports)

@@ -154,7 +154,10 @@ def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(
 @pytest.mark.parametrize("behind", wires.NAMES)
 def test_the_upstream_call_stops_when_the_client_of_a_websocket_goes_away(behind: str) -> None:
     busy = Busy(0.01)
-    with serve_in_thread(busy) as upstream, serve_in_thread(Gateway(config := everything(upstream)), door=door(config, None)) as url:
+    with (
+        serve_in_thread(busy) as upstream,
+        serve_in_thread(Gateway(config := everything(upstream)), door=door(config, None)) as url,
+    ):
         with talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
             socket.send(json.dumps({"type": "response.create", "model": behind, "input": "hi"}))
             assert socket.recv(timeout=60)

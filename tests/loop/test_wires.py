@@ -568,7 +568,10 @@ def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [name for name in wires.NAMES if name != "openai_responses"])
 def test_a_wire_without_earlier_responses_is_not_asked_to_chain(name: str) -> None:
-    with Client("simulator/any", wire=name) as llm, pytest.raises(ConfigError, match=r"use_previous_response_id=True: .*without it"):
+    with (
+        Client("simulator/any", wire=name) as llm,
+        pytest.raises(ConfigError, match=r"use_previous_response_id=True: .*without it"),
+    ):
         llm.run("call get_weather", [get_weather], use_previous_response_id=True)
 
 

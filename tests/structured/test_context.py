@@ -130,7 +130,9 @@ def test_every_request_begins_with_the_one_before_it(name: str, strategy: Any, m
 def test_what_providers_say_stands_before_the_question_and_stays_there() -> None:
     ticks = count(1)
     with Client("simulator/simulator", wire="openai_responses") as llm:
-        generator = ContentGenerator(llm, "say Yes.", str, context=PromptContext(providers=[lambda: f"Tick {next(ticks)}."]))
+        generator = ContentGenerator(
+            llm, "say Yes.", str, context=PromptContext(providers=[lambda: f"Tick {next(ticks)}."])
+        )
         assert generator.generate()[0] == "Yes."
         value, metadata = generator.generate("say No.")
     assert (value, metadata["provider"], metadata["api_calls"]) == ("No.", "simulator", "1")
@@ -140,7 +142,9 @@ def test_what_providers_say_stands_before_the_question_and_stays_there() -> None
 
 def test_a_turn_that_failed_leaves_no_trace() -> None:
     with Client("simulator/simulator", wire="openai_responses") as llm:
-        generator = ContentGenerator(llm, "refuse No.", Person, context=PromptContext([("system", "Be brief.")]), max_repairs=0)
+        generator = ContentGenerator(
+            llm, "refuse No.", Person, context=PromptContext([("system", "Be brief.")]), max_repairs=0
+        )
         for input, error in [(None, OutputError), ('json {"name": 3}', SchemaMismatchError)]:
             with pytest.raises(error):
                 generator.generate(input)

@@ -16,9 +16,9 @@ import anyio.lowlevel
 import pytest
 
 from llm_rest import (
+    MCP,
     ConfigError,
     FunctionTool,
-    MCP,
     ToolArgumentsError,
     ToolContext,
     ToolExecutor,

@@ -21,7 +21,7 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from llm_rest import AsyncClient, Client, TLS
+from llm_rest import TLS, AsyncClient, Client
 from llm_rest.errors import APIConnectionError, APITimeoutError, ConfigError, ConnectError, TLSError
 from llm_rest.transport import Timeouts
 from llm_rest.transport.tls import context_of, usual_context

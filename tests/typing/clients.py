@@ -9,6 +9,7 @@ import httpx
 from openai.types.chat import ChatCompletionMessage
 
 from llm_rest import (
+    MCP,
     AsyncClient,
     AsyncStream,
     Capabilities,
@@ -16,7 +17,6 @@ from llm_rest import (
     FunctionCall,
     FunctionTool,
     Loss,
-    MCP,
     Message,
     Reply,
     RequestEnd,

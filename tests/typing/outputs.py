@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict, assert_type
 
 import msgspec
 
-from llm_rest import AsyncClient, AsyncContentGenerator, Client, PromptContext, ContentGenerator
+from llm_rest import AsyncClient, AsyncContentGenerator, Client, ContentGenerator, PromptContext
 
 
 class Person(msgspec.Struct):
@@ -54,4 +54,6 @@ async def an_async_generator_is_awaited(llm: AsyncClient) -> None:
         return "It is noon."
 
     context = PromptContext([("system", "Be brief."), ("agent", "Yes?")], [now, lambda: ("human", "Hello")])
-    assert_type(await AsyncContentGenerator(llm, "Who?", Person, context=context).generate(), tuple[Person, dict[str, str]])
+    assert_type(
+        await AsyncContentGenerator(llm, "Who?", Person, context=context).generate(), tuple[Person, dict[str, str]]
+    )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .content import afetch_image, fetch_image, file, image, user
     from .context import PromptContext
     from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
+    from .endpoints import ModelInfo
     from .errors import (
         APIConnectionError,
         APIError,
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from .mcp import MCP
     from .models import Capabilities
     from .observers import RequestCancelled, RequestEnd, RequestRetry, RequestStart
-    from .reply import Reply
+    from .reply import CallInfo, Reply
     from .responses.items import FunctionCall, FunctionCallOutput, Message, Reasoning
     from .responses.request import Request
     from .responses.response import Response, Usage
@@ -107,6 +108,7 @@ _HOME = {
         ".content": "afetch_image fetch_image file image user",
         ".context": "PromptContext",
         ".dialects": "ChatDialect MessagesDialect ResponsesDialect",
+        ".endpoints": "ModelInfo",
         ".errors": (
             "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError "
             "CallCancelledError CapabilityError ClientClosedError ConfigError ConflictError ConnectError "
@@ -124,7 +126,7 @@ _HOME = {
         ".mcp": "MCP",
         ".models": "Capabilities",
         ".observers": "RequestCancelled RequestEnd RequestRetry RequestStart",
-        ".reply": "Reply",
+        ".reply": "CallInfo Reply",
         ".responses.items": "FunctionCall FunctionCallOutput Message Reasoning",
         ".responses.request": "Request",
         ".responses.response": "Response Usage",
@@ -167,6 +169,7 @@ __all__ = [
     "CallCompleted",
     "CallExecuting",
     "CallFailed",
+    "CallInfo",
     "Capabilities",
     "CapabilityError",
     "ChatDialect",
@@ -195,6 +198,7 @@ __all__ = [
     "MaxIterationsError",
     "Message",
     "MessagesDialect",
+    "ModelInfo",
     "NoAuth",
     "NonblockingError",
     "NonblockingResponse",

@@ -8,7 +8,7 @@ warning about a loss points there.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from . import endpoints
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from .loop.tasks import AsyncRun
     from .loop.threads import Run
     from .models import Capabilities
-    from .responses.items import AnyItem
-    from .responses.response import CompactedResponse
+    from .resources import AsyncModels, AsyncResponses, Models, Responses
     from .running import Offers, RunOptions
     from .transport.tls import TLSOption
     from .typed import AsyncJSONStream, JSONStream
@@ -243,8 +242,8 @@ class Client(_Shared):
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
 
         `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` hears what happens, `approve` is
-        asked where a tool needs it, `max_iterations`, `tool_timeout` and `total` are limits, and `state` takes an earlier
-        run up again.
+        asked where a tool needs it, `max_iterations`, `tool_timeout` and `timeout` are limits, and `state` resumes an earlier
+        run.
         """
         from .running import run_of
 
@@ -258,50 +257,27 @@ class Client(_Shared):
 
         return run_of(self._caller, input, tools, _plain(options), Site()).result()
 
+    @property
+    def responses(self) -> Responses:
+        """Stored responses: `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
+        from .resources import Responses
+
+        return Responses(self._caller)
+
+    @property
+    def models(self) -> Models:
+        """`models.list()` asks the vendor which models there are."""
+        from .resources import Models
+
+        return Models(self._caller)
+
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """How many tokens the vendor counts in this input, with its tools and instructions."""
         return drive(endpoints.count_tokens(self._caller, input, _plain(options), Site()))
 
-    def compact(self, input: Input | None = None, **options: Unpack[CallOptions]) -> CompactedResponse:
-        """Items that stand for this conversation: send them first and unchanged instead of it."""
-        return drive(endpoints.compact(self._caller, input, _plain(options), Site()))
-
     def validate_access(self, **options: Unpack[CallSettings]) -> None:
         """Return if the vendor accepts the key, else raise its error. Costs no tokens where models can be listed."""
         drive(endpoints.validate_access(self._caller, _plain(options), Site()))
-
-    def retrieve(self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]) -> Reply:
-        """A response that the vendor kept, whatever its status."""
-        return drive(endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include))
-
-    def poll(
-        self,
-        response: Reply | str,
-        *,
-        every: float = 2.0,
-        within: float | None = None,
-        **options: Unpack[CallSettings],
-    ) -> Reply:
-        """The response to a call with `background=True` once it is finished, asking again `every` few seconds.
-
-        Raises `APITimeoutError` when it is not finished `within` so many seconds, and what the vendor says where it failed.
-        """
-        return drive(endpoints.poll(self._caller, response, _plain(options), Site(), every, within))
-
-    def cancel_response(self, response_id: str, **options: Unpack[CallSettings]) -> Reply:
-        """Stop a response that is being made in the background."""
-        return drive(endpoints.cancel_response(self._caller, response_id, _plain(options), Site()))
-
-    def input_items(
-        self,
-        response_id: str,
-        *,
-        order: endpoints.Order = "asc",
-        include: Sequence[str] = (),
-        **options: Unpack[CallSettings],
-    ) -> list[AnyItem]:
-        """All items that a kept response was given, oldest first unless `order` says otherwise."""
-        return drive(endpoints.input_items(self._caller, response_id, _plain(options), order, include))
 
     def close(self) -> None:
         """Close the connections. Later calls raise `ClientClosedError`."""
@@ -429,54 +405,27 @@ class AsyncClient(_Shared):
 
         return async_run_of(self._caller, input, tools, _plain(options), Site()).result()
 
+    @property
+    def responses(self) -> AsyncResponses:
+        """Stored responses: `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
+        from .resources import AsyncResponses
+
+        return AsyncResponses(self._caller)
+
+    @property
+    def models(self) -> AsyncModels:
+        """`models.list()` asks the vendor which models there are."""
+        from .resources import AsyncModels
+
+        return AsyncModels(self._caller)
+
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
         """How many tokens the vendor counts in this input, with its tools and instructions."""
         return endpoints.count_tokens(self._caller, input, _plain(options), Site())
 
-    def compact(
-        self, input: Input | None = None, **options: Unpack[CallOptions]
-    ) -> Coroutine[Any, Any, CompactedResponse]:
-        """Items that stand for this conversation: send them first and unchanged instead of it."""
-        return endpoints.compact(self._caller, input, _plain(options), Site())
-
     def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
         """Return if the vendor accepts the key, else raise its error. Costs no tokens where models can be listed."""
         return endpoints.validate_access(self._caller, _plain(options), Site())
-
-    def retrieve(
-        self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]
-    ) -> Coroutine[Any, Any, Reply]:
-        """A response that the vendor kept, whatever its status."""
-        return endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include)
-
-    def poll(
-        self,
-        response: Reply | str,
-        *,
-        every: float = 2.0,
-        within: float | None = None,
-        **options: Unpack[CallSettings],
-    ) -> Coroutine[Any, Any, Reply]:
-        """The response to a call with `background=True` once it is finished, asking again `every` few seconds.
-
-        Raises `APITimeoutError` when it is not finished `within` so many seconds, and what the vendor says where it failed.
-        """
-        return endpoints.poll(self._caller, response, _plain(options), Site(), every, within)
-
-    def cancel_response(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Reply]:
-        """Stop a response that is being made in the background."""
-        return endpoints.cancel_response(self._caller, response_id, _plain(options), Site())
-
-    def input_items(
-        self,
-        response_id: str,
-        *,
-        order: endpoints.Order = "asc",
-        include: Sequence[str] = (),
-        **options: Unpack[CallSettings],
-    ) -> Coroutine[Any, Any, list[AnyItem]]:
-        """All items that a kept response was given, oldest first unless `order` says otherwise."""
-        return endpoints.input_items(self._caller, response_id, _plain(options), order, include)
 
     async def aclose(self) -> None:
         """Close the connections. Later calls raise `ClientClosedError`."""

@@ -9,6 +9,10 @@ import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
 from .answers import document_of
 from .call import interrupted
 from .errors import APITimeoutError, CallCancelledError, ConfigError, NotFoundError
@@ -16,6 +20,7 @@ from .on_loss import Site, settle
 from .outgoing import Outgoing, encoded
 from .reply import Reply
 from .transport import is_duration
+from .unknown import Decoder, Model, given
 from .wires import Route
 
 if TYPE_CHECKING:
@@ -98,6 +103,14 @@ async def cancel_response(caller: Caller, response_id: str, options: dict[str, A
     return await _kept(caller, target, settings, route(response_id, dialect=target.dialect), site)
 
 
+async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> None:
+    """Delete a stored response."""
+    target, settings = caller.chosen(options)
+    route, decoder = _described(target, "delete_route", "DELETED")
+    asked: Route = route(response_id, dialect=target.dialect)
+    await caller.send(target, settings, Outgoing(asked), lambda sent: document_of(target, sent, decoder))
+
+
 async def _kept(caller: Caller, target: Target, settings: Settings, route: Route, site: Site) -> Reply:
     try:
         found, lost = await caller.send(
@@ -136,19 +149,19 @@ async def input_items(
 
 
 async def poll(
-    caller: Caller, response: Reply | str, options: dict[str, Any], site: Site, every: float, within: float | None
+    caller: Caller, response: Reply | str, options: dict[str, Any], site: Site, interval: float, limit: float | None
 ) -> Reply:
     """The response once it is finished. Raises what the vendor says where it failed."""
-    for name, seconds in (("every", every), ("within", within)):
+    for name, seconds in (("interval", interval), ("timeout", limit)):
         if seconds is not None and not is_duration(seconds):
             raise ConfigError(f"{name} is a positive number of seconds, not {seconds!r}")
-    until = None if within is None else time.monotonic() + within
+    until = None if limit is None else time.monotonic() + limit
     found = await retrieve(caller, response, {**options}, site) if isinstance(response, str) else response
     while found.status in UNFINISHED:
-        if until is not None and time.monotonic() + every > until:
+        if until is not None and time.monotonic() + interval > until:
             raise APITimeoutError(f"the response is still {found.status}", phase="total", partial=found)
         with caller.call() as waiting:
-            await caller.transport.sleep(every)
+            await caller.transport.sleep(interval)
         if waiting.stopped:
             target, _ = caller.chosen(options)
             return interrupted(target, None, [], ())
@@ -176,6 +189,91 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -
     except NotFoundError:
         # A host without a list of models: the smallest request tells as well.
         await caller.generate("Hi", {**options, "max_output_tokens": 16, "on_loss": "ignore"}, site)
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class ModelInfo(Struct, frozen=True, kw_only=True):
+    """A model as its vendor lists it. `None` where the vendor's list does not say."""
+
+    id: str
+    """Its name, as it follows the vendor's in `"vendor/model"`."""
+    display_name: str | None = None
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    lifecycle: str | None = None
+    """Such as `active`, `deprecated` and `retired`, in the vendor's words."""
+    deprecated_at: str | None = None
+    retires_at: str | None = None
+    """When the vendor shuts it down."""
+    raw: dict[str, Any] = {}
+    """The entry as it came."""
+
+
+_FACTS = {
+    "id": ("id", "model", "name"),
+    "display_name": ("display_name",),
+    "max_input_tokens": ("max_input_tokens", "input_token_limit"),
+    "max_output_tokens": ("max_tokens", "output_token_limit"),
+    "lifecycle": ("lifecycle",),
+    "deprecated_at": ("deprecated_at",),
+    "retires_at": ("retires_at",),
+}
+"""The fields of `ModelInfo`, and their names in the lists of the wires."""
+
+
+class _Model(Model):
+    id: str
+
+
+class _ModelList(Model):
+    """The list of OpenAI and of hosts compatible with it."""
+
+    data: list[_Model]
+
+
+_MODELS: Decoder[_ModelList] = Decoder(_ModelList)
+
+
+async def list_models(caller: Caller, options: dict[str, Any]) -> list[ModelInfo]:
+    """All models that the vendor lists."""
+    target, settings = caller.chosen(options)
+    try:
+        (decoder,) = _described(target, "MODELS")
+    except ConfigError:
+        decoder = _MODELS
+    route = _models_route(target)
+    found: list[ModelInfo] = []
+    while True:
+        page: Any = await caller.send(
+            target, settings, Outgoing(route), lambda sent: document_of(target, sent, decoder)
+        )
+        found += [_model_info(target, entry) for entry in (page.data if hasattr(page, "data") else page.models or ())]
+        after = _next_page(page)
+        # A list that does not move on would be asked for again and again.
+        if not after or after.items() <= route.query.items():
+            return found
+        route = replace(route, query={**route.query, **after})
+
+
+def _next_page(page: Any) -> dict[str, str]:
+    """The query for the page after this one; empty where it is the last."""
+    if getattr(page, "has_more", False) and page.last_id:
+        return {"after_id": page.last_id}
+    token = getattr(page, "next_page_token", None)
+    return {"pageToken": token} if token else {}
+
+
+def _model_info(target: Target, entry: Any) -> ModelInfo:
+    facts: dict[str, Any] = {}
+    for field, names in _FACTS.items():
+        known = [value for name in names if given(value := getattr(entry, name, UNSET))]
+        if known:
+            facts[field] = known[0]
+    # Google names a model with its collection: `models/gemini-...`.
+    facts["id"] = facts["id"].removeprefix(f"{getattr(target.dialect, 'collection', '')}/")
+    return ModelInfo(raw=msgspec.to_builtins(entry), **facts)
 
 
 def _models_route(target: Target) -> Route:

@@ -1,4 +1,4 @@
-"""What event hooks are told about the requests of a client, as typed structs without prompts, answers or keys."""
+"""Event hooks: callbacks that a client calls for every request, with typed events that hold no prompt, answer or key."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RequestCancelled(Struct, frozen=True, kw_only=True, tag_field="type", tag=
 
 RequestEvent = RequestStart | RequestEnd | RequestRetry | RequestCancelled
 EventHook = Callable[[Any], object]
-"""Takes an `RequestEvent`; what it returns is ignored. Later versions tell of more."""
+"""A callback that takes a `RequestEvent`; what it returns is ignored. Later versions may pass other events."""
 
 
 def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHook, ...]:
@@ -72,12 +72,12 @@ def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHoo
             raise ConfigError(f"on_event= takes a function or several, not a {type(hook).__name__}")
         if iscoroutinefunction(hook):
             hint = "put the event into a queue, or iterate over run.events()"
-            raise ConfigError("on_event= takes functions, and nobody awaits an event hook", hint=hint)
+            raise ConfigError("on_event= takes functions that are not async: event hooks are not awaited", hint=hint)
     return found
 
 
 def notify(event_hooks: tuple[EventHook, ...], event: RequestEvent) -> None:
-    """Tell everybody; one that fails is logged and breaks nothing."""
+    """Call every event hook; one that raises is logged and breaks nothing."""
     for hook in event_hooks:
         try:
             hook(event)

@@ -122,13 +122,11 @@ class _Reasoning(TypedDict, total=False):
     summary: Literal["auto", "concise", "detailed"] | str | None
 
 
-class CallSettings(TypedDict, total=False):
-    """How a call is made."""
+class RequestSettings(TypedDict, total=False):
+    """How the requests of a call are made."""
 
-    timeout: float | Timeouts | None
-    """Seconds for the whole call, or each limit by name."""
     retry: RetryPolicy | int | None
-    """How many requests may be made in all, or a whole policy. 1 never asks again."""
+    """How many requests may be made in all, or a whole policy. 1 means no retries."""
     on_loss: OnLoss | None
     invalid_options: InvalidOptions | None
     extra_headers: Mapping[str, str] | None
@@ -140,6 +138,13 @@ class CallSettings(TypedDict, total=False):
     """How typed output is asked for, instead of the best way the model has."""
     max_repairs: int | None
     """How often an answer that does not fit its type is asked for again. Each time is a call; 1 unless said otherwise."""
+
+
+class CallSettings(RequestSettings, total=False):
+    """How a call is made."""
+
+    timeout: float | Timeouts | None
+    """Seconds for the whole call, or each limit by name."""
 
 
 class CallOptions(Options, CallSettings, total=False):

@@ -32,15 +32,16 @@ class CallInfo(Struct, kw_only=True):
     """How a reply was obtained.
 
     `losses` is what the vendor did not get and what could not be brought back, `attempts` the requests made, `raw` the body
-    of the last answer. `metadata` always has the keys `provider model latency_ms input_tokens output_tokens total_tokens
-    cached_input_tokens reasoning_tokens api_calls tool_rounds response_id response_status`; a count the vendor did not give
-    is `"0"`; where a reply took several calls, they are sums. `parsed` is the value that typed output made of the answer,
-    `interrupted` whether `client.cancel()` ended the call.
+    of the last answer, `duration` how many seconds these took. `metadata` always has the keys `provider model latency_ms
+    input_tokens output_tokens total_tokens cached_input_tokens reasoning_tokens api_calls tool_rounds response_id
+    response_status`; a count the vendor did not give is `"0"`; where a reply took several calls, they are sums. `parsed` is
+    the value that typed output made of the answer, `interrupted` whether `client.cancel()` ended the call.
     """
 
     losses: list[Loss] = field(default_factory=list[Loss])
     attempts: tuple[Attempt, ...] = ()
     raw: bytes = b""
+    duration: float = 0.0
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     parsed: Any = None
     interrupted: bool = False
@@ -62,7 +63,12 @@ class Told(NamedTuple):
         seconds = sum(attempt.took for attempt in self.attempts)
         named = metadata(response, vendor=self.vendor, model=self.model, seconds=seconds, api_calls=self.calls)
         return CallInfo(
-            losses=self.losses, attempts=self.attempts, raw=self.raw, metadata=named, interrupted=self.interrupted
+            losses=self.losses,
+            attempts=self.attempts,
+            raw=self.raw,
+            duration=seconds,
+            metadata=named,
+            interrupted=self.interrupted,
         )
 
 
@@ -76,6 +82,12 @@ class Reply(Response):
         if not isinstance(found, CallInfo):
             found = vars(self)["info"] = CallInfo() if found is None else found.info(self)
         return found
+
+    @property
+    def losses(self) -> list[Loss]:
+        """What the vendor did not get of the request, and what of its answer could not be brought back."""
+        found: CallInfo | Told | None = vars(self).get("info")
+        return [] if found is None else found.losses
 
     @property
     def interrupted(self) -> bool:
@@ -190,7 +202,8 @@ def summed(calls: Sequence[CallInfo]) -> CallInfo:
     named = dict(last.metadata)
     for key in (*COUNTS, "latency_ms", "api_calls"):
         named[key] = str(sum(int(call.metadata[key]) for call in calls))
-    return replace(last, attempts=tuple(one for call in calls for one in call.attempts), metadata=named)
+    attempts = tuple(one for call in calls for one in call.attempts)
+    return replace(last, attempts=attempts, duration=sum(call.duration for call in calls), metadata=named)
 
 
 def _counts(usage: Usage | None) -> dict[str, str]:

@@ -26,20 +26,20 @@ COST_AFTER_TIMEOUT = 10
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
-    """How often a request is made, and how long is waited in between. `retry=3` is short for `RetryPolicy(attempts=3)`."""
+    """How often a request is retried, and the delay before each retry. `retry=3` is short for `RetryPolicy(attempts=3)`."""
 
     attempts: int = 3
-    """Requests in all; 1 never asks again."""
+    """Requests in all; 1 means no retries."""
     base_delay: float = 1.0
-    """The ceiling of the first wait in seconds. The next is twice as long, and so on."""
+    """The longest delay before the first retry, in seconds. It doubles for each retry after that (exponential backoff)."""
     max_delay: float = 8.0
-    """No ceiling is higher."""
+    """No delay is longer, however many retries there were."""
     jitter: Literal["full", "none"] = "full"
-    """A wait is random from nothing to its ceiling, or the ceiling itself."""
+    """`full`: each delay is random between 0 and its limit. `none`: it is the limit itself."""
     max_malformed: int = 1
-    """How often a complete answer that makes no sense is asked for again: each was paid for. These ceilings grow by `base_delay`."""
+    """How often a complete answer that makes no sense is asked for again: each was paid for. Delays grow by `base_delay`."""
     max_retry_after: float = 60.0
-    """A server that asks for a longer wait gets none: the error is raised at once, with `retry_after`."""
+    """Where a server asks for a longer delay (`Retry-After`), the error is raised at once, with `retry_after`."""
     retry_after_timeout: bool = True
     """Whether to ask again when no answer came in time. The server may have answered all the same, and will bill it."""
 

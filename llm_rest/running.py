@@ -24,12 +24,13 @@ from .loop.tasks import AsyncRun, TaskShell
 from .loop.threads import Run, ThreadShell
 from .observers import hooks_of
 from .on_loss import settle
-from .options import SETTINGS, CallSettings, Fields, checked_names, read_request
+from .options import SETTINGS, Fields, RequestSettings, checked_names, read_request
 from .reply import COUNTS, CallInfo, Reply, metadata, reply, summed
 from .responses.items import CustomToolCallOutput, FunctionCallOutput
 from .responses.request import Request, StreamOptions, items_of
 from .streaming import AsyncStream, Stream
 from .tools import Toolbox
+from .transport import Timeouts
 from .turns import STATE, Limits, RunState
 from .unknown import convert, given
 
@@ -52,7 +53,7 @@ class LoopOptions(TypedDict, total=False):
     """How a run goes about its calls."""
 
     on_event: EventHook | Iterable[EventHook] | None
-    """Hears every event of the run (`llm_rest.turns.events`)."""
+    """Called with every event of the run (`llm_rest.turns.events`)."""
     approve: Approver | None
     """Asked about calls that need approval: true, false, or `None` to stop the run and decide later."""
     executor: ToolExecutor | None
@@ -61,8 +62,8 @@ class LoopOptions(TypedDict, total=False):
     """How often the model may be asked: 10."""
     tool_timeout: float | None
     """Seconds for a tool that does not say its own: 30."""
-    timeout: float | None
-    """Seconds for the whole run: as long as it takes."""
+    timeout: float | Timeouts | None
+    """Seconds for the whole run (no limit when not given), or the `Timeouts` of each of its model calls."""
     output: Any
     """A type, or a JSON Schema: the reply's `parsed` is a value of it. Answers are not streamed then."""
     use_previous_response_id: bool
@@ -71,7 +72,7 @@ class LoopOptions(TypedDict, total=False):
     """The state of an earlier run, or its JSON, as text or as data, to be resumed; `model=` may name another one for it."""
 
 
-class RunOptions(Fields, CallSettings, LoopOptions, total=False):
+class RunOptions(Fields, RequestSettings, LoopOptions, total=False):
     """The fields of a request, how its calls are made, and how the run goes about them."""
 
     stream_options: StreamOptions | Mapping[str, Any] | None
@@ -152,6 +153,8 @@ class _Asked:
         """What drives the run, as soon as the run is there."""
         hide(options)
         how = {name: options.pop(name) for name in _LOOP & options.keys()}
+        if isinstance(how.get("timeout"), Timeouts):
+            options["timeout"] = how.pop("timeout")
         checked_names(options, stream=True)
         self._form = how.get("output")
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
@@ -258,7 +261,8 @@ class _Asked:
         }
         took = str(round(state.totals.seconds * 1000))
         losses = [loss for one in made for loss in one.losses]
-        told = replace(known, losses=losses, metadata={**known.metadata, **counted, "latency_ms": took})
+        named = {**known.metadata, **counted, "latency_ms": took}
+        told = replace(known, losses=losses, duration=state.totals.seconds, metadata=named)
         return reply(replace(response), told)
 
 

@@ -69,6 +69,8 @@ class Awaited:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
+        if name in ("responses", "models"):
+            return Awaited(found)
         if not callable(found) or name in ("capabilities",):
             return found
         if name == "with_options":

@@ -33,6 +33,7 @@ CLIENT = (
     "arrival",
     "trials",
     "endpoints",
+    "resources",
     "answers",
     "target",
     "options",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pytest_httpx import HTTPXMock
 
+from llm_rest import ModelInfo
 from llm_rest.errors import APITimeoutError, AuthenticationError, ConfigError, InternalServerError, NotFoundError
 from llm_rest.responses import Compaction, Message
 from tests.callers import NewClient, answer
@@ -79,6 +80,33 @@ async def test_a_response_in_the_background_is_cancelled(new_client: NewClient, 
     async with new_client() as llm:
         assert (await llm.responses.cancel("resp_1")).status == "cancelled"
     assert asked(httpx_mock) == [("POST", "/responses/resp_1/cancel")]
+
+
+async def test_a_stored_response_is_deleted(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json={"id": "resp_1", "object": "response", "deleted": True})
+    httpx_mock.add_response(status_code=404, json={"error": {"message": "no such response"}})
+    async with new_client() as llm:
+        assert await llm.responses.delete("resp_1") is None
+        with pytest.raises(NotFoundError, match="no such response"):
+            await llm.responses.delete("resp_1")
+    assert asked(httpx_mock) == [("DELETE", "/responses/resp_1")] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("create", "generate"), ("parse", "generate_json"), ("stream", "client.stream")]
+)
+async def test_methods_of_the_openai_package_name_the_method_to_use(
+    new_client: NewClient, name: str, method: str
+) -> None:
+    async with new_client() as llm:
+        with pytest.raises(ConfigError, match=method):
+            await getattr(llm.responses, name)(model="gpt-5", input="Hi")
+
+
+async def test_nothing_of_a_stored_response_is_a_method_of_the_client(new_client: NewClient) -> None:
+    async with new_client() as llm:
+        for name in ("retrieve", "cancel_response", "input_items", "compact", "poll", "provider"):
+            assert not hasattr(llm, name)
 
 
 async def test_all_input_items_are_listed(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
@@ -192,3 +220,82 @@ async def test_where_models_are_not_listed_the_smallest_request_tells(
         with pytest.raises(NotFoundError):
             await llm.validate_access()
     assert asked(httpx_mock)[1] == ("POST", "/responses")
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "entry", "expected"),
+    [
+        ("openai/gpt-4o", {"id": "gpt-5", "object": "model", "created": 1, "owned_by": "openai"}, {"id": "gpt-5"}),
+        ("groq/x", {"id": "llama-4", "context_window": 131072}, {"id": "llama-4"}),
+        (
+            "anthropic/claude-haiku-4-5",
+            {
+                "type": "model",
+                "id": "claude-opus-4-1",
+                "display_name": "Claude Opus 4.1",
+                "max_input_tokens": 200000,
+                "max_tokens": 32000,
+                "lifecycle": "deprecated",
+                "deprecated_at": "2026-06-01T00:00:00Z",
+                "retires_at": "2026-12-01T00:00:00Z",
+            },
+            {
+                "id": "claude-opus-4-1",
+                "display_name": "Claude Opus 4.1",
+                "max_input_tokens": 200000,
+                "max_output_tokens": 32000,
+                "lifecycle": "deprecated",
+                "deprecated_at": "2026-06-01T00:00:00Z",
+                "retires_at": "2026-12-01T00:00:00Z",
+            },
+        ),
+        (
+            "google/gemini-2.5-flash",
+            {"name": "models/gemini-3-pro", "displayName": "Gemini 3 Pro", "inputTokenLimit": 9, "outputTokenLimit": 5},
+            {"id": "gemini-3-pro", "display_name": "Gemini 3 Pro", "max_input_tokens": 9, "max_output_tokens": 5},
+        ),
+        ("ollama/x", {"name": "llama3:8b", "model": "llama3:8b", "size": 7}, {"id": "llama3:8b"}),
+    ],
+    ids=["openai", "chat", "anthropic", "gemini", "ollama"],
+)
+async def test_models_are_listed_as_the_vendor_lists_them(
+    new_client: NewClient, httpx_mock: HTTPXMock, model: str, entry: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    listed = "models" if model.partition("/")[0] in ("google", "ollama") else "data"
+    httpx_mock.add_response(json={listed: [entry]})
+    async with new_client(model) as llm:
+        assert await llm.models.list() == [ModelInfo(raw=entry, **expected)]
+    (request,) = httpx_mock.get_requests()
+    assert (request.method, request.content) == ("GET", b"")
+
+
+async def test_a_list_of_models_is_read_to_its_last_page(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    def page(name: str, **more: Any) -> dict[str, Any]:
+        return {"data": [{"type": "model", "id": name}], "first_id": name, "last_id": name, **more}
+
+    httpx_mock.add_response(json=page("one", has_more=True))
+    httpx_mock.add_response(json=page("two", has_more=False))
+    httpx_mock.add_response(json={"models": [{"name": "models/one"}], "nextPageToken": "t"})
+    httpx_mock.add_response(json={"models": [{"name": "models/two"}]})
+    for model in ("anthropic/claude-haiku-4-5", "google/gemini-2.5-flash"):
+        async with new_client(model) as llm:
+            assert [one.id for one in await llm.models.list()] == ["one", "two"]
+    queries = [dict(request.url.params) for request in httpx_mock.get_requests()]
+    assert queries == [{}, {"after_id": "one"}, {"pageSize": "1000"}, {"pageSize": "1000", "pageToken": "t"}]
+
+
+async def test_a_list_of_models_that_does_not_move_on_ends(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(json={"data": [], "last_id": "one", "has_more": True}, is_reusable=True)
+    async with new_client("anthropic/claude-haiku-4-5") as llm:
+        assert await llm.models.list() == []
+    assert len(httpx_mock.get_requests()) == 2
+
+
+async def test_a_vendor_that_lists_no_models_raises_its_error(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(status_code=404)
+    async with new_client() as llm:
+        with pytest.raises(NotFoundError):
+            await llm.models.list()

@@ -28,7 +28,8 @@ PROMISED = set(
     TruncatedError UnprocessableEntityError
     Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
-    AsyncClient AsyncStream Client Reply Stream Timeouts TLS Capabilities RequestCancelled RequestEnd RequestRetry RequestStart
+    AsyncClient AsyncStream CallInfo Client ModelInfo Reply Stream Timeouts TLS Capabilities
+    RequestCancelled RequestEnd RequestRetry RequestStart
     RetryPolicy
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
     afetch_image fetch_image file image user from_messages to_messages MCP

@@ -1,4 +1,4 @@
-"""A reply is a response with readers, and a info that travels with it."""
+"""A reply is a response with readers, and the info of its call that travels with it."""
 
 from __future__ import annotations
 

@@ -92,7 +92,10 @@ class ToolCall(Model):
 
 
 class Limits(Model):
-    """How far a run may go. `use_previous_response_id` leaves the conversation with the vendor (`previous_response_id`) and sends what is new."""
+    """How far a run may go. `timeout` is seconds for the whole run.
+
+    `use_previous_response_id` leaves the conversation with the vendor (`previous_response_id`) and sends what is new.
+    """
 
     max_iterations: Annotated[int, Meta(ge=1)] = 10
     tool_timeout: Annotated[float, Meta(gt=0)] | None = 30.0
@@ -141,7 +144,7 @@ class RunState(Model):
     iteration: int = 0
     at: float = 0.0
     began: float = 0.0
-    """When it was last begun or taken up, which is what `total` counts from."""
+    """When it was last begun or taken up, which is what `timeout` counts from."""
     running: bool = False
     outcome: Outcome | None = None
     error: str | None = None

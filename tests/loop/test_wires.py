@@ -562,7 +562,7 @@ async def test_input_and_tools_may_be_given_by_keyword(way: str) -> None:
 def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
     async def hook(event: Any) -> None: ...
 
-    with Client("simulator/any") as llm, pytest.raises(ConfigError, match=r"nobody awaits an event hook .*run\.events"):
+    with Client("simulator/any") as llm, pytest.raises(ConfigError, match=r"event hooks are not awaited .*run\.events"):
         llm.run("say Hi.", on_event=hook)
 
 

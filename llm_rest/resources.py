@@ -1,0 +1,172 @@
+"""`client.responses` and `client.models`: stored responses and the vendor's list of models.
+
+The methods have the names of OpenAI's package. Before changing this file, know that every public method makes its `Site`
+itself, because a warning about a loss points to the line that called it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
+
+from . import endpoints
+from .driving import drive
+from .endpoints import ModelInfo
+from .errors import ConfigError
+from .on_loss import Site
+from .options import CallOptions, CallSettings, Input, RequestSettings
+
+if TYPE_CHECKING:
+    from .call import Caller
+    from .reply import Reply
+    from .responses.items import AnyItem
+    from .responses.response import CompactedResponse
+
+
+def _plain(options: CallOptions | CallSettings | RequestSettings) -> dict[str, Any]:
+    return cast("dict[str, Any]", options)
+
+
+class _Resource:
+    """Part of a client."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller.defaults.get('model') or 'a client'}>"
+
+
+class _Elsewhere(_Resource):
+    """Methods of OpenAI's package that are methods of the client here."""
+
+    def create(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not here: raises `ConfigError`. Use `client.generate`, and `client.stream` instead of `stream=True`."""
+        raise _not_here("create", "generate(input, ...), or stream(input, ...) instead of stream=True")
+
+    def parse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not here: raises `ConfigError`. Use `client.generate_json`."""
+        raise _not_here("parse", "generate_json(input, type), or generate(input, output=type) for a whole Reply")
+
+    def stream(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not here: raises `ConfigError`. Use `client.stream`."""
+        raise _not_here("stream", "stream(input, ...)")
+
+
+def _not_here(name: str, method: str) -> ConfigError:
+    return ConfigError(f"client.responses has no method {name}", hint=f"use client.{method}")
+
+
+class Responses(_Elsewhere):
+    """Stored responses (server-side state) of vendors that keep them: retrieve, cancel, delete, poll, compact.
+
+    Raises `ConfigError` where the wire has no such endpoint.
+    """
+
+    def retrieve(self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]) -> Reply:
+        """A stored response, whatever its status."""
+        return drive(endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include))
+
+    def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Reply:
+        """Cancel a response that is generated in the background (`background=True`), and return it."""
+        return drive(endpoints.cancel_response(self._caller, response_id, _plain(options), Site()))
+
+    def delete(self, response_id: str, **options: Unpack[CallSettings]) -> None:
+        """Delete a stored response."""
+        drive(endpoints.delete(self._caller, response_id, _plain(options)))
+
+    def input_items(
+        self,
+        response_id: str,
+        *,
+        order: endpoints.Order = "asc",
+        include: Sequence[str] = (),
+        **options: Unpack[CallSettings],
+    ) -> list[AnyItem]:
+        """All input items of a stored response, oldest first unless `order="desc"`."""
+        return drive(endpoints.input_items(self._caller, response_id, _plain(options), order, include))
+
+    def compact(self, input: Input | None = None, **options: Unpack[CallOptions]) -> CompactedResponse:
+        """A shorter conversation that replaces this one: send its `output` first and unchanged."""
+        return drive(endpoints.compact(self._caller, input, _plain(options), Site()))
+
+    def poll(
+        self,
+        response: Reply | str,
+        *,
+        interval: float = 2.0,
+        timeout: float | None = None,
+        **options: Unpack[RequestSettings],
+    ) -> Reply:
+        """Retrieve a response of `background=True`, every `interval` seconds, until it is finished.
+
+        Raises `APITimeoutError` when it is not finished after `timeout` seconds, and the vendor's error where it failed.
+        """
+        return drive(endpoints.poll(self._caller, response, _plain(options), Site(), interval, timeout))
+
+
+class AsyncResponses(_Elsewhere):
+    """`Responses` for async callers."""
+
+    # Not `async def`: the caller's line is known when the method is called, and no longer when a task awaits it.
+
+    def retrieve(
+        self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]
+    ) -> Coroutine[Any, Any, Reply]:
+        """A stored response, whatever its status."""
+        return endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include)
+
+    def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Reply]:
+        """Cancel a response that is generated in the background (`background=True`), and return it."""
+        return endpoints.cancel_response(self._caller, response_id, _plain(options), Site())
+
+    def delete(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
+        """Delete a stored response."""
+        return endpoints.delete(self._caller, response_id, _plain(options))
+
+    def input_items(
+        self,
+        response_id: str,
+        *,
+        order: endpoints.Order = "asc",
+        include: Sequence[str] = (),
+        **options: Unpack[CallSettings],
+    ) -> Coroutine[Any, Any, list[AnyItem]]:
+        """All input items of a stored response, oldest first unless `order="desc"`."""
+        return endpoints.input_items(self._caller, response_id, _plain(options), order, include)
+
+    def compact(
+        self, input: Input | None = None, **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, CompactedResponse]:
+        """A shorter conversation that replaces this one: send its `output` first and unchanged."""
+        return endpoints.compact(self._caller, input, _plain(options), Site())
+
+    def poll(
+        self,
+        response: Reply | str,
+        *,
+        interval: float = 2.0,
+        timeout: float | None = None,
+        **options: Unpack[RequestSettings],
+    ) -> Coroutine[Any, Any, Reply]:
+        """Retrieve a response of `background=True`, every `interval` seconds, until it is finished.
+
+        Raises `APITimeoutError` when it is not finished after `timeout` seconds, and the vendor's error where it failed.
+        """
+        return endpoints.poll(self._caller, response, _plain(options), Site(), interval, timeout)
+
+
+class Models(_Resource):
+    """The models of the client's vendor."""
+
+    def list(self, **options: Unpack[CallSettings]) -> list[ModelInfo]:
+        """Ask the vendor which models there are. `capabilities()` says what is known of one, without asking."""
+        return drive(endpoints.list_models(self._caller, _plain(options)))
+
+
+class AsyncModels(_Resource):
+    """`Models` for async callers."""
+
+    def list(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, list[ModelInfo]]:
+        """Ask the vendor which models there are. `capabilities()` says what is known of one, without asking."""
+        return endpoints.list_models(self._caller, _plain(options))

@@ -32,6 +32,7 @@ INFO = CallInfo(
     losses=[Loss("seed", "gone", "dropped")],
     attempts=(Attempt(1.0, 2.0, "200"),),
     raw=b"{}",
+    duration=2.0,
     metadata={"provider": "openai"},
 )
 
@@ -138,10 +139,10 @@ def test_a_deep_copy_shares_nothing() -> None:
     twin.output.clear()
     twin.info.losses.clear()
     assert found.output
-    assert found.info.losses
+    assert found.losses == found.info.losses == [Loss("seed", "gone", "dropped")]
 
 
-def test_a_replaced_reply_has_an_empty_generation() -> None:
+def test_a_replaced_reply_has_an_empty_info() -> None:
     changed = msgspec.structs.replace(made(), id="other")
     assert (changed.id, changed.info) == ("other", CallInfo())
 

@@ -27,7 +27,7 @@ def run(arguments: Namespace) -> int:
         options["output"] = options.pop("text")["format"]["schema"]
     with Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore") as llm:
         reply = _streamed(llm, asked, options) if arguments.stream else llm.generate(asked, **options)
-    for loss in reply.info.losses:
+    for loss in reply.losses:
         note(str(loss))
     if reply.refusal is not None:
         complain(f"the model refused: {reply.refusal}")

@@ -63,8 +63,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     the request is sent. Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is
     unlimited unless it is given; for streams it is as long as the vendor's row says.
 
-    `read` ends a wait in which no byte comes once the answer began to come. A stream is also ended by `stall`, waits in
-    which nothing of the answer comes: keep-alives end a silence only. What the caller does between two waits does not count.
+    `read` is the longest time without any byte, once the answer began to come; `stall`, of a stream, the longest time without
+    content: keep-alives count as bytes and not as content. What the caller does between two waits does not count.
     A `total` that is not given is 600 for a whole answer and unlimited for a stream; it is for all attempts together.
     """
 

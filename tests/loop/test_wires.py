@@ -31,6 +31,8 @@ from llm_rest import (
     OverloadedError,
     Reply,
     StreamInterruptedError,
+    APITimeoutError,
+    Timeouts,
     ToolArgumentsError,
     ToolContext,
     ToolRegistry,
@@ -518,6 +520,22 @@ async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose:
             await result(run)
         assert server.left.wait(10), "the connection is closed"
         until(lambda: way != "sync" or threading.active_count() <= before)
+        await closed(llm)
+
+
+@pytest.mark.parametrize(
+    ("limit", "phase", "outcome"),
+    [(0.2, "total", "timeout"), (Timeouts(first_byte=0.2), "first_byte", "failed")],
+    ids=["seconds", "timeouts"],
+)
+async def test_seconds_limit_a_run_and_timeouts_each_of_its_model_calls(
+    way: str, limit: Any, phase: str, outcome: str
+) -> None:
+    with loopback(silent(b"")) as server:
+        llm = (Client if way == "sync" else AsyncClient)("compatible/m", base_url=server.url, api_key="any", retry=1)
+        with pytest.raises(APITimeoutError) as caught:
+            await result(llm.run("Hi", [get_weather], timeout=limit))
+        assert (caught.value.phase, caught.value.run.outcome) == (phase, outcome)
         await closed(llm)
 
 

@@ -1,4 +1,4 @@
-"""What a model is told beside the question: entries that never change, and providers asked before every turn.
+"""Prompt context: fixed entries, and providers that are called before every turn.
 
 Before changing this file, know the law of all context: what was sent once is sent again unchanged, and everything new comes
 after it, because vendors' prompt caches live from that. So what a provider said is kept where it was said.
@@ -25,18 +25,25 @@ Provider = Callable[[], Told | Awaitable[Told]]
 
 
 class PromptContext:
-    """What a model is told beside the question: fixed entries first, then what each provider says before every turn."""
+    """What is sent beside the question: fixed entries first, then what each provider returns before every turn."""
 
     def __init__(self, entries: Iterable[Entry | AnyItem] = (), providers: Iterable[Provider] = ()) -> None:
         if isinstance(cast("Any", entries), str):
             raise ConfigError("the entries of a context are a list", hint='PromptContext([("system", "...")])')
         self.items: list[AnyItem] = [_item(entry) for entry in entries]
-        self.providers: list[Provider] = list(providers)
-        for provider in self.providers:
-            if not callable(provider):
-                raise ConfigError(
-                    f"a provider of context is called before every turn, and a {type(provider).__name__} cannot be"
-                )
+        self.providers: list[Provider] = []
+        for provider in providers:
+            self.add_provider(provider)
+
+    def add(self, *entries: str | Entry | AnyItem) -> None:
+        """Add fixed entries: a text (of the user), `(role, text)`, or an item."""
+        self.items += [_item(entry) for entry in entries]
+
+    def add_provider(self, provider: Provider) -> None:
+        """Add a function that is called before every turn."""
+        if not callable(provider):
+            raise ConfigError(f"a context provider is a function without arguments, not a {type(provider).__name__}")
+        self.providers.append(provider)
 
     def provided(self) -> list[AnyItem]:
         """What the providers say now. Raises `ConfigError` for one that has to be awaited."""
@@ -56,7 +63,7 @@ def _at_once(told: Told | Awaitable[Told]) -> Told:
         return told
     if iscoroutine(told):
         told.close()  # or Python would warn that nobody awaited it
-    raise ConfigError("a provider of context has to be awaited", hint="AsyncContentGenerator does that")
+    raise ConfigError("a context provider has to be awaited", hint="use AsyncContentGenerator")
 
 
 def _items(told: Told) -> list[AnyItem]:

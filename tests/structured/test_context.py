@@ -13,7 +13,7 @@ from llm_rest.client import AsyncClient, Client
 from llm_rest.context import PromptContext
 from llm_rest.errors import ConfigError, OutputError, SchemaMismatchError
 from llm_rest.generator import AsyncContentGenerator, ContentGenerator
-from llm_rest.responses import Message
+from llm_rest.responses import FunctionCallOutput, Message
 from tests.laws.harness import every_wire
 
 pytestmark = pytest.mark.anyio
@@ -152,11 +152,74 @@ def test_a_turn_that_failed_leaves_no_trace() -> None:
         assert generator.generate('json {"name": "Ada"}')[0] == Person("Ada")
 
 
-def test_a_generator_runs_no_tools() -> None:
+def test_a_call_that_nothing_here_runs_is_an_error_and_leaves_no_trace() -> None:
     tool = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}
     with Client("simulator/simulator", wire="openai_responses") as llm:
-        with pytest.raises(OutputError, match="tools"):
-            ContentGenerator(llm, "Hi", str, tools=[tool]).generate()
+        generator = ContentGenerator(llm, "call f", str, tools=[tool])
+        with pytest.raises(OutputError, match="the model calls f, which nothing here runs"):
+            generator.generate()
+    assert generator.history == []
+
+
+@every_wire
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("form", [str, Person])
+async def test_tools_run_before_the_answer_and_stay_in_the_history(name: str, way: str, form: Any) -> None:
+    def find(name: str) -> str:
+        """Find somebody."""
+        return f"{name} is here."
+
+    prompt = 'call find {"name": "Ada"}\njson {"name": "Ada"}'
+    answers: list[tuple[Any, dict[str, str]]] = []
+    options: Any = {"wire": name, "on_loss": "ignore"}
+    generator: Any
+    if way == "sync":
+        with Client("simulator/simulator", **options) as llm:
+            generator = ContentGenerator(llm, prompt, form, tools=[find], max_iterations=3)
+            answers += [generator.generate(), generator.generate('json {"name": "Bob"}')]
+    else:
+        async with AsyncClient("simulator/simulator", **options) as other:
+            generator = AsyncContentGenerator(other, prompt, form, tools=[find], max_iterations=3)
+            answers += [await generator.generate(), await generator.generate('json {"name": "Bob"}')]
+    (first, metadata), (second, _) = answers
+    assert [first, second] == (
+        [Person("Ada"), Person("Bob")] if form is Person else ['{"name":"Ada"}', '{"name":"Bob"}']
+    )
+    assert (metadata["api_calls"], metadata["tool_rounds"]) == ("2", "1")
+    outputs = [item.output for item in generator.history if isinstance(item, FunctionCallOutput)]
+    assert outputs == ["Ada is here."]
+    assert sum(getattr(item, "role", "") == "user" for item in generator.history) == 2
+
+
+@pytest.mark.parametrize("prompt", ["", " \n", []])
+def test_an_empty_prompt_is_refused(prompt: Any) -> None:
+    with Client("simulator/simulator") as llm:
+        with pytest.raises(ConfigError, match="prompt is empty"):
+            ContentGenerator(llm, prompt, str)
+        generator = ContentGenerator(llm, "say Yes.", str)
+        with pytest.raises(ConfigError, match="input is empty"):
+            generator.generate(prompt)
+        generator.prompt = prompt
+        with pytest.raises(ConfigError, match="prompt is empty"):
+            generator.generate()
+
+
+async def test_context_that_is_added_later_is_sent_with_the_next_turn_and_stays_there() -> None:
+    context = PromptContext([("system", "Be brief.")])
+    async with AsyncClient("simulator/simulator", wire="openai_chat") as llm:
+        generator = AsyncContentGenerator(llm, "say Yes.", str, context=context)
+        await generator.generate()
+        generator.add_context("It rains.", ("agent", "I know."), Message(role="user", content="So?"))
+        generator.add_context_provider(lambda: "It is noon.")
+        context.items.append(Message(role="user", content="Well?"))
+        await generator.generate()
+    texts = [content if isinstance(content, str) else content[0].text for _, content in said(generator.history)]
+    added = ["It rains.", "I know.", "So?", "Well?", "It is noon."]
+    assert texts == ["Be brief.", "say Yes.", "Yes.", *added, "say Yes.", "Yes."]
+    with pytest.raises(ConfigError, match="role"):
+        generator.add_context(("narrator", "Hi"))
+    with pytest.raises(ConfigError, match="context provider is a function"):
+        generator.add_context_provider("It rains.")  # type: ignore[arg-type]
 
 
 async def test_an_async_generator_awaits_its_providers() -> None:

@@ -46,6 +46,10 @@ async def an_async_stream_too(llm: AsyncClient) -> None:
 
 def a_generator_gives_a_value_and_metadata(llm: Client) -> None:
     assert_type(ContentGenerator(llm, "Who?", str).generate(), tuple[str, dict[str, str]])
+    guide = ContentGenerator(llm, "Who?", Person, tools=[len], max_iterations=3)
+    guide.add_context("It rains.", ("agent", "Yes?"))
+    guide.add_context_provider(lambda: "It is noon.")
+    assert_type(guide.generate(), tuple[Person, dict[str, str]])
     assert_type(ContentGenerator(llm, "Who?", Person, temperature=0.5).generate(), tuple[Person, dict[str, str]])
 
 

@@ -9,13 +9,14 @@ warning about a loss points there.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 from . import endpoints
 from .auth import Secret, Token, TokenProvider
 from .call import Caller
 from .driving import drive
-from .errors import ConfigError, LLMError
+from .errors import ConfigError, LLMError, printable
 from .observers import EventHook, hooks_of
 from .on_loss import Site
 from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss, OutputOptions, StreamCallOptions
@@ -95,8 +96,15 @@ class _Shared:
 
     def __repr__(self) -> str:
         caller = getattr(self, "_caller", None)  # which a client that was refused has not
-        named = caller and caller.defaults.get("model")
-        return f"{type(self).__name__}({named!r})" if named else f"{type(self).__name__}()"
+        name = type(self).__name__
+        if caller is None or caller.defaults.get("model") is None:
+            return f"<{name} without a model; name one in each call: .generate(..., model='vendor/model')>"
+        model, place = printable(caller.defaults["model"], 80), ""
+        with suppress(ConfigError):  # the environment may say something else since
+            target = caller.targets.find(caller.defaults["model"])
+            model = f"{target.vendor}/{target.model}"
+            place = f" at {printable(target.endpoint.base_url, 120)} ({target.endpoint.wire})"
+        return f"<{name} for {model}{place}; see .generate .stream .run .with_options>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"a {type(self).__name__} holds connections and a key; make a new one where it is needed")

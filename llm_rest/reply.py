@@ -6,13 +6,16 @@ takes no part in comparing, yet copies and pickles keep it. (`msgspec.structs.re
 
 from __future__ import annotations
 
+import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from .errors import Attempt
+from . import wires
+from .dialects import ResponsesDialect
+from .errors import Attempt, printable
 from .losses import Loss
 from .responses.items import FunctionCall, Message, Reasoning
 from .responses.parts import OutputText, RefusalPart
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from .responses.response import Usage
+
+CANCELLED_TEXT = "[Request cancelled]"
+"""What a person is shown of a call that was cancelled, after the text that had come."""
 
 COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens", "reasoning_tokens")
 """The keys of `metadata` that count tokens."""
@@ -103,14 +109,12 @@ class Reply(Response):
     @property
     def output_text(self) -> str:
         """The text of the answer; empty where there is none."""
-        return "".join(
-            part if isinstance(part, str) else part.text for part in self._said() if isinstance(part, str | OutputText)
-        )
+        return text_of(self)
 
     @property
     def refusal(self) -> str | None:
         """What the model said instead of an answer; `None` where it did not refuse."""
-        said = [part.refusal for part in self._said() if isinstance(part, RefusalPart)]
+        said = [part.refusal for part in _said(self) if isinstance(part, RefusalPart)]
         return "".join(said) if said else None
 
     @property
@@ -140,14 +144,69 @@ class Reply(Response):
             return "tool_calls"
         return "stop" if self.refusal is None else "refusal"
 
-    def _said(self) -> Iterator[Any]:
-        """The parts of the assistant's messages; a message that is a string is that string."""
-        for item in self.output:
-            if isinstance(item, Message) and item.role == "assistant":
-                if isinstance(item.content, str):
-                    yield item.content
-                else:
-                    yield from item.content
+    @property
+    def display_text(self) -> str:
+        """The text to show to a person: `output_text`, or else the refusal; `[Request cancelled]` ends it where the call was.
+
+        For a conversation that goes on, send `output` instead: the model did not say these words.
+        """
+        shown = self.output_text or self.refusal or ""
+        return "\n".join(filter(None, [shown, CANCELLED_TEXT])) if self.interrupted else shown
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reply as plain data: the JSON of a response in the Responses format, as dicts, lists and values.
+
+        Opaque state stays in its envelopes, so that `output` may be stored and sent again.
+        """
+        wire: Any = wires.load("openai_responses")
+        plain: Response = wire.encode_response(self, dialect=_NEUTRAL)[0]
+        return Response.to_dict(plain)
+
+    def __repr__(self) -> str:
+        """One line: who answered, how it ended, the beginning of the text, calls, tokens, and where to read more."""
+        known = self.info
+        named = known.metadata.get("model") or (self.model if given(self.model) else "")
+        model = "/".join(filter(None, (known.metadata.get("provider", ""), named)))
+        facts, readers = [_ending(self)], list[str]()
+        if self.output_text:
+            facts.append(repr(printable(self.output_text, 60)))
+            readers.append(".output_text")
+        if self.refusal is not None:
+            facts.append(f"refusal {printable(self.refusal, 60)!r}")
+            readers.append(".refusal")
+        if calls := self.function_calls:
+            names = printable(", ".join(call.name for call in calls), 60)
+            facts.append(f"{len(calls)} {'call' if len(calls) == 1 else 'calls'}: {names}")
+            readers.append(".function_calls")
+        if known.parsed is not None:
+            facts.append(f"a {type(known.parsed).__name__}")
+            readers.append(".parsed")
+        tokens = (
+            known.metadata.get("total_tokens") or _counts(self.usage if given(self.usage) else None)["total_tokens"]
+        )
+        if tokens != "0":
+            facts.append(f"{tokens} tokens")
+        if known.metadata.get("api_calls", "1") != "1":
+            facts.append(f"{known.metadata['api_calls']} model calls")
+        if known.losses:
+            facts.append(f"{len(known.losses)} {'loss' if len(known.losses) == 1 else 'losses'}")
+            readers.append(".info.losses")
+        head = f"Reply from {printable(model, 80)}" if model else "Reply"
+        return f"<{head}: {', '.join(facts)}; see {' '.join(readers or ['.output', '.info'])}>"
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows: the text as Markdown, then a refusal, the calls, and how it ended where that matters."""
+        pieces = [self.output_text] if self.output_text else []
+        if self.refusal is not None:
+            pieces.append("\n".join(f"> {line}" for line in f"**RefusalError:** {self.refusal}".splitlines()))
+        for call in self.function_calls:
+            fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", call.arguments))])
+            pieces.append(f"**Call:** {call.name}\n\n{fence}json\n{call.arguments}\n{fence}")
+        if self.interrupted:
+            pieces.append(f"*{CANCELLED_TEXT}*")
+        elif self.status != "completed" or not pieces:
+            pieces.append(f"*[{_ending(self)}]*")
+        return "\n\n".join(pieces)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Response):
@@ -167,7 +226,37 @@ class Reply(Response):
         return reply, (with_extras(Response(**asdict(base(self))), extras(self)), self.info)
 
 
+def text_of(response: Response) -> str:
+    """The text of an answer; empty where there is none."""
+    texts = (
+        part if isinstance(part, str) else part.text for part in _said(response) if isinstance(part, str | OutputText)
+    )
+    return "".join(texts)
+
+
+def _said(response: Response) -> Iterator[Any]:
+    """The parts of the assistant's messages; a message that is a string is that string."""
+    for item in response.output:
+        if isinstance(item, Message) and item.role == "assistant":
+            if isinstance(item.content, str):
+                yield item.content
+            else:
+                yield from item.content
+
+
 _fields = attrgetter(*Response.__struct_fields__)
+
+_NEUTRAL = ResponsesDialect(issuer="")
+"""Of no host, so that no envelope is opened."""
+
+
+def _ending(reply: Reply) -> str:
+    """The status, and its reason where there is one."""
+    details = reply.incomplete_details
+    reason = details.reason if given(details) else None
+    if given(reply.error):
+        reason = reply.error.message or reply.error.code
+    return printable(f"{reply.status} ({reason})" if reason else reply.status, 120)
 
 
 def reply(response: Response, info: CallInfo | Told) -> Reply:

@@ -19,10 +19,10 @@ from .arrival import FAILURES, Arrival
 from .call import untold
 from .continuing import Hops, may_be_resumed
 from .driving import drive
-from .errors import CallCancelledError, LLMError, StreamInterruptedError
+from .errors import CallCancelledError, LLMError, StreamInterruptedError, printable
 from .on_loss import settle
 from .outgoing import encoded
-from .reply import Reply, Told, reply
+from .reply import Reply, Told, reply, text_of
 from .responses import events as ev
 from .responses.assemble import Assembler
 from .trials import CANCELLED
@@ -116,6 +116,20 @@ class _Streaming:
         self._ended = False  # nothing more is read
         self._over = False  # nothing more is handed out
         self._reply: Reply | None = None
+
+    def __repr__(self) -> str:
+        """One line: from whom, how far the answer came, and how to read it."""
+        seen = self._seen.response
+        text = text_of(seen)
+        model = printable(f"{self._target.vendor}/{self._target.model}", 80)
+        if self._over:
+            state, advice = self.response.status, "see .response"
+        elif self._came is None:
+            state, advice = "not started", "use it in a `with`, and iterate over it for events or over .text"
+        else:
+            state, advice = "in progress", "iterate over it for events or over .text"
+        shown = f", {printable(text, 60)!r}" if text else ""
+        return f"<{type(self).__name__} from {model}: {state}{shown}; {advice}>"
 
     @property
     def ended(self) -> bool:

@@ -183,6 +183,10 @@ class _JSONStreaming(Generic[T]):
         self._ready: list[Any] = []
         self._typed: Typed | None = None
 
+    def __repr__(self) -> str:
+        inner = repr(self._inner).partition(" ")[2]
+        return f"<{type(self).__name__} {inner.replace('for events or over .text', 'for the value so far')}"
+
     @property
     def value(self) -> T:
         """The value, once the stream came to its end. Raises an `OutputError` where the answer is none."""

@@ -66,6 +66,10 @@ class Unknown(dict[str, Any]):
     def __repr__(self) -> str:
         return f"Unknown({super().__repr__()})"
 
+    def to_dict(self) -> dict[str, Any]:
+        """The object as plain data, as `to_dict` of a struct gives it."""
+        return cast("dict[str, Any]", msgspec.json.decode(msgspec.json.encode(self)))
+
 
 Opt = Union[T, None, UnsetType]
 """An optional field: absent is `UNSET`, a JSON null is `None`."""
@@ -92,6 +96,11 @@ class ModelMeta(StructMeta):
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The base of every struct that comes from outside. Fields it does not declare are kept by the decoder (`extras`)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The struct as plain data: dicts, lists and values, as its JSON holds them."""
+        # Encoded first, because arguments that are no text are slices of the document, which only encoding can read.
+        return cast("dict[str, Any]", msgspec.json.decode(msgspec.json.encode(self)))
 
 
 def given(value: T | None | UnsetType) -> TypeGuard[T]:
@@ -140,8 +149,9 @@ def _extended(model: type[Model], names: tuple[str, ...]) -> type[Model]:
         "__extras__": names,
         "__reduce__": _reduce,
         "__eq__": _equal,
-        "__repr__": _repr,
     }
+    if model.__repr__ is Struct.__repr__:  # others say what they are in words of their own
+        namespace["__repr__"] = _repr
     config = model.__struct_config__
     try:
         return cast(

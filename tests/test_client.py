@@ -329,7 +329,7 @@ def test_wrong_defaults_are_refused_when_the_client_is_made(defaults: Any) -> No
 def test_a_client_says_what_is_behind_it() -> None:
     with Client("openai/gpt-4o", api_key="k") as llm:
         assert (llm.vendor, llm.model, llm.endpoint) == ("openai", "gpt-4o", "https://api.openai.com/v1")
-        assert repr(llm) == "Client('openai/gpt-4o')"
+        assert repr(llm).startswith("<Client for openai/gpt-4o at https://api.openai.com/v1 (openai_responses);")
         assert isinstance(llm.capabilities(), Capabilities)
         assert llm.capabilities("openai/gpt-5").sampling is False
 

@@ -81,6 +81,7 @@ async def test_a_call_returns_an_interrupted_reply(new_client: NewClient, act: A
             with cancelled(llm, server):
                 reply = await llm.generate("Hi")
             assert told(reply) == ("cancelled", True, "")
+            assert reply.display_text == "[Request cancelled]"
             assert [attempt.outcome for attempt in reply.info.attempts] == ["cancelled"]
             assert told(await llm.generate("Hi")) == ("completed", False, "Hello")
     assert len(server.heads) == 2
@@ -142,6 +143,8 @@ async def test_what_cannot_say_so_raises(new_client: NewClient) -> None:
                 with cancelled(llm, server, after=i + 1), pytest.raises(CallCancelledError) as caught:
                     await call("Hi")
                 assert (caught.value.retryable, caught.value.kind) == (False, "call_cancelled")
+                if i == 0:
+                    assert caught.value.partial.display_text == "[Request cancelled]"
 
 
 async def test_a_poll_returns_an_interrupted_reply(new_client: NewClient) -> None:

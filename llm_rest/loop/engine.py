@@ -355,6 +355,17 @@ class BaseRun(Generic[R_co]):
         self._engine = engine(self)
         self._conclude = conclude
 
+    def __repr__(self) -> str:
+        """One line: the model, how the run stands, how many calls and tokens it took, and what to do next."""
+        state = self._engine.state
+        if state.pending_calls:
+            advice = "decide with .approve(id), .deny(id) or .submit_output(id, output), then .result()"
+        elif state.outcome is None:
+            advice = "start it with .result(), or watch it with .events() or .stream()"
+        else:
+            advice = "see .result() .calls .state"
+        return f"<{type(self).__name__} {state.summary()}; {advice}>"
+
     @property
     def state(self) -> RunState:
         """The whole run as data: encode it, and `run(state=...)` takes it up again, in another process too."""

@@ -155,6 +155,10 @@ class AsyncRunEvents(Generic[E_co]):
         self._workers: TaskWorkers | None = None
         self._entered = False
 
+    def __repr__(self) -> str:
+        advice = "iterate over it" if self._entered else "use it in an async `with`, and iterate over it"
+        return f"<{type(self).__name__} of {self._engine.state.summary()}; {advice}>"
+
     async def __aenter__(self) -> Self:
         self._entered = True
         if not self._engine.at_rest:

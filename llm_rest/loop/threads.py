@@ -123,6 +123,10 @@ class RunEvents(Generic[E_co]):
         self._streams = streams
         self._open = self._entered = False
 
+    def __repr__(self) -> str:
+        advice = "iterate over it" if self._entered else "use it in a `with`, and iterate over it"
+        return f"<{type(self).__name__} of {self._engine.state.summary()}; {advice}>"
+
     def __enter__(self) -> Self:
         self._entered = True
         if not self._engine.at_rest:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from ..errors import printable
 from ..responses.items import (
     AnyItem,
     ComputerCallOutput,
@@ -161,6 +162,32 @@ class RunState(Model):
     response: Response | None = None
     totals: Totals = field(default_factory=Totals)
 
+    def __repr__(self) -> str:
+        advice = "see .response .calls" if self.outcome == "completed" else "resume it with run(state=...)"
+        return f"<RunState {self.summary()}; {advice}>"
+
+    def summary(self) -> str:
+        """One line: the model, how the run stands, what it waits for, and how many calls and tokens it took."""
+        facts = [f"stopped: {self.outcome}" if self.outcome in _ERRORS else self.outcome or self._stage()]
+        if self.error and self.outcome in _ERRORS:
+            facts.append(printable(self.error, 80))
+        for need in ("approval", "output"):
+            names = [f"{call.name} ({call.call_id})" for call in self.calls if call.waiting_for == need]
+            if names:
+                facts.append(f"{need} needed for {printable(', '.join(names), 100)}")
+        counts = {
+            "model call": self.totals.api_calls,
+            "tool call": len(self.calls),
+            "token": self.totals.total_tokens,
+        }
+        facts += [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count]
+        named = self.request.model or (self.response.model if self.response is not None else None)
+        model = f" with {printable(named, 80)}" if named else ""
+        return f"{printable(self.id, 80)}{model}: {', '.join(facts)}"
+
+    def _stage(self) -> str:
+        return "in progress" if self.running or self.iteration else "not started"
+
     @property
     def pending_calls(self) -> list[ToolCall]:
         """The calls that wait for somebody's word or output."""
@@ -175,6 +202,8 @@ class RunState(Model):
             setattr(counts, call.state, getattr(counts, call.state) + 1)
         return counts
 
+
+_ERRORS = ("max_iterations", "invalid_calls", "timeout", "failed", "cancelled")
 
 STATE: Decoder[RunState] = Decoder(RunState)
 """Decodes a saved run. Raises `DecodeError` for anything else."""

@@ -1,0 +1,293 @@
+"""What a shell and a notebook show: one line each that says what it is and what to look at, without secrets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from llm_rest import AsyncClient, Client, tool, wires
+from llm_rest.errors import LLMError, MaxIterationsError
+from llm_rest.losses import Loss
+from llm_rest.reply import CallInfo, Reply, reply
+from llm_rest.responses import (
+    FunctionCall,
+    IncompleteDetails,
+    Message,
+    OutputText,
+    Reasoning,
+    RefusalPart,
+    Response,
+    ResponseError,
+    Usage,
+)
+from llm_rest.responses.carriers import seal
+from llm_rest.turns import STATE
+from llm_rest.unknown import Unknown, with_extras
+from tests.callers import NewClient
+from tests.support import WIRES
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-live-0123456789abcdef"
+FACTS = {"provider": "openai", "model": "gpt-5", "total_tokens": "12", "api_calls": "1"}
+
+
+def made(*output: Any, generation: CallInfo | None = None, **fields: Any) -> Reply:
+    response = Response(**{"id": "r", "status": "completed", "output": list(output), **fields})
+    return reply(response, generation or CallInfo(metadata=FACTS))
+
+
+def says(text: str) -> Message:
+    return Message(role="assistant", content=[OutputText(text=text)])
+
+
+def calls(name: str, arguments: str = "{}") -> FunctionCall:
+    return FunctionCall(call_id="c", name=name, arguments=arguments)
+
+
+@tool(needs_approval=True)
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"sun in {city}"
+
+
+# --- replies --------------------------------------------------------------------------------------------------------
+
+REPLIES = [
+    (made(says("Hi there.")), "<Reply from openai/gpt-5: completed, 'Hi there.', 12 tokens; see .output_text>"),
+    (
+        made(calls("weather"), calls("time")),
+        "<Reply from openai/gpt-5: completed, 2 calls: weather, time, 12 tokens; see .function_calls>",
+    ),
+    (
+        made(Message(role="assistant", content=[RefusalPart(refusal="No.")])),
+        "<Reply from openai/gpt-5: completed, refusal 'No.', 12 tokens; see .refusal>",
+    ),
+    (
+        made(status="incomplete", incomplete_details=IncompleteDetails(reason="max_output_tokens")),
+        "<Reply from openai/gpt-5: incomplete (max_output_tokens), 12 tokens; see .output .info>",
+    ),
+    (
+        made(status="failed", error=ResponseError(code="server_error", message="It broke.")),
+        "<Reply from openai/gpt-5: failed (It broke.), 12 tokens; see .output .info>",
+    ),
+    (
+        made(
+            says("4"),
+            generation=CallInfo(
+                metadata={**FACTS, "api_calls": "3"}, parsed=4, losses=[Loss("seed", "gone", "dropped")]
+            ),
+        ),
+        "<Reply from openai/gpt-5: completed, '4', a int, 12 tokens, 3 model calls, 1 loss; "
+        "see .output_text .parsed .info.losses>",
+    ),
+    (
+        made(says("Hi"), model="m", usage=Usage(input_tokens=1, output_tokens=2), generation=CallInfo()),
+        "<Reply from m: completed, 'Hi', 3 tokens; see .output_text>",
+    ),
+    (made(generation=CallInfo()), "<Reply: completed; see .output .info>"),
+]
+
+
+@pytest.mark.parametrize(("found", "line"), REPLIES, ids=range(len(REPLIES)))
+def test_a_reply_is_one_line_that_says_how_it_ended_and_what_to_look_at(found: Reply, line: str) -> None:
+    assert repr(found) == str(found) == line
+
+
+@pytest.mark.parametrize(("found", "line"), REPLIES, ids=range(len(REPLIES)))
+def test_every_place_that_a_repr_names_exists(found: Reply, line: str) -> None:
+    for name in line.rpartition("see ")[2].rstrip(">").split():
+        value: Any = found
+        for step in name.split(".")[1:]:
+            value = getattr(value, step)
+
+
+@pytest.mark.parametrize("text", ["a" * 5000, "one\ntwo\r\n\x1b[31mthree", f"the key is {KEY}", "\ud800", "\u202eabc"])
+def test_a_long_or_odd_text_stays_one_short_line_without_secrets(text: str) -> None:
+    found = made(says(text), calls(text), Message(role="assistant", content=[RefusalPart(refusal=text)]), model=text)
+    assert len(repr(found)) < 400
+    assert repr(found).isprintable()
+    assert KEY not in repr(found)
+
+
+def test_a_reply_with_unknown_fields_is_the_same_line() -> None:
+    response = with_extras(Response(id="r", status="completed", output=[says("Hi")]), {"brand_new": 1})
+    found = reply(response, CallInfo(metadata=FACTS))
+    assert repr(found) == repr(made(says("Hi")))
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        (made(says("# Title\n\ntext")), ["# Title\n\ntext"]),
+        (made(says("Wait."), calls("weather", '{"city":"Oslo"}')), ["Wait.", "weather", '{"city":"Oslo"}']),
+        (
+            made(Message(role="assistant", content=[RefusalPart(refusal="No.\nNever.")])),
+            ["RefusalError:", "No.\n> Never."],
+        ),
+        (made(calls("write", '{"text":"```"}')), ['````json\n{"text":"```"}\n````']),
+        (made(says("Hi"), status="cancelled", generation=CallInfo(interrupted=True)), ["Hi", "[Request cancelled]"]),
+        (made(status="failed", error=ResponseError(message="It broke.")), ["failed (It broke.)"]),
+        (made(Reasoning(summary=[])), ["completed"]),
+    ],
+)
+def test_a_notebook_shows_the_text_the_calls_and_how_it_ended(found: Reply, shown: list[str]) -> None:
+    markdown = found._repr_markdown_()
+    at = 0
+    for piece in shown:
+        assert piece in markdown[at:]
+        at = markdown.index(piece, at)
+
+
+# --- cancelled calls ------------------------------------------------------------------------------------------------
+
+
+async def test_a_cancelled_reply_has_a_text_to_show_and_none_that_the_model_did_not_say(new_client: NewClient) -> None:
+    async with (
+        new_client("simulator/demo", api_key=None) as llm,
+        llm.stream("Good morning to everybody!") as events,
+    ):
+        async for _ in events.text:
+            await llm.cancel()
+    found = events.response
+    assert (found.output_text, found.display_text) == ("Good", "Good\n[Request cancelled]")
+
+
+def test_the_text_to_show() -> None:
+    cancelled = CallInfo(interrupted=True)
+    assert made(status="cancelled", generation=cancelled).display_text == "[Request cancelled]"
+    assert made(status="cancelled", generation=cancelled).output_text == ""
+    assert made(says("Hi")).display_text == "Hi"
+    assert made(Message(role="assistant", content=[RefusalPart(refusal="No.")])).display_text == "No."
+    assert made(calls("weather")).display_text == ""
+
+
+# --- plain data -----------------------------------------------------------------------------------------------------
+
+
+def encoded(found: Response) -> Any:
+    """What the Responses wire writes."""
+    return json.loads(msgspec.json.encode(wires.load("openai_responses").encode_response(found)[0]))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("asked", ["Hi", "reason Two and two.\nsay Four.", 'call weather {"city": "Oslo"}', "length"])
+@pytest.mark.filterwarnings("ignore::llm_rest.losses.LossWarning")
+async def test_a_reply_as_plain_data_is_the_json_of_the_responses_wire(
+    new_client: NewClient, wire: str, asked: str
+) -> None:
+    options: dict[str, Any] = {"tools": [weather]} if asked.startswith("call") else {}
+    async with new_client("simulator/demo", api_key=None, wire=wire) as llm:
+        found = await llm.generate(asked, max_output_tokens=4000, **options)
+        assert found.to_dict() == encoded(found)
+        assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
+        if found.stop_reason == "stop":
+            again = await llm.generate([asked, *found.to_dict()["output"], "say Now."], max_output_tokens=4000)
+            assert again.output_text == "Now."
+
+
+def test_opaque_state_stays_in_its_envelope_so_that_plain_data_may_be_sent_again() -> None:
+    envelope = seal("openai_responses", "openai", {"encrypted_content": "x"})
+    found = made(Reasoning(summary=[], encrypted_content=envelope))
+    assert found.to_dict()["output"][0]["encrypted_content"] == envelope
+
+
+def test_items_parts_and_responses_are_plain_data_too() -> None:
+    call = calls("weather", '{"city":"Oslo"}')
+    assert call.to_dict() == {
+        "type": "function_call",
+        "call_id": "c",
+        "name": "weather",
+        "arguments": '{"city":"Oslo"}',
+    }
+    assert OutputText(text="Hi").to_dict()["text"] == "Hi"
+    plain = Response(id="r", status="completed", output=[call])
+    assert plain.to_dict() == encoded(plain)
+    unknown = Unknown(type="new", more=[1])
+    assert unknown.to_dict() == {"type": "new", "more": [1]}
+    assert type(unknown.to_dict()) is dict
+    assert with_extras(call, {"brand_new": 1}).to_dict()["brand_new"] == 1
+
+
+# --- clients, streams, runs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_client_says_whom_it_calls_and_where(kind: Any) -> None:
+    name = kind.__name__
+    assert repr(kind("openai/gpt-5", api_key=KEY)) == (
+        f"<{name} for openai/gpt-5 at https://api.openai.com/v1 (openai_responses);"
+        " see .generate .stream .run .with_options>"
+    )
+    assert repr(kind()) == f"<{name} without a model; name one in each call: .generate(..., model='vendor/model')>"
+
+
+async def test_a_stream_says_how_far_it_came(new_client: NewClient) -> None:
+    async with new_client("simulator/demo", api_key=None) as llm:
+        made = llm.stream("Good morning!")
+        stream = getattr(made, "_inner", made)
+        kind = type(stream).__name__
+        assert repr(stream).startswith(f"<{kind} from simulator/demo: not started;")
+        async with made as events:
+            async for _ in events.text:
+                assert repr(stream).startswith(f"<{kind} from simulator/demo: in progress, 'Good'")
+                break
+        assert repr(stream) == f"<{kind} from simulator/demo: incomplete, 'Good'; see .response>"
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_stream_of_a_value_says_what_it_is(kind: Any) -> None:
+    shown = repr(kind("simulator/demo").stream_json("Hi", dict))
+    assert "JSONStream from simulator/demo: not started" in shown
+    assert "iterate over it for the value so far" in shown
+
+
+def test_a_run_and_its_saved_state_say_how_it_stands() -> None:
+    llm = Client("simulator/demo", api_key=None)
+    run = llm.run('call weather {"city": "Oslo"}', [weather])
+    assert "not started; start it with .result()" in repr(run)
+    run.result()
+    (call,) = run.waiting
+    assert f"approval needed for weather ({call.call_id}), 1 model call, 1 tool call" in repr(run)
+    assert ".approve(id)" in repr(run)
+    saved = STATE.decode(msgspec.json.encode(run.state))
+    assert f"approval needed for weather ({call.call_id})" in repr(saved)
+    assert "resume it with run(state=...)" in repr(saved)
+    resumed = llm.run(tools=[weather], state=saved)
+    resumed.approve(call.call_id)
+    resumed.result()
+    assert "completed, 2 model calls, 1 tool call" in repr(resumed)
+    assert "see .result()" in repr(resumed)
+
+
+def test_a_run_that_stopped_at_a_limit_says_which() -> None:
+    def sunny(city: str) -> str:
+        """The weather."""
+        return city
+
+    run = Client("simulator/demo").run('call sunny {"city": "Oslo"}', [sunny], max_iterations=1)
+    with pytest.raises(MaxIterationsError):
+        run.result()
+    assert "stopped: max_iterations" in repr(run)
+
+
+def test_no_repr_shows_a_key_or_what_was_said() -> None:
+    server = {"type": "mcp", "server_label": "wiki", "server_url": "https://host/mcp", "authorization": KEY}
+    with Client("openai/gpt-5", api_key=KEY, defaults={"extra_headers": {"x-key": KEY}, "user_token": KEY}) as llm:
+        run = llm.run("my private question", [server], instructions="private instructions")
+        stream = llm.stream("my private question", tools=[server])
+        for shown in (llm, run, run.state, run.events(), stream, llm.with_options(user_token=KEY)):
+            assert KEY not in repr(shown)
+            assert "private" not in repr(shown)
+            assert "\n" not in repr(shown)
+            assert len(repr(shown)) < 400
+
+
+def test_an_error_carries_the_run_in_one_line() -> None:
+    run = Client("simulator/demo").run("fail 529", [weather], retry=1)
+    with pytest.raises(LLMError) as caught:
+        run.result()
+    assert "stopped: failed" in repr(caught.value.run)

@@ -22,7 +22,7 @@ from .auth import Secret, Signed, checked_headers
 from .errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, RefusalError, TruncatedError
 from .mcp import hidden
 from .on_loss import Site, settle
-from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, read_request, to_request
+from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, listed, read_request, to_request
 from .outgoing import SENT_ALWAYS, encoded, with_headers
 from .reply import Reply, Told, reply
 from .responses.echo import echo
@@ -95,8 +95,8 @@ def hide(options: dict[str, Any]) -> None:
         if not isinstance(more, Mapping):
             raise ConfigError(f"extra_headers: expected names and values, got {type(more).__name__}")
         options["extra_headers"] = {name: _secret(value) for name, value in cast("Mapping[str, Any]", more).items()}
-    if isinstance(options.get("tools"), list | tuple):
-        options["tools"] = [hidden(tool) for tool in options["tools"]]
+    if options.get("tools") is not None:
+        options["tools"] = [hidden(tool) for tool in listed(options["tools"])]
 
 
 def _secret(value: Any) -> Any:

@@ -175,8 +175,8 @@ def _type_of_file(data: bytes, name: str) -> str:
             data.decode()
         except UnicodeDecodeError:
             raise ConfigError(
-                f"file: the type of {name or 'the given bytes'} is not known",
-                hint="give filename= with an ending, or a data: URL",
+                f"file: {name or 'what was given'} is no image, PDF, office document or text, so its type is not known",
+                hint="filename= with an ending says the type, and so does a data: URL",
             ) from None
         found = "text/plain"
     return found

@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from .losses import Loss
     from .retry import RetryPolicy
     from .structured.output import Strategy
-    from .tools import Tool
+    from .tools import ToolExecutor
     from .transport import Timeouts
+
+    Offer = AnyTool | MCP | Callable[..., Any] | ToolExecutor | Mapping[str, Any]
 
 Plain = Mapping[str, Any]
 
@@ -112,7 +114,8 @@ class Fields(TypedDict, total=False):
 class Options(Fields, total=False):
     """All of them; a run takes other tools than a single request."""
 
-    tools: Sequence[AnyTool | MCP | Tool[..., Any] | Plain] | None
+    tools: Offer | Iterable[Offer] | None
+    """What the model may call: functions with type hints, `@tool`s, definitions, executors; several or one."""
 
 
 class _Reasoning(TypedDict, total=False):
@@ -219,9 +222,8 @@ def read_request(
     }
     document: Any = fields
     lost: list[Loss] = []
-    if "tools" in fields and isinstance(fields["tools"], Iterable):
-        offered = (tool.tool() if isinstance(tool, MCP) else tool for tool in cast("Any", fields["tools"]))
-        fields["tools"] = [getattr(tool, "definition", tool) for tool in offered]  # of a `@tool`, what is said of it
+    if "tools" in fields:
+        fields["tools"] = [one for i, tool in enumerate(listed(fields["tools"])) for one in _definitions(tool, i)]
     if isinstance(input, Request):
         if isinstance(input.input, list) and not all(map(_is_item, input.input)):
             fields["input"], lost = _items(input.input, receiver)
@@ -233,6 +235,26 @@ def read_request(
         raise ConfigError(request)
     _refuse_empty(request)
     return request, lost
+
+
+def listed(tools: Any) -> Iterable[Any]:
+    """The tools as a list, where one alone was given or none."""
+    if tools is None:
+        return ()
+    several = isinstance(tools, Iterable) and not isinstance(tools, str | Mapping)
+    return cast("Iterable[Any]", tools if several else (tools,))
+
+
+def _definitions(offered: Any, i: int) -> Sequence[Any]:
+    """What a request says of a tool: of a function what its signature and docstring say, of an executor all it has."""
+    if not callable(offered) and not hasattr(offered, "definition") and not isinstance(offered, MCP):
+        return (offered,)
+    from .tools import Toolbox  # needed for what is not plain
+
+    try:
+        return Toolbox([offered]).definitions
+    except ConfigError as problem:
+        raise ConfigError(f"tools[{i}]: {problem.message}", hint=problem.hint) from None
 
 
 def _is_item(entry: Any) -> bool:

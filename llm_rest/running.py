@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 import msgspec
@@ -24,7 +24,7 @@ from .loop.tasks import AsyncRun, TaskShell
 from .loop.threads import Run, ThreadShell
 from .observers import hooks_of
 from .on_loss import settle
-from .options import SETTINGS, Fields, RequestSettings, checked_names, read_request
+from .options import SETTINGS, Fields, RequestSettings, checked_names, listed, read_request
 from .reply import COUNTS, CallInfo, Reply, metadata, reply, summed
 from .responses.items import CustomToolCallOutput, FunctionCallOutput
 from .responses.request import Request, StreamOptions, items_of
@@ -163,7 +163,7 @@ class _Asked:
         executor = how.get("executor")
         if tools == ():  # nothing was said, as opposed to: none
             tools = said.tools if given(said.tools) else defaults.get("tools") or executor
-        toolbox = Toolbox(_listed(tools), executor)
+        toolbox = Toolbox(listed(tools), executor)
         known = {} if how.get("state") is not None else defaults
         repairs = self._settings.get("max_repairs", known.get("max_repairs"))
         if repairs is not None:
@@ -264,14 +264,6 @@ class _Asked:
         named = {**known.metadata, **counted, "latency_ms": took}
         told = replace(known, losses=losses, duration=state.totals.seconds, metadata=named)
         return reply(replace(response), told)
-
-
-def _listed(tools: Any) -> Iterable[Any]:
-    """The tools as a list, where one alone was given or none."""
-    if tools is None:
-        return ()
-    several = isinstance(tools, Iterable) and not isinstance(tools, str | Mapping)
-    return cast("Iterable[Any]", tools if several else (tools,))
 
 
 def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:

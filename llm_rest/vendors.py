@@ -664,6 +664,7 @@ def resolve(
     base, source = base_url, "base_url"
     if base is None:
         base, source = _from_environment(row, environ)
+    base = base and _with_scheme(base)
     surface = _surface(row, wire, base)
     if base is None:
         base, source = surface.base_url or row.base_url, f"the base URL of {row.name}"
@@ -776,7 +777,8 @@ def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
     except ValueError:
         raise ConfigError(f"{source} is not a URL", hint="such as https://host/v1") from None
     if url.scheme not in ("https", "http") or not host:
-        raise ConfigError(f"{source} must begin with https:// and name a host", hint="such as https://host/v1")
+        hint = "such as https://host/v1, or http://localhost:1234 for a server on this machine"
+        raise ConfigError(f"{source} must begin with https:// or http:// and name a host", hint=hint)
     # The URL itself stays out of these messages: what is wrong with it may be a secret in it.
     if url.username is not None or url.password is not None:
         raise ConfigError(f"{source} must not hold a user name or password", hint="pass the key as api_key=")
@@ -792,6 +794,15 @@ def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
             hint="for a host of your own network, use a Vendor(..., allow_insecure=True)",
         )
     return _without_repetition(base.rstrip("/"), path)
+
+
+def _with_scheme(base: str) -> str:
+    """`base` with http:// where it names this machine without a scheme, as in `localhost:1234`."""
+    try:
+        host = "" if "://" in base else urlsplit(f"//{base}").hostname
+    except ValueError:
+        return base
+    return f"http://{base}" if host and is_loopback(host) else base
 
 
 _NOT_IN_A_URL = r"[\x00-\x20\x7f-\uffff\\<>\"{}|^`]"

@@ -419,11 +419,11 @@ def test_a_base_url_replaces_the_rows_and_the_path_is_added_once(model: str, giv
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("host.example/v1", "must begin with https://"),
-        ("https://", "must begin with https://"),
+        ("host.example/v1", "must begin with https:// or http://"),
+        ("https://", "must begin with https:// or http://"),
         ("", "needs to know its host"),
-        ("ftp://host.example", "must begin with https://"),
-        ("file:///etc/passwd", "must begin with https://"),
+        ("ftp://host.example", "must begin with https:// or http://"),
+        ("file:///etc/passwd", "must begin with https:// or http://"),
         ("inproc:os", "inproc: address is part of a vendor's row"),
         ("https://user:pw@host.example", "user name or password"),
         ("https://key@host.example", "user name or password"),

@@ -74,7 +74,8 @@ def timeouts_of(value: object) -> Timeouts:
     if isinstance(value, Timeouts):
         return value
     if not isinstance(value, int | float) or not is_duration(value):
-        raise ConfigError(f"timeout is a positive number of seconds or Timeouts(...), not {value!r}")
+        hint = "such as timeout=30, or timeout=Timeouts(connect=5, total=60)"
+        raise ConfigError(f"timeout is a positive number of seconds or Timeouts(...), not {value!r}", hint=hint)
     return Timeouts(connect=min(10.0, value), total=value)
 
 
@@ -163,6 +164,8 @@ class Caller:
 
     def with_options(self, options: dict[str, Any]) -> Caller:
         """The same caller, with these options for every call that does not say otherwise."""
+        hide(options)
+        checked_names(options)
         other = copy(self)
         other._take(options)
         return other

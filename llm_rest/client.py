@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack, cast, overload
 
 from . import endpoints
 from .auth import Secret, Token, TokenProvider
@@ -19,7 +19,17 @@ from .driving import drive
 from .errors import ConfigError, LLMError, printable
 from .observers import EventHook, hooks_of
 from .on_loss import Site
-from .options import CallOptions, CallSettings, Input, InvalidOptions, OnLoss, OutputOptions, StreamCallOptions
+from .options import (
+    FIELDS,
+    SETTINGS,
+    CallOptions,
+    CallSettings,
+    Input,
+    InvalidOptions,
+    OnLoss,
+    OutputOptions,
+    StreamCallOptions,
+)
 from .reply import Reply
 from .retry import RetryPolicy
 from .streaming import AsyncStream, Stream
@@ -136,6 +146,13 @@ def _caller(
     return Caller(transport, targets, waits=waits, defaults=first, event_hooks=hooks_of(on_event))
 
 
+def _refuse(kind: str, unknown: dict[str, Never]) -> Never:
+    """Raise `ConfigError` for keywords that no client has."""
+    from .keywords import refuse_constructor  # only for this message
+
+    refuse_constructor(kind, unknown, FIELDS | SETTINGS)
+
+
 def _check(http: object, max_connections: object, defaults: object, credentials: object, *, waits: bool) -> None:
     """Return if these are what they are called; `http` is told by what it can do, as `httpx` and `httpx2` can."""
     if defaults is not None and not isinstance(defaults, Mapping):
@@ -177,8 +194,11 @@ class Client(_Shared):
         wire: str | None = None,
         vendor: Vendor | str | None = None,
         on_event: EventHook | Iterable[EventHook] | None = None,
+        **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
+        if unknown:
+            _refuse(type(self).__name__, unknown)
         from .transport.blocking import SyncTransport  # loads the HTTP client
 
         _check(http, max_connections, defaults, credentials, waits=False)
@@ -321,8 +341,11 @@ class AsyncClient(_Shared):
         wire: str | None = None,
         vendor: Vendor | str | None = None,
         on_event: EventHook | Iterable[EventHook] | None = None,
+        **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
+        if unknown:
+            _refuse(type(self).__name__, unknown)
         from .transport.asynchronous import AsyncTransport  # loads the HTTP client
 
         _check(http, max_connections, defaults, credentials, waits=True)

@@ -181,20 +181,17 @@ CHOICES = {
 """The words that a setting may be."""
 
 
-def checked_names(options: Mapping[str, Any], *, stream: bool = False) -> None:
-    """Return if every keyword is known, else raise `ConfigError` naming what it may have meant."""
+def checked_names(options: dict[str, Any], *, stream: bool = False) -> None:
+    """Return if every keyword is known, else raise `ConfigError` with the word here. What the others held is forgotten."""
     if not options:
         return
     unknown = options.keys() - FIELDS - SETTINGS - ({"stream_options"} if stream else set())
     if unknown:
-        from difflib import get_close_matches  # only for this message
+        from .keywords import refusal  # only for this message
 
-        name = min(unknown)
-        near = get_close_matches(name, sorted(FIELDS | SETTINGS), n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "extra={wire: {...}} sends what only one wire knows"
-        if name in ("stream", "stream_options"):
-            hint = "generate gives the whole answer, stream gives it as it comes"
-        raise ConfigError(f"there is no option {name}", hint=hint)
+        for name in unknown:  # it may have been a key, and tracebacks are recorded with local variables
+            options[name] = None
+        raise refusal(min(unknown), FIELDS | SETTINGS)
     for name, words in CHOICES.items():
         if options.get(name) not in (None, *words):
             raise ConfigError(f"{name} is one of {', '.join(words)}, not {options[name]!r}")
@@ -232,7 +229,9 @@ def read_request(
         fields["input"], lost = _items(input, receiver)
     request = _checked(document)
     if isinstance(request, str):
-        raise ConfigError(request)
+        from .keywords import misplaced  # only for this message
+
+        raise misplaced(fields) or ConfigError(request)
     _refuse_empty(request)
     return request, lost
 

@@ -252,10 +252,10 @@ _NEUTRAL = ResponsesDialect(issuer="")
 
 def _ending(reply: Reply) -> str:
     """The status, and its reason where there is one."""
-    details = reply.incomplete_details
-    reason = details.reason if given(details) else None
-    if given(reply.error):
-        reason = reply.error.message or reply.error.code
+    details, error = reply.incomplete_details, reply.error
+    reason: object = details.reason if given(details) else None
+    if given(error):
+        reason = error.message or error.code
     return printable(f"{reply.status} ({reason})" if reason else reply.status, 120)
 
 

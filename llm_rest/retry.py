@@ -66,7 +66,8 @@ def policy_of(value: object) -> RetryPolicy:
     if isinstance(value, RetryPolicy):
         return value
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError(f"retry is a number of attempts from 1 or RetryPolicy(...), not {value!r}")
+        hint = "retry=1 makes one request and no retry"
+        raise ConfigError(f"retry is a number of attempts from 1 or RetryPolicy(...), not {value!r}", hint=hint)
     return RetryPolicy(attempts=value)
 
 

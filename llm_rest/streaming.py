@@ -119,6 +119,8 @@ class _Streaming:
 
     def __repr__(self) -> str:
         """One line: from whom, how far the answer came, and how to read it."""
+        if "_reply" not in vars(self):
+            return f"<{type(self).__name__} of a request that was refused>"
         seen = self._seen.response
         text = text_of(seen)
         model = printable(f"{self._target.vendor}/{self._target.model}", 80)

@@ -184,7 +184,8 @@ class _JSONStreaming(Generic[T]):
         self._typed: Typed | None = None
 
     def __repr__(self) -> str:
-        inner = repr(self._inner).partition(" ")[2]
+        made = vars(self).get("_inner")
+        inner = repr(made).partition(" ")[2] if made is not None else "of a request that was refused>"
         return f"<{type(self).__name__} {inner.replace('for events or over .text', 'for the value so far')}"
 
     @property

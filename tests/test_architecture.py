@@ -43,6 +43,7 @@ CLIENT = (
     "content",
     "typed",
     "generator",
+    "keywords",
 )
 TOOLS = ("json_schema", "forms", "tools", "structured", "context", "turns", "loop", "conversation")
 

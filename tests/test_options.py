@@ -127,11 +127,11 @@ def test_a_cycle_is_refused() -> None:
     ("name", "hint"),
     [
         ("temprature", "temperature"),
-        ("max_tokens", "max_output_tokens|extra"),
-        ("stream", "whole answer"),
+        ("max_tokens", "write max_output_tokens"),
+        ("stream", "llm.stream"),
         ("zzz", "extra="),
         ("time_out", "timeout"),
-        ("input", "extra="),
+        ("input", ""),
     ],
 )
 def test_an_unknown_option_is_refused_with_what_was_meant(name: str, hint: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import traceback
 from typing import Any
 
 import msgspec
 import pytest
 
 from llm_rest import AsyncClient, Client, tool, wires
-from llm_rest.errors import LLMError, MaxIterationsError
+from llm_rest.errors import ConfigError, LLMError, MaxIterationsError
 from llm_rest.losses import Loss
 from llm_rest.reply import CallInfo, Reply, reply
 from llm_rest.responses import (
@@ -261,6 +262,21 @@ def test_a_run_and_its_saved_state_say_how_it_stands() -> None:
     resumed.result()
     assert "completed, 2 model calls, 1 tool call" in repr(resumed)
     assert "see .result()" in repr(resumed)
+
+
+def test_what_was_refused_while_it_was_made_has_a_repr_for_tracebacks() -> None:
+    llm = Client("simulator/demo")
+    wrong: Any = {"temperature": "hot"}
+    for make in (
+        lambda: llm.stream("Hi", **wrong),
+        lambda: llm.stream_json("Hi", dict, **wrong),
+        lambda: llm.run("Hi", **wrong),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            make()
+        for frame in traceback.walk_tb(caught.value.__traceback__):
+            for value in frame[0].f_locals.values():
+                assert isinstance(repr(value), str)
 
 
 def test_a_run_that_stopped_at_a_limit_says_which() -> None:

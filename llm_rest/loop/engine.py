@@ -357,6 +357,8 @@ class BaseRun(Generic[R_co]):
 
     def __repr__(self) -> str:
         """One line: the model, how the run stands, how many calls and tokens it took, and what to do next."""
+        if "_engine" not in vars(self):
+            return f"<{type(self).__name__} that is being made>"
         state = self._engine.state
         if state.pending_calls:
             advice = "decide with .approve(id), .deny(id) or .submit_output(id, output), then .result()"

@@ -274,11 +274,10 @@ def refuse_constructor(kind: str, words: dict[str, Any], options: Collection[str
     raise error
 
 
-def misplaced(options: Mapping[str, Any]) -> ConfigError | None:
+def misplaced(options: Mapping[str, object]) -> ConfigError | None:
     """The error for the first keyword whose value means something else here; `None` where there is none."""
     for name, value in options.items():
-        kind: type = type(value)
-        if (row := VALUES.get((name, kind))) is not None:
+        if (row := VALUES.get((name, type(value)))) is not None:
             return ConfigError(f"{name}: {row.instead}", hint=f"such as {row.example}")
     return None
 

@@ -50,5 +50,25 @@ class Losses(list[Loss]):
         self.append(Loss(path, what, "refused"))
 
 
+# --- sentences ------------------------------------------------------------------------------------------------------
+#
+# What most losses say, in the caller's words: behind the path of the very field, with the name of the format that gets it.
+
+
+def no_such(kind: str, name: str) -> str:
+    """As in `logit_bias: Anthropic has no such option`."""
+    return f"{name} has no such {kind}"
+
+
+def lacks(what: str, name: str) -> str:
+    """As in `input[0].content[1]: a part of type 'scent', which Gemini does not have`."""
+    return f"{what}, which {name} does not have"
+
+
+def refuses(what: str, name: str) -> str:
+    """As in `input[0].content[1]: audio, which Anthropic does not take`."""
+    return f"{what}, which {name} does not take"
+
+
 class LossWarning(UserWarning):
     """A request or an answer lost something on its way, and `on_loss` is `"warn"`."""

@@ -227,7 +227,7 @@ def report_answer(response: Response, lost: Losses, *told: str) -> None:
     """Report the fields of an answer that are not `told` by a wire, and those that its structs do not declare."""
     for name in NEWS:
         if name not in told and says(getattr(response, name)):
-            lost.dropped(name, "this wire has no such field of an answer")
+            lost.dropped(name, "only Responses has such a field of an answer")
     report_unknown(response, "", lost)
 
 
@@ -235,14 +235,14 @@ def report_cost(usage: Usage, lost: Losses) -> None:
     """Report what an answer cost, which few wires tell."""
     for name in ("cost", "cost_details", "is_byok"):
         if given(getattr(usage, name)):
-            lost.dropped(f"usage.{name}", "this wire does not tell what an answer cost")
+            lost.dropped(f"usage.{name}", "only Responses tells what an answer cost")
 
 
 def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
     """Report the fields of an item or part, or of a whole document, that its struct does not declare; whether there are any."""
     unknown: Json = extras(value) if hasattr(type(value), "__extras__") else {}
     for name in unknown:
-        lost.dropped(f"{path}.{name}" if path else name, "a field only a Responses host would know")
+        lost.dropped(f"{path}.{name}" if path else name, "only Responses has such a field")
     if isinstance(value, Reasoning):
         for field in ("summary", "content"):
             for i, part in enumerate(getattr(value, field) or ()):
@@ -255,7 +255,7 @@ def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
         if isinstance(choice := getattr(value, "tool_choice", UNSET), ChooseAllowed) and "tool_choice" not in repeated:
             for i, entry in enumerate(choice.tools):
                 for name in sorted(entry.keys() - {"type", "name", "server_label"}):
-                    lost.dropped(f"tool_choice.tools[{i}].{name}", "a field only a Responses host would know")
+                    lost.dropped(f"tool_choice.tools[{i}].{name}", "only Responses has such a field")
     return bool(unknown)
 
 

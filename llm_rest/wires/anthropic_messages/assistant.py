@@ -228,14 +228,14 @@ class BlockWriter:
         if isinstance(item, ours.Reasoning):
             unopened(item, self._issuer, path, self.lost)
         else:
-            self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt on this wire")
+            self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt at Anthropic")
         return []
 
     # --- messages
 
     def _message(self, item: ours.Message, path: str) -> list[types.AnyBlock]:
         if given(item.phase):
-            self.lost.dropped(f"{path}.phase", "this wire has no phases")
+            self.lost.dropped(f"{path}.phase", "Anthropic has no phases")
         content = item.content
         if isinstance(content, str):
             self._said, texts = [], [text_block(content, f"{path}.content", self.context)]
@@ -250,7 +250,7 @@ class BlockWriter:
             if part.annotations:
                 self._uncited.append(f"{path}.annotations")
             if part.logprobs:
-                self.lost.dropped(f"{path}.logprobs", "this wire has no log probabilities")
+                self.lost.dropped(f"{path}.logprobs", "Anthropic has no log probabilities")
             if type(part) is ours.OutputText and part.leftovers is UNSET:
                 return text_block(part.text, path, self.context)
         elif isinstance(part, ours.RefusalPart):
@@ -261,7 +261,7 @@ class BlockWriter:
         block = block_of(part, path, self.context)
         if block is None or isinstance(block, types.Text):
             return block
-        self.lost.dropped(path, "something the model cannot have said on this wire")
+        self.lost.dropped(path, "a part that Anthropic does not take from an assistant")
         return None
 
     # --- carriers

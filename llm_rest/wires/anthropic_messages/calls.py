@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
+from ...losses import refuses
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, extras, given
 from .._left import report_unknown
@@ -127,7 +128,7 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
         block.name = wire_name(item.name, item.namespace)
         lost.emulated(f"{path}.namespace", "a tool of a namespace is called by both names in one")
     if item.async_:
-        lost.dropped(f"{path}.async", "calls are waited for on this wire")
+        lost.dropped(f"{path}.async", "Anthropic waits for every call")
     match item.caller:
         case ours.Direct():
             block.caller = types.Caller(type="direct")
@@ -239,7 +240,7 @@ def _contents(output: list[ours.ContentPart], path: str, context: Context) -> An
     if len(blocks) < len(output) > 1:
         for j, part in enumerate(output):
             if getattr(part, "text", None) == "":
-                context.lost.dropped(f"{path}[{j}]", "an empty text, which this wire refuses")
+                context.lost.dropped(f"{path}[{j}]", refuses("an empty text", "Anthropic"))
     return blocks if blocks or not output else UNSET
 
 

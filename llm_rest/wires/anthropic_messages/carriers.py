@@ -97,7 +97,7 @@ def unopened(item: ours.Reasoning, issuer: str, path: str, lost: Losses) -> None
     text = item.encrypted_content
     if not given(text):
         if item.summary or item.content:
-            lost.dropped(path, "reasoning without a signature, which this wire does not take back")
+            lost.dropped(path, "reasoning without a signature, which Anthropic does not take back")
     elif sender(text) == (WIRE, issuer):
         lost.dropped(path, "opaque state that was damaged on the way")
     else:

@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...dialects import MessagesDialect, MessagesModel
-from ...losses import Losses
+from ...losses import Losses, lacks, refuses
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...unknown import Decoder, Opt, Unknown, extras, given
@@ -62,7 +62,7 @@ class Context:
         most = MAX_MARKS - automatic
         for path, marked in self.marks[most - 1 : -1] if len(self.marks) > most else ():
             marked.cache_control = UNSET
-            self.lost.dropped(path, "a cache mark beyond the four this wire takes")
+            self.lost.dropped(path, "a cache mark beyond the four Anthropic takes")
 
 
 # --- parts to blocks ------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
         return text_block(part.text, path, context)
     lost = context.lost
     if isinstance(part, Unknown):
-        lost.dropped(path, f"a part of type {part.type!r}, which this wire does not know")
+        lost.dropped(path, lacks(f"a part of type {part.type!r}", "Anthropic"))
         return None
     fields = own_fields(part.leftovers, path, lost)
     if "block" in fields:
@@ -95,12 +95,12 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
     block, mark = _new_block(part, path, context), getattr(part, "prompt_cache_breakpoint", None)
     if block is None:
         if getattr(part, "text", None) == "" and (given(mark) or fields):
-            lost.dropped(path, "what hangs on an empty text, which this wire refuses")
+            lost.dropped(path, refuses("what hangs on an empty text", "Anthropic"))
         return None
     if given(mark):
         report_unknown(mark, f"{path}.prompt_cache_breakpoint", lost)
         if mark.mode != "explicit":
-            lost.dropped(f"{path}.prompt_cache_breakpoint.mode", f"{mark.mode!r}, which this wire does not know")
+            lost.dropped(f"{path}.prompt_cache_breakpoint.mode", lacks(repr(mark.mode), "Anthropic"))
         block.cache_control = mark_of(mark.ttl, fields, f"{path}.prompt_cache_breakpoint.ttl", lost)
     if mark is not None and fields.get("cache_control"):  # which was looked at, or is no longer meant
         fields = {name: value for name, value in fields.items() if name != "cache_control"}
@@ -149,9 +149,9 @@ def _new_block(part: ours.ContentPart, path: str, context: Context) -> types.Tex
         case ours.InputImage() | ours.ComputerScreenshot() | ours.InputFile():
             return _media(part, path, context)
         case ours.InputAudio():
-            context.lost.refused(path, "audio, which this wire does not take")
+            context.lost.refused(path, refuses("audio", "Anthropic"))
         case ours.InputVideo():
-            context.lost.refused(path, "video, which this wire does not take")
+            context.lost.refused(path, refuses("video", "Anthropic"))
         case Unknown():
             pass
     return None
@@ -161,7 +161,7 @@ def text_block(text: str, path: str, context: Context) -> types.Text | None:
     """A text block; nothing for blank text that would go back to the vendor, which refuses it."""
     if context.replay and (not text or (text.isspace() and not context.beside_call)):
         if text:
-            context.lost.dropped(path, "blank text, which this wire refuses")
+            context.lost.dropped(path, refuses("blank text", "Anthropic"))
         return None
     return types.Text(text=text)
 
@@ -171,7 +171,7 @@ def _media(
 ) -> types.Image | types.Document | None:
     lost, by_reference = context.lost, context.dialect.url_sources
     if given(part.detail) and part.detail != "auto":
-        lost.dropped(f"{path}.detail", "this wire has no levels of detail")
+        lost.dropped(f"{path}.detail", "Anthropic has no levels of detail")
     is_file = isinstance(part, ours.InputFile)
     url, data = (part.file_url, part.file_data) if isinstance(part, ours.InputFile) else (part.image_url, UNSET)
     source: Any = None
@@ -212,7 +212,7 @@ def _data(data: str, name: Opt[str], path: str, lost: Losses) -> types.Base64Sou
     if media == PDF:
         return types.Base64Source(media_type=PDF, data=content)
     if not media.startswith("text/"):
-        lost.refused(path, f"a file of type {media or 'unknown'}; this wire takes PDF and text")
+        lost.refused(path, f"a file of type {media or 'unknown'}; Anthropic takes PDF and text")
         return None
     if media != "text/plain":
         lost.changed(path, f"{media} is sent as text/plain")

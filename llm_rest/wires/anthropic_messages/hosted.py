@@ -17,6 +17,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...dialects import MessagesModel
+from ...losses import no_such
 from ...responses.carriers import digest
 from ...unknown import Opt, Unknown, extras, given
 from .._left import report_unknown
@@ -78,10 +79,10 @@ def encode_web_search(tool: WebSearch, path: str, context: Context) -> types.Too
         place = {name: getattr(tool.user_location, name) for name in PLACE}
         encoded.user_location = types.UserLocation(type="approximate", **place)
     if tool.external_web_access is False:
-        context.lost.refused(f"{path}.external_web_access", "this wire searches the live web only")
+        context.lost.refused(f"{path}.external_web_access", "Anthropic searches the live web only")
     for name in ("search_context_size", "search_content_types"):
         if given(getattr(tool, name)):
-            context.lost.dropped(f"{path}.{name}", "a search of this wire has no such field")
+            context.lost.dropped(f"{path}.{name}", no_such("field", "Anthropic"))
     return encoded
 
 
@@ -99,7 +100,7 @@ def decode_web_search(tool: types.Tool) -> ours.WebSearchTool:
 def encode_code(tool: ours.CodeInterpreterTool, path: str, context: Context) -> types.Tool:
     """Code execution in the newest version the model has; its container is the request's."""
     if given(tool.container) and not isinstance(tool.container, str) and tool.container != AUTO:
-        context.lost.dropped(f"{path}.container", "a container of this wire takes no settings")
+        context.lost.dropped(f"{path}.container", "a container of Anthropic takes no settings")
     callers = encode_callers(tool.allowed_callers, context.model)
     return types.Tool(type=context.model.code_execution, name="code_execution", allowed_callers=callers)
 
@@ -117,7 +118,7 @@ def encode_tool_search(tool: ours.ToolSearchTool, path: str, context: Context) -
         return []
     for name in ("description", "parameters"):
         if given(getattr(tool, name)):
-            context.lost.dropped(f"{path}.{name}", "a tool search of this wire is not described")
+            context.lost.dropped(f"{path}.{name}", "Anthropic has no description of a tool search")
     return [types.Tool(type=TOOL_SEARCH, name=TOOL_SEARCH.rpartition("_")[0])]
 
 
@@ -127,7 +128,7 @@ def encode_mcp(
     """An MCP server and its toolset; without the toolset where this wire had it `alone`, and still means the same."""
     lost, allowed = context.lost, tool.allowed_tools
     if not given(tool.server_url):
-        lost.refused(path, "an MCP server without a URL; this wire has no connectors or tunnels")
+        lost.refused(path, "an MCP server without a URL; Anthropic has no connectors or tunnels")
         return None
     server = types.McpServer(type="url", url=tool.server_url, name=tool.server_label)
     server.authorization_token = tool.authorization if given(tool.authorization) else UNSET
@@ -135,14 +136,14 @@ def encode_mcp(
         if name.lower() == "authorization" and value[:7].lower() == "bearer " and not given(tool.authorization):
             server.authorization_token = value[7:]
         else:
-            lost.refused(f"{path}.headers", f"the header {name!r}; this wire sends an MCP server a bearer token only")
+            lost.refused(f"{path}.headers", f"the header {name!r}; Anthropic sends an MCP server a bearer token only")
     if tool.require_approval != "never":
-        lost.refused(f"{path}.require_approval", "this wire cannot ask before an MCP call; only `never` is possible")
+        lost.refused(f"{path}.require_approval", "Anthropic cannot ask before an MCP call; only `never` is possible")
     if given(tool.server_description):
-        lost.dropped(f"{path}.server_description", "an MCP server is not described on this wire")
+        lost.dropped(f"{path}.server_description", "Anthropic has no description of an MCP server")
     if isinstance(allowed, ours.McpToolFilter):
         if allowed.read_only:
-            lost.refused(f"{path}.allowed_tools.read_only", "this wire does not know which MCP tools only read")
+            lost.refused(f"{path}.allowed_tools.read_only", "Anthropic does not know which MCP tools only read")
         allowed = allowed.tool_names
     said: dict[str, Any] | None = alone.get(tool.server_label)
     if said is not None and _allowed(said.get("enabled"), said.get("allowed_tools", UNSET)) == allowed:

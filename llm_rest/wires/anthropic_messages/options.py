@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...losses import Losses
+from ...losses import Losses, lacks, no_such, refuses
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from .._left import says
 from . import types
@@ -32,13 +32,13 @@ SPEEDS = {"fast": "fast", "ultrafast": "fast"}
 COMPACT = "compact_20260112"
 LEAST_COMPACTED = 50_000
 
-STATELESS = "this wire keeps nothing between calls; send the conversation itself"
+STATELESS = "Anthropic keeps nothing between calls; send the conversation itself"
 REFUSED = {
     "previous_response_id": STATELESS,
     "conversation": STATELESS,
-    "prompt": "this wire has no stored prompts",
-    "background": "this wire answers while one waits",
-    "moderation": "this wire does not moderate",
+    "prompt": "Anthropic has no stored prompts",
+    "background": "Anthropic has no background mode",
+    "moderation": "Anthropic does not moderate",
 }
 DROPPED = (
     "presence_penalty frequency_penalty top_logprobs metadata prompt_cache_key prompt_cache_retention store image "
@@ -57,12 +57,12 @@ def encode_options(request: ours.Request, body: types.Request, kept: dict[str, A
         stops = [request.stop] if isinstance(request.stop, str) else request.stop
         body.stop_sequences = [stop for stop in stops if stop and not stop.isspace()]
         if len(body.stop_sequences) < len(stops):
-            lost.dropped("stop", "blank stop sequences, which this wire refuses")
+            lost.dropped("stop", refuses("blank stop sequences", "Anthropic"))
     user = request.safety_identifier if given(request.safety_identifier) else request.user
     if given(user):
         body.metadata = types.Metadata(user_id=user)
         if given(request.user) and request.user != user:
-            lost.dropped("user", "this wire has one identifier of a user, and `safety_identifier` is it")
+            lost.dropped("user", "Anthropic has one identifier of a user, and `safety_identifier` is it")
     if given(request.prompt_cache_options):
         _encode_cache(request.prompt_cache_options, body, kept, lost)
     tier = request.service_tier
@@ -72,26 +72,26 @@ def encode_options(request: ours.Request, body: types.Request, kept: dict[str, A
         elif tier in TIERS:
             body.service_tier = TIERS[tier]
         else:
-            lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+            lost.dropped("service_tier", f"Anthropic has no tier {tier!r}")
         if tier in ("priority", "ultrafast"):
-            lost.changed("service_tier", f"this wire has no tier {tier!r}; the nearest is asked for")
+            lost.changed("service_tier", f"Anthropic has no tier {tier!r}; the nearest is asked for")
     if given(request.context_management):
         body.context_management = _encode_context(request.context_management, lost)
     if given(request.truncation) and request.truncation != "disabled":
-        lost.dropped("truncation", "this wire cuts nothing off by itself")
+        lost.dropped("truncation", "Anthropic cuts nothing off by itself")
     if request.stream_options and request.stream_options.include_obfuscation:
-        lost.dropped("stream_options.include_obfuscation", "this wire has no such option")
+        lost.dropped("stream_options.include_obfuscation", no_such("option", "Anthropic"))
     for i, wanted in enumerate(request.include or ()):
         if wanted not in INCLUDED:
-            lost.dropped(f"include[{i}]", f"{wanted!r}, which this wire does not have")
+            lost.dropped(f"include[{i}]", lacks(repr(wanted), "Anthropic"))
     for name, why in REFUSED.items():
         if says(getattr(request, name)):
             lost.refused(name, why)
     for name in DROPPED:
         if says(getattr(request, name)):
-            lost.dropped(name, "this wire has no such option")
+            lost.dropped(name, no_such("option", "Anthropic"))
     if given(request.seed):
-        lost.dropped("seed", "this wire has no such option")
+        lost.dropped("seed", no_such("option", "Anthropic"))
 
 
 def decode_options(body: types.Request, request: ours.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> None:
@@ -129,7 +129,7 @@ def encode_text(text: ours.TextOptions, body: types.Request, spelled: dict[str, 
     """Set `output_config.format`; without a schema, a JSON object is asked for in words."""
     lost = context.lost
     if given(text.verbosity):
-        lost.dropped("text.verbosity", "this wire has no such option")
+        lost.dropped("text.verbosity", no_such("option", "Anthropic"))
     match text.format:
         case ours.JsonSchemaFormat() as asked:
             format = _encode_format(asked, spelled.get("format"), lost)
@@ -143,7 +143,7 @@ def encode_text(text: ours.TextOptions, body: types.Request, spelled: dict[str, 
             else:
                 body.system = f"{body.system}\n\n{JSON_INSTRUCTION}" if body.system else JSON_INSTRUCTION
         case Unknown() as asked:
-            lost.refused("text.format", f"the format {asked.type!r}, which this wire does not know")
+            lost.refused("text.format", lacks(f"the format {asked.type!r}", "Anthropic"))
         case _:
             pass
 
@@ -159,9 +159,9 @@ def _encode_format(asked: ours.JsonSchemaFormat, spelled: Any, lost: Losses) -> 
         lost.refused("text.format", "a format without a schema")
         return None
     if given(asked.description):
-        lost.dropped("text.format.description", "a schema is not described on this wire")
+        lost.dropped("text.format.description", "Anthropic has no description of a schema")
     if asked.strict is False:
-        lost.changed("text.format.strict", "a schema is always enforced on this wire")
+        lost.changed("text.format.strict", "Anthropic always enforces a schema")
     return types.OutputFormat(type="json_schema", schema=fitted(asked.schema, lost, "text.format.schema"))
 
 
@@ -198,9 +198,9 @@ def _encode_cache(options: ours.CacheOptions, body: types.Request, kept: dict[st
     if options.mode == "implicit":
         body.cache_control = mark_of(options.ttl, kept, "prompt_cache_options.ttl", lost)
     elif given(options.ttl):
-        lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own on this wire")
+        lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own at Anthropic")
     if given(options.mode) and options.mode not in ("implicit", "explicit"):
-        lost.dropped("prompt_cache_options.mode", f"{options.mode!r}, which this wire does not know")
+        lost.dropped("prompt_cache_options.mode", lacks(repr(options.mode), "Anthropic"))
     if options.prewarm:
         body.max_tokens = 0
     if given(options.comparison_response_id):
@@ -226,12 +226,12 @@ def _encode_context(edits: list[ours.ContextManagement], lost: Losses) -> Opt[ty
     found: list[types.ContextEdit] = []
     for i, asked in enumerate(edits):
         if asked.type != "compaction":
-            lost.dropped(f"context_management[{i}]", f"{asked.type!r}, which this wire does not know")
+            lost.dropped(f"context_management[{i}]", lacks(repr(asked.type), "Anthropic"))
             continue
         edit, least = types.ContextEdit(type=COMPACT), asked.compact_threshold
         if given(least):
             if least < LEAST_COMPACTED:
-                lost.changed(f"context_management[{i}].compact_threshold", f"at least {LEAST_COMPACTED} on this wire")
+                lost.changed(f"context_management[{i}].compact_threshold", f"at least {LEAST_COMPACTED} at Anthropic")
             edit.trigger = types.Threshold(type="input_tokens", value=max(least, LEAST_COMPACTED))
         found.append(edit)
     return types.ContextManagement(edits=found) if found else UNSET

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
-from ...losses import Loss, Losses
+from ...losses import Loss, Losses, no_such, refuses
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.request import items_of
 from ...unknown import extras, given, with_extras
@@ -98,9 +98,9 @@ def _encode_tools(
         for tool in searches:
             tool.max_uses = request.max_tool_calls
         if searches:
-            lost.changed("max_tool_calls", "a limit for each kind of search on this wire")
+            lost.changed("max_tool_calls", "a limit for each kind of search at Anthropic")
         else:
-            lost.dropped("max_tool_calls", "this wire has no such option")
+            lost.dropped("max_tool_calls", no_such("option", "Anthropic"))
 
 
 def _encode_input(
@@ -116,10 +116,10 @@ def _encode_input(
         lost.refused("input", "nothing to answer")
     elif spelled.get("begins") != "assistant" and _begins_alone(turns.messages[0]):
         body.messages = [types.InputMessage(role="user", content=NOBODY), *turns.messages]
-        lost.emulated("input[0]", "a conversation begins with the user on this wire, who says three dots")
+        lost.emulated("input[0]", "Anthropic lets the user speak first; a message of three dots was put before it")
     instructions = request.instructions
     if instructions and instructions.isspace():
-        lost.dropped("instructions", "blank text, which this wire refuses")
+        lost.dropped("instructions", refuses("blank text", "Anthropic"))
         instructions = None
     if instructions:
         body.system = [types.Text(text=instructions), *turns.system] if turns.system else instructions

@@ -166,11 +166,11 @@ def encode_response(
         report_answer(response, lost, "input_transformations", "service_tier")
         for name in ("output", "usage", "service_tier"):
             if getattr(response, name):
-                lost.dropped(name, "a failed answer is an error on this wire and nothing else")
+                lost.dropped(name, "a failed answer is an error at Anthropic and nothing else")
         failed = encode_failure(response)
         meant, code = decode_failure(failed, request, 0).error, response.error.code if response.error else UNSET
         if given(code) and meant and meant.code != code:
-            lost.changed("error.code", f"this wire has no kind of error {code!r}")
+            lost.changed("error.code", f"Anthropic has no kind of error {code!r}")
         return failed, lost
     model = model_of(response, request)
     writer = BlockWriter(Context(lost, dialect, messages_model(model), replay=False))
@@ -194,13 +194,13 @@ def encode_end(
     if refusals and stop != "refusal":
         stop = "refusal"
         ended = "status" if response.status == "completed" else "incomplete_details.reason"
-        lost.changed(ended, "an answer that refuses ends with that on this wire")
+        lost.changed(ended, "an answer that refuses ends with that at Anthropic")
     spelled: dict[str, Any] = kept.get(SPELLING, {})
     fields = {**kept, SPELLING: {name: value for name, value in spelled.items() if name != "stop_reason"}}
     if refusals:
         said = "\n".join(text for _, text in refusals)
         for path, _ in refusals if len(refusals) > 1 else ():
-            lost.changed(path, "an answer refuses once on this wire; its refusals become one")
+            lost.changed(path, "an answer refuses once at Anthropic; its refusals become one")
         details: dict[str, Any] = fields.get("stop_details") or {}
         if details.get("explanation") != said:
             fields["stop_details"] = {"type": "refusal", "category": None, "explanation": said}
@@ -212,7 +212,7 @@ def encode_end(
     if not response.usage and "usage" in spelled:
         body.usage = UNSET
     elif not response.usage:
-        lost.changed("usage", "counts that were not given, which this wire requires; it says 0")
+        lost.changed("usage", "counts that were not given, which Anthropic requires; it says 0")
     return returned(body, fields, "leftovers", lost)
 
 
@@ -227,11 +227,11 @@ def _encode_stop(response: ours.Response, kept: dict[str, Any], lost: Losses) ->
         if (status, reason) == meant:
             return said
     if reason in INEXACT:
-        lost.changed("incomplete_details.reason", f"this wire has no reason {reason!r}; the nearest is given")
+        lost.changed("incomplete_details.reason", f"Anthropic has no reason {reason!r}; the nearest is given")
     elif status == "incomplete" and not reason:
-        lost.changed("status", "an incomplete answer has a reason on this wire; it is said to be too long")
+        lost.changed("status", "an incomplete answer has a reason at Anthropic; it is said to be too long")
     elif status not in ("completed", "incomplete", "in_progress"):
-        lost.changed("status", f"this wire has no answer that is {status}")
+        lost.changed("status", f"Anthropic has no answer that is {status}")
     return _stop_reason(response)
 
 

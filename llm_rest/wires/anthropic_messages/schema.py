@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 def fitted(schema: Schema, lost: Losses, path: str) -> Schema:
     """`schema`, which stands at `path`, as this wire can enforce it."""
     if _recursive(schema):
-        lost.refused(path, "a schema that refers to itself, which this wire cannot enforce")
+        lost.refused(path, "a schema that refers to itself, which Anthropic cannot enforce")
     return _fit(schema, lost, path, 0)
 
 
@@ -51,7 +51,7 @@ def _fit(schema: Schema, lost: Losses, path: str, depth: int) -> Schema:
             named = cast("Schema", value).items()
             fit[name] = {key: _fit_any(one, lost, f"{here}.{key}", depth) for key, one in named}
         elif refers:
-            lost.dropped(here, "nothing stands beside a reference on this wire")
+            lost.dropped(here, "nothing stands beside a reference at Anthropic")
         elif _allowed(name, value):
             fit[name] = value
         elif name == "items" and isinstance(value, dict):
@@ -60,11 +60,11 @@ def _fit(schema: Schema, lost: Losses, path: str, depth: int) -> Schema:
             fit |= _choices(name, cast("Any", value), here, lost, depth)
         elif name != "additionalProperties":
             told.append(f"{name}: {_encode(value).decode()}")
-            lost.changed(here, "not enforced on this wire; told in the description instead")
+            lost.changed(here, "not enforced at Anthropic; told in the description instead")
     if refers:
         return fit
     if _open_places(schema) > 1:
-        lost.refused(path, "an object described in several places, each of which this wire closes for the others")
+        lost.refused(path, "an object described in several places, each of which Anthropic closes for the others")
     _close(schema, fit, path, lost)
     if told:
         said = fit.get("description") or ""
@@ -87,7 +87,7 @@ def _choices(name: str, arms: list[Any], path: str, lost: Losses, depth: int) ->
         if len(choices) == 1:
             lost.changed(path, "allOf of one reference is sent as the reference")
             return cast("Schema", choices[0])
-        lost.refused(path, "allOf with references, which this wire cannot enforce")
+        lost.refused(path, "allOf with references, which Anthropic cannot enforce")
     return {name: choices}
 
 
@@ -97,14 +97,14 @@ def _close(schema: Schema, fit: Schema, path: str, lost: Losses) -> None:
     listed = isinstance(schema.get("properties"), dict)
     if kind != "object" and not listed and not (isinstance(kind, list) and "object" in kind):
         if "additionalProperties" in schema:
-            lost.changed(path, "not enforced on this wire")
+            lost.changed(path, "not enforced at Anthropic")
         return
     fit["additionalProperties"] = False
     more = schema.get("additionalProperties")
     if isinstance(more, dict) or (more is not False and not schema.get("properties")):
-        lost.refused(path, "an object with properties of any name, which this wire cannot enforce")
+        lost.refused(path, "an object with properties of any name, which Anthropic cannot enforce")
     elif more is not False:
-        lost.changed(path, "an object takes only the properties it lists on this wire")
+        lost.changed(path, "an object takes only the properties it lists at Anthropic")
 
 
 def _open_places(schema: Schema) -> int:

@@ -97,7 +97,7 @@ class StreamDecoder:
     def _note(self, struct: Model) -> None:
         """Report, once, the fields of an event that it does not declare."""
         for name in extras(struct):
-            self._lose(f"{kind_of(struct)}.{name}", "a field of events that this wire does not know")
+            self._lose(f"{kind_of(struct)}.{name}", "a field of events that Anthropic does not know")
 
     def _lose(self, path: str, what: str) -> None:
         if path not in self._noted:

@@ -87,7 +87,7 @@ class StreamEncoder:
             case Unknown() if event.type == CITATION and isinstance(event.get("output_index"), int):
                 self._of_item(event, event["output_index"])
             case _:
-                self.losses.dropped(kind_of(event), "an event this wire does not have")
+                self.losses.dropped(kind_of(event), "an event Anthropic does not have")
 
     # -- the message
 
@@ -128,7 +128,7 @@ class StreamEncoder:
             response = replace(response, error=self._error)
         own_fields(response.leftovers, "", self.losses)
         if response.usage:
-            self.losses.dropped("usage", "a failed answer is an error on this wire and nothing else")
+            self.losses.dropped("usage", "a failed answer is an error at Anthropic and nothing else")
         self._to.out.append(encode_failure(response))
         self._over = True
         self._to.part = -1

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from ... import responses as ours
 from ...dialects import MessagesModel
 from ...errors import DecodeError
-from ...losses import Losses
+from ...losses import Losses, no_such
 from ...responses.leftovers import unsaid
 from ...unknown import Decoder, Opt, given
 from . import types
@@ -53,7 +53,7 @@ def encode_thinking(
     lost, model = context.lost, context.model
     for name in ("generate_summary", "context", "mode"):
         if given(getattr(reasoning, name)):
-            lost.dropped(f"reasoning.{name}", "this wire has no such option")
+            lost.dropped(f"reasoning.{name}", no_such("option", "Anthropic"))
     thinking, effort = _effort(reasoning.effort, max_tokens, context)
     if not given(reasoning.summary):
         return thinking, effort
@@ -64,7 +64,7 @@ def encode_thinking(
         return thinking, effort
     thinking.display = SUMMARIES.get(reasoning.summary, "summarized")
     if reasoning.summary != "auto":
-        lost.changed("reasoning.summary", "this wire has one kind of summary")
+        lost.changed("reasoning.summary", "Anthropic has one kind of summary")
     return thinking, effort
 
 
@@ -183,7 +183,7 @@ def encode_sampling(request: ours.Request, body: types.Request, context: Context
             lost.dropped("top_p", "this model takes temperature or top_p, not both")
         elif name == "temperature" and value > 1:
             body.temperature = 1
-            lost.changed("temperature", "at most 1 on this wire")
+            lost.changed("temperature", "at most 1 at Anthropic")
         else:
             setattr(body, name, value)
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...dialects import MessagesModel
 from ...errors import DecodeError
-from ...losses import Losses
+from ...losses import Losses, lacks
 from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from .._left import report_unknown
@@ -131,7 +131,7 @@ def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> li
             except DecodeError:
                 lost.refused(path, f"a tool of type {tool.type!r} with fields that do not fit")
         case _:
-            lost.refused(path, f"a tool of type {kind_of(tool)!r}, which this wire does not have")
+            lost.refused(path, lacks(f"a tool of type {kind_of(tool)!r}", "Anthropic"))
     return []
 
 
@@ -139,17 +139,17 @@ def _encode_function(tool: ours.FunctionTool, namespace: str, path: str, context
     parameters: ours.Schema = tool.parameters if given(tool.parameters) else {"type": "object", "properties": {}}
     if parameters.get("type") != "object":
         parameters = {"properties": {}, **parameters, "type": "object"}
-        context.lost.changed(f"{path}.parameters.type", "arguments are an object on this wire")
+        context.lost.changed(f"{path}.parameters.type", "arguments are an object at Anthropic")
     if tool.output_schema:
-        context.lost.dropped(f"{path}.output_schema", "a tool of this wire does not describe what it gives")
+        context.lost.dropped(f"{path}.output_schema", "Anthropic has no schema for what a tool gives")
     encoded = _callable(tool, parameters, namespace, path, context)
     if encoded.name != tool.name and not namespace:
-        context.lost.emulated(f"{path}.name", f"the tool is called {encoded.name!r} on this wire")
+        context.lost.emulated(f"{path}.name", f"the tool is called {encoded.name!r} at Anthropic")
     if tool.strict:
         changes = Losses()
         fitted(parameters, changes, "")
         if changes:
-            why = "the schema is beyond what this wire enforces; the tool is not strict"
+            why = "the schema is beyond what Anthropic enforces; the tool is not strict"
             context.lost.changed(f"{path}.strict", why)
         else:
             encoded.strict = True
@@ -160,7 +160,7 @@ def _encode_custom(tool: ours.CustomTool, namespace: str, path: str, context: Co
     """A custom tool as a function that takes one text."""
     context.lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
     if isinstance(tool.format, ours.Grammar | Unknown):
-        context.lost.dropped(f"{path}.format", "this wire enforces no grammar")
+        context.lost.dropped(f"{path}.format", "Anthropic enforces no grammar")
     properties = {"input": {"type": "string", "description": "The input, as plain text."}}
     schema = {"type": "object", "properties": properties, "required": ["input"], "additionalProperties": False}
     return _callable(tool, schema, namespace, path, context)
@@ -171,7 +171,7 @@ def _callable(
 ) -> types.Tool:
     """What functions and custom tools have in common."""
     if tool.async_:
-        context.lost.dropped(f"{path}.async", "calls are waited for on this wire")
+        context.lost.dropped(f"{path}.async", "Anthropic waits for every call")
     return types.Tool(
         name=wire_name(tool.name, namespace),
         description=tool.description if given(tool.description) else UNSET,
@@ -193,7 +193,7 @@ def _encode_namespace(tool: ours.NamespaceTool, path: str, context: Context) -> 
             case ours.CustomTool():
                 found.append(_encode_custom(inner, tool.name, here, context))
             case Unknown():
-                context.lost.refused(here, f"a tool of type {inner.type!r}, which this wire does not know")
+                context.lost.refused(here, lacks(f"a tool of type {inner.type!r}", "Anthropic"))
     return found
 
 
@@ -314,12 +314,12 @@ def encode_choice(request: ours.Request, spelled: dict[str, Any], context: Conte
         case ours.ChooseAllowed():
             encoded.type = CHOICES.get(choice.mode or "auto", "auto")
             if choice.mode and choice.mode not in CHOICES:
-                lost.changed("tool_choice.mode", f"{choice.mode!r}, which this wire does not know; the model chooses")
-            lost.changed("tool_choice.tools", "this wire cannot narrow the tools down; all of them may be called")
+                lost.changed("tool_choice.mode", f"{choice.mode!r}, which Anthropic does not know; the model chooses")
+            lost.changed("tool_choice.tools", "Anthropic cannot narrow the tools down; all of them may be called")
         case Unknown() if choice.type in HOSTED:
             encoded = types.ToolChoice(type="tool", name=HOSTED[choice.type])
         case ours.ChooseMcp() | Unknown() | str():
-            lost.changed("tool_choice", "a choice this wire does not have; the model chooses")
+            lost.changed("tool_choice", "a choice Anthropic does not have; the model chooses")
         case _:
             if request.parallel_tool_calls is not False:
                 return UNSET

@@ -75,7 +75,7 @@ class Turns(OpenTurn):
             case ours.CompactionTrigger():
                 self.compacts = True
             case ours.ItemReference():
-                self.lost.refused(path, "an item by its id; this wire keeps nothing between calls")
+                self.lost.refused(path, "an item by its id; Anthropic keeps nothing between calls")
             case _:
                 blocks = self._writer.write(item, path)
                 self._fell_back |= any(isinstance(block, types.Fallback) for block in blocks)
@@ -243,9 +243,9 @@ class Turns(OpenTurn):
                 j = self._answer_of(call_id, start)
                 if j is None:
                     for _, i in self._waiting.pop(call_id):
-                        self.lost.refused(f"input[{i}]", "a call without a result, which this wire requires")
+                        self.lost.refused(f"input[{i}]", "a call without a result, which Anthropic requires")
                     continue
-                self.lost.changed(f"input[{j}]", "a result moves up to its call, where this wire requires it")
+                self.lost.changed(f"input[{j}]", "a result moves up to its call, where Anthropic requires it")
                 self._answer(cast("Output", self._items[j]), j)
                 self._taken.add(j)
 

@@ -75,7 +75,7 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
         if tier in TIERS_BACK:
             body.service_tier = TIERS_BACK[tier]
         else:
-            lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+            lost.dropped("service_tier", f"Anthropic has no tier {tier!r}")
     if not given(used):
         return body
     report_cost(used, lost)

@@ -115,7 +115,7 @@ def encode_call(item: Call, path: str, context: Context) -> types.Part:
         args = () if bytes(call.args) != b"{}" else ("args",)
         unsay(call, ("id", *args, *(() if item.name else ("name",))), spelled)
     if call.name and call.name != item.name:
-        lost.changed(f"{path}.name", f"a name this wire does not take, sent as {call.name}")
+        lost.changed(f"{path}.name", f"a name Gemini does not take, sent as {call.name}")
     return merged(types.Part(function_call=call), document_fields(kept), path, lost)
 
 

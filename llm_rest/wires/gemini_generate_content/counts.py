@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
+from ...losses import lacks
 from ...responses.leftovers import SPELLING
 from ...responses.parts import Logprob, TopLogprob
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Response, Usage
@@ -145,7 +146,7 @@ def encode_usage(response: Response, lost: Losses) -> types.Maybe[types.UsageMet
     if given(tier) and tier in TIERS:
         counted.service_tier = TIERS[tier]
     elif given(tier) and counted.service_tier is UNSET:
-        lost.dropped("service_tier", f"this wire has no tier {tier!r}")
+        lost.dropped("service_tier", f"Gemini has no tier {tier!r}")
     return counted if given(used) or counted != types.UsageMetadata() else UNSET
 
 
@@ -169,8 +170,6 @@ def _encode_usage(used: Usage, lost: Losses) -> types.UsageMetadata:
         if spelled.get(name, bool(value) or name == TOTAL):
             setattr(counted, name, value)
     if given(cached) and cached.cache_write_tokens:
-        lost.dropped(
-            "usage.input_tokens_details.cache_write_tokens", "tokens written to a cache, which this wire does not count"
-        )
+        lost.dropped("usage.input_tokens_details.cache_write_tokens", lacks("tokens written to a cache", "Gemini"))
     report_cost(used, lost)
     return merged(counted, document_fields(kept), "usage.leftovers", lost)

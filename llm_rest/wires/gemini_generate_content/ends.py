@@ -140,12 +140,12 @@ def encode_end(response: Response, body: types.Response, lost: Losses) -> types.
     if finish is not None:
         return finish
     if response.status != "failed":
-        lost.changed("status", f"this wire has no answer that is {response.status}; it is said to have ended so")
+        lost.changed("status", f"Gemini has no answer that is {response.status}; it is said to have ended so")
         return response.status.upper()
     error = response.error or ResponseError()
     body.error = encode_failure(error)
     if given(error.code) and decode_failure(body.error).code != error.code:
-        lost.changed("error.code", f"this wire has no such word; {body.error.status} is the nearest")
+        lost.changed("error.code", f"Gemini has no such word; {body.error.status} is the nearest")
     if given(error.param) or given(error.misalignment):
-        lost.dropped("error", "this wire has a word and a message for a failure")
+        lost.dropped("error", "Gemini has a word and a message for a failure")
     return UNSET

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET
 
+from ...losses import lacks, no_such
 from ...responses.media import data_url, parse_data_url, standard
 from ...responses.parts import (
     AudioData,
@@ -96,12 +97,12 @@ def encode_parts(content: str | Sequence[ContentPart], path: str, context: Conte
 def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None:
     lost = context.lost
     if isinstance(part, Unknown):
-        lost.dropped(path, f"a part of type {part.type!r}, which this wire does not know")
+        lost.dropped(path, lacks(f"a part of type {part.type!r}", "Gemini"))
         return None
     report_unknown(part, path, lost)
     own = own_fields(part.leftovers, path, lost)
     if given(getattr(part, "prompt_cache_breakpoint", None)):
-        lost.dropped(f"{path}.prompt_cache_breakpoint", "this wire caches by itself and knows no marks")
+        lost.dropped(f"{path}.prompt_cache_breakpoint", "Gemini caches by itself and knows no marks")
     encoded: types.Part | None
     match part:
         case InputText(text=text) | OutputText(text=text) | PlainText(text=text) | RefusalPart(refusal=text):
@@ -123,7 +124,7 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
         case InputVideo(video_url=url):
             encoded = _by_url(url, "video/mp4", own, path, context)
         case _:
-            lost.dropped(path, f"a part of type {part.__struct_config__.tag!r}, which this wire does not know")
+            lost.dropped(path, lacks(f"a part of type {part.__struct_config__.tag!r}", "Gemini"))
             return None
     return merged(encoded, document_fields(own), path, lost) if encoded is not None else None
 
@@ -141,7 +142,7 @@ def _file(part: InputFile, own: types.Json, path: str, context: Context) -> type
     for other in others:
         lost.dropped(f"{path}.{other}", "a second place of the same file")
     if given(part.detail) and part.detail != "auto":
-        lost.dropped(f"{path}.detail", "this wire has no such option of a file")
+        lost.dropped(f"{path}.detail", no_such("option", "Gemini"))
     media = (encoded.inline_data or encoded.file_data) if encoded else None
     if name and media:
         if "displayName" in context.dialect.lacks:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 
+from ...losses import lacks, no_such
 from ...responses.closed import strict_if_possible
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions, Request, TextFormat, TextOptions
 from ...unknown import Unknown, given
@@ -34,11 +35,11 @@ TIERS = {"default": "standard", "flex": "flex", "priority": "priority"}
 TIERS_BACK = {theirs: ours for ours, theirs in TIERS.items()}
 
 REFUSED = {
-    "previous_response_id": "this wire keeps nothing between calls; send the conversation itself",
-    "conversation": "this wire keeps nothing between calls; send the conversation itself",
-    "prompt": "this wire has no stored prompts",
-    "background": "this wire answers while one waits",
-    "moderation": "this wire does not moderate",
+    "previous_response_id": "Gemini keeps nothing between calls; send the conversation itself",
+    "conversation": "Gemini keeps nothing between calls; send the conversation itself",
+    "prompt": "Gemini has no stored prompts",
+    "background": "Gemini has no background mode",
+    "moderation": "Gemini does not moderate",
 }
 DROPPED = (
     "max_tool_calls context_management prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user "
@@ -102,7 +103,7 @@ def encode_logprobs(request: Request, config: types.GenerationConfig, context: C
         lost.dropped("top_logprobs", "no alternatives of probabilities nobody asked for")
     for j, name in enumerate(include):
         if name != LOGPROBS and name not in INCLUDED:
-            lost.dropped(f"include[{j}]", f"{name!r}, which this wire cannot include")
+            lost.dropped(f"include[{j}]", lacks(repr(name), "Gemini"))
 
 
 def decode_logprobs(config: types.GenerationConfig, request: Request) -> None:
@@ -130,7 +131,7 @@ def encode_thinking(asked: Opt[ReasoningOptions], context: Context) -> types.May
     thinks = bool(model.levels or model.budgets)
     for name in ("generate_summary", "context", "mode"):
         if given(getattr(asked, name)):
-            lost.dropped(f"reasoning.{name}", "this wire has no such option")
+            lost.dropped(f"reasoning.{name}", no_such("option", "Gemini"))
     for name in ("effort", "summary"):
         if given(getattr(asked, name)) and not thinks:
             lost.dropped(f"reasoning.{name}", "this model does not think")
@@ -146,7 +147,7 @@ def encode_thinking(asked: Opt[ReasoningOptions], context: Context) -> types.May
     if given(asked.summary) and thinks:
         config.include_thoughts = True
         if asked.summary != "auto":
-            lost.changed("reasoning.summary", "this wire has one kind of summary")
+            lost.changed("reasoning.summary", "Gemini has one kind of summary")
     return UNSET if config == types.ThinkingConfig() else config
 
 
@@ -195,22 +196,22 @@ def encode_format(text: Opt[TextOptions], config: types.GenerationConfig, contex
     if not given(text):
         return
     if given(text.verbosity):
-        lost.dropped("text.verbosity", "this wire has no such option")
+        lost.dropped("text.verbosity", no_such("option", "Gemini"))
     match text.format:
         case JsonSchemaFormat(schema=dict(schema)) as asked:
             config.response_mime_type = JSON
             config.response_json_schema = fitted(schema, lost, "text.format.schema")
             if given(asked.description):
-                lost.dropped("text.format.description", "a schema of this wire is not described")
+                lost.dropped("text.format.description", "Gemini has no description of a schema")
             if asked.strict is False:
-                lost.changed("text.format.strict", "a schema of this wire is always enforced")
+                lost.changed("text.format.strict", "Gemini always enforces a schema")
         case JsonSchemaFormat():
             config.response_mime_type = JSON
             lost.changed("text.format", "a schema that is not there; any JSON is asked for")
         case JsonObjectFormat():
             config.response_mime_type = JSON
         case Unknown():
-            lost.refused("text.format", f"the format {text.format.type!r}, which this wire does not know")
+            lost.refused("text.format", lacks(f"the format {text.format.type!r}", "Gemini"))
         case _:
             return
     if tools and not context.model.mixes_tools:
@@ -246,11 +247,11 @@ def encode_rest(request: Request, body: types.Request, context: Context) -> None
             lost.refused(name, why)
     for name in DROPPED:
         if says(getattr(request, name)):
-            lost.dropped(name, "this wire has no such option")
+            lost.dropped(name, no_such("option", "Gemini"))
     if request.truncation == "auto":
-        lost.refused("truncation", "cutting the conversation to fit, which this wire does not offer")
+        lost.refused("truncation", "Gemini does not shorten a conversation to fit")
     if given(request.stream_options) and request.stream_options.include_obfuscation:
-        lost.dropped("stream_options", "this wire does not obfuscate")
+        lost.dropped("stream_options", "Gemini does not obfuscate")
     if given(request.metadata) and "labels" not in lacks:
         labels = {name: value for name, value in request.metadata.items() if _is_label(name, value)}
         for name in request.metadata:

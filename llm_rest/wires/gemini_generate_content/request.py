@@ -165,7 +165,7 @@ def _encode_options(
     if "tools" not in told:
         body.tool_config = encode_choice(request.tool_choice, offer, context)
     if request.parallel_tool_calls is False:
-        lost.dropped("parallel_tool_calls", "nothing keeps a model from calling several functions at once on this wire")
+        lost.dropped("parallel_tool_calls", "Gemini has no such option; the model may make several calls at once")
     encode_numbers(request, config, context)
     if "include" not in told:
         encode_logprobs(request, config, context)

@@ -292,7 +292,7 @@ def _encode_told(candidate: types.Candidate, told: types.Json, writer: Writer, l
             candidate.logprobs_result = encode_logprobs(part.logprobs or [])
     elif not alone:
         for _, path in scored:
-            lost.dropped(f"{path}.logprobs", "probabilities belong to an answer of one text on this wire")
+            lost.dropped(f"{path}.logprobs", "probabilities belong to an answer of one text at Gemini")
     if candidate.finish_message is not UNSET:
         fields.pop("finishMessage", None)
     return fields

@@ -127,10 +127,10 @@ class _Fitting:
                 fit["minimum" if step > 0 else "maximum"] = value + step
                 self.lost.changed(here, "an open bound of whole numbers is sent as the closed one beside it")
             elif name in SILENT:
-                self.lost.dropped(here, "a keyword this wire does not know and nothing has to obey")
+                self.lost.dropped(here, "a keyword Gemini does not know and nothing has to obey")
             else:
                 told.append(f"{name}: {_encode(value).decode()}")
-                self.lost.changed(here, "not enforced on this wire; told in the description instead")
+                self.lost.changed(here, "not enforced at Gemini; told in the description instead")
         if told:
             said = fit.get("description") or ""
             before = said if isinstance(said, str) else _encode(said).decode()
@@ -140,7 +140,7 @@ class _Fitting:
     def named(self, name: str, schemas: Schema, fit: Schema, path: str, depth: int) -> None:
         theirs = SCHEMAS_BY_NAME[name]
         if theirs != name:
-            self.lost.changed(path, f"{name} is spelled {theirs} on this wire")
+            self.lost.changed(path, f"{name} is spelled {theirs} at Gemini")
         there: Schema = fit.get(theirs, {})
         fit[theirs] = there | {key: self.any(one, f"{path}.{key}", depth) for key, one in schemas.items()}
 
@@ -164,7 +164,7 @@ class _Fitting:
         target = schema["$ref"]
         if isinstance(target, str) and target.startswith("#/definitions/"):
             target = f"#/$defs/{target[14:]}"
-            self.lost.changed(f"{path}.$ref", "definitions is spelled $defs on this wire")
+            self.lost.changed(f"{path}.$ref", "definitions is spelled $defs at Gemini")
         elif not _is_place(target):
             self.lost.refused(f"{path}.$ref", "a reference out of the definitions of the schema")
         fit: Schema = {"$ref": target}
@@ -174,7 +174,7 @@ class _Fitting:
             elif name in BESIDE:
                 fit.setdefault(name, value)
             else:
-                self.lost.dropped(f"{path}.{name}", "nothing stands beside a reference on this wire")
+                self.lost.dropped(f"{path}.{name}", "nothing stands beside a reference at Gemini")
         return fit
 
 

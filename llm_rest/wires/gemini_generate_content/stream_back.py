@@ -188,7 +188,7 @@ class StreamEncoder:
         if self._writer.more:
             self.losses.dropped("output", "what parts say beside their texts, which had left by then")
         if self._joined:
-            self.losses.changed("output", "texts side by side arrive as one in a stream of this wire")
+            self.losses.changed("output", "texts side by side arrive as one in a stream of Gemini")
         waiting = [event for index in sorted(self._later) for event in self._later[index]]
         before = [chunk for event in waiting for chunk in self._told(event)]
         if not is_blocked(response):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 
+from ...losses import no_such
 from ...responses.tools import (
     ChooseAllowed,
     ChooseCustom,
@@ -144,11 +145,11 @@ class Offer:
         if isinstance(tool, CustomTool):
             lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
             if isinstance(tool.format, Grammar | Unknown):
-                lost.dropped(f"{path}.format", "this wire enforces no grammar")
+                lost.dropped(f"{path}.format", "Gemini enforces no grammar")
             encoded.parameters_json_schema = TEXT_INPUT
             return
         if not namespace and encoded.name != tool.name:
-            lost.changed(f"{path}.name", f"a name this wire does not take, sent as {encoded.name}")
+            lost.changed(f"{path}.name", f"a name Gemini does not take, sent as {encoded.name}")
         if tool.parameters:
             encoded.parameters_json_schema = fitted(tool.parameters, lost, f"{path}.parameters")
         if given(tool.output_schema):
@@ -159,11 +160,9 @@ class Offer:
     def _server(self, tool: McpTool, path: str) -> types.McpServer:
         lost, allowed = self.context.lost, tool.allowed_tools
         if tool.require_approval != "never":
-            lost.refused(
-                f"{path}.require_approval", "this wire cannot ask before an MCP call; only `never` is possible"
-            )
+            lost.refused(f"{path}.require_approval", "Gemini cannot ask before an MCP call; only `never` is possible")
         if isinstance(allowed, McpToolFilter) or given(allowed):
-            lost.refused(f"{path}.allowed_tools", "this wire offers all tools of an MCP server, or none")
+            lost.refused(f"{path}.allowed_tools", "Gemini offers all tools of an MCP server, or none")
         _drop(tool, ("server_description", "defer_loading", "allowed_callers"), path, lost)
         headers = dict(tool.headers) if given(tool.headers) else {}
         if given(tool.authorization):
@@ -176,7 +175,7 @@ class Offer:
 def _drop(tool: Any, names: Sequence[str], path: str, lost: Losses) -> None:
     for name in names:
         if given(value := getattr(tool, name)) and value is not False:
-            lost.dropped(f"{path}.{name.rstrip('_')}", "this wire has no such field of a tool")
+            lost.dropped(f"{path}.{name.rstrip('_')}", no_such("field", "Gemini"))
 
 
 def _search(tool: WebSearch, path: str, context: Context) -> types.GoogleSearch:
@@ -247,7 +246,7 @@ def _calling(choice: Opt[ToolChoice], lost: Losses) -> types.FunctionCallingConf
         case ChooseAllowed():
             return _allowed(choice, lost)
         case ChooseMcp() | Unknown() | str():
-            lost.dropped("tool_choice", "a choice this wire does not have; the model chooses")
+            lost.dropped("tool_choice", "a choice Gemini does not have; the model chooses")
         case _:
             pass
     return types.FunctionCallingConfig()
@@ -259,13 +258,13 @@ def _allowed(choice: ChooseAllowed, lost: Losses) -> types.FunctionCallingConfig
         if entry.get("type") in ("function", "custom") and isinstance(entry.get("name"), str):
             names.append(wire_name(entry["name"]))
         else:
-            lost.dropped(f"tool_choice.tools[{j}]", "only functions can be chosen on this wire")
+            lost.dropped(f"tool_choice.tools[{j}]", "only functions can be chosen at Gemini")
     if choice.mode and choice.mode not in ("auto", "required"):
-        lost.changed("tool_choice.mode", f"{choice.mode!r}, which this wire does not know; the model chooses")
+        lost.changed("tool_choice.mode", f"{choice.mode!r}, which Gemini does not know; the model chooses")
     if choice.mode == "required" and len(names) == 1:
         lost.changed("tool_choice", "the one allowed function is asked for by its name")
     if not names:
-        lost.refused("tool_choice.tools", "none of the allowed tools can be named on this wire")
+        lost.refused("tool_choice.tools", "none of the allowed tools can be named at Gemini")
     # Without enforced schemas the model cannot be kept to some functions: only VALIDATED and ANY take names.
     mode = "ANY" if choice.mode == "required" else "VALIDATED"
     return types.FunctionCallingConfig(mode=mode, allowed_function_names=names)

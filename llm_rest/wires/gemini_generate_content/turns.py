@@ -165,7 +165,7 @@ class Turns:
             return
         texts = [part for part in parts if part.inline_data is part.file_data is UNSET]
         if len(texts) < len(parts):
-            self.lost.dropped(path, "instructions are text on this wire")
+            self.lost.dropped(path, "instructions are text at Gemini")
         if not self.contents:
             self.system += texts
         else:

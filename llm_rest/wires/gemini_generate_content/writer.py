@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
+from ...losses import lacks, no_such
 from ...responses.carriers import digest
 from ...responses.items import (
     AnyItem,
@@ -119,16 +120,15 @@ class Writer:
             case ImageGenerationCall():
                 self._image(item, path)
             case Compaction():
-                self._lost.withheld(path, "the compaction of another vendor")
+                report = self._lost.withheld if self.context.replay else self._lost.dropped
+                report(path, "the compaction of another vendor")
             case Unknown():
-                self._lost.dropped(path, f"an item of type {item.type!r}, which this wire does not know")
+                self._lost.dropped(path, lacks(f"an item of type {item.type!r}", "Gemini"))
             case WebSearchCall() | FileSearchCall() | CodeInterpreterCall():
                 if not spelling(own_fields(item.leftovers, path, self._lost)).get(GROUNDED):
                     self._pending.append((path, item))
             case _:
-                self._lost.dropped(
-                    path, f"an item of type {item.__struct_config__.tag!r}, which this wire cannot rebuild"
-                )
+                self._lost.dropped(path, f"an item of type {item.__struct_config__.tag!r}, which Gemini cannot rebuild")
 
     def _drop_pending(self) -> None:
         for path, item in self._pending:
@@ -141,7 +141,7 @@ class Writer:
     def _message(self, item: Message, path: str) -> None:
         own_fields(item.leftovers, path, self._lost)
         if given(item.phase):
-            self._lost.dropped(f"{path}.phase", "this wire has no such field of a message")
+            self._lost.dropped(f"{path}.phase", no_such("field", "Gemini"))
         if isinstance(item.content, str):
             self._show([types.Part(text=item.content)] if item.content else [], item.content)
             return
@@ -153,7 +153,7 @@ class Writer:
                 if self.blocked:
                     self.refusals.append(part.refusal)
                     continue
-                self._lost.changed(at, "a refusal is plain text on this wire")
+                self._lost.changed(at, "a refusal is plain text at Gemini")
             found = encode_parts([part], f"{path}.content", self.context, j)
             if isinstance(part, OutputText):
                 seen.append(part.text)
@@ -166,9 +166,7 @@ class Writer:
 
     def _drop_sources(self, part: OutputText, path: str) -> None:
         if part.annotations and not spelling(own(part.leftovers, WIRE)).get(GROUNDED):
-            self._lost.dropped(
-                f"{path}.annotations", "sources of an earlier answer, which this wire does not take back"
-            )
+            self._lost.dropped(f"{path}.annotations", "sources of an earlier answer, which Gemini does not take back")
         if part.logprobs:
             self._lost.dropped(f"{path}.logprobs", "probabilities of an earlier answer")
 
@@ -186,7 +184,7 @@ class Writer:
         own = own_fields(item.leftovers, path, self._lost)
         for name in ("action", "background", "quality", "revised_prompt", "size", "error", "svg_usage"):
             if given(getattr(item, name)):
-                self._lost.dropped(f"{path}.{name}", "this wire has no such field of an image")
+                self._lost.dropped(f"{path}.{name}", no_such("field", "Gemini"))
         if not given(item.result):
             self._lost.dropped(path, "an image without its data")
             return
@@ -240,7 +238,7 @@ class Writer:
             if part.text:
                 self.parts.append(types.Part(text=part.text, thought=True))
         if given(item.encrypted_content):
-            self._lost.withheld(path, "opaque state of another vendor")
+            self._lost.dropped(path, "opaque state, which no answer of Gemini holds")
 
     def _sign(self, payload: Shown, path: str) -> None:
         if payload.before:

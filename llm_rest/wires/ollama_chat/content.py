@@ -11,6 +11,7 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING, Any
 
+from ...losses import lacks, no_such
 from ...responses.leftovers import report_foreign
 from ...responses.media import data_url, parse_data_url
 from ...responses.parts import (
@@ -78,7 +79,7 @@ def encode_content(
         text, image = _encode_part(part, place, lost)
         if text is not None:
             if images:
-                lost.changed(place, "a text after an image, whose place among the texts this wire does not tell")
+                lost.changed(place, "a text after an image, whose place among the texts Ollama does not tell")
             texts.append(text)
         elif image is not None:
             images.append(image)
@@ -97,7 +98,7 @@ def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | 
     report_unknown(part, path, lost)
     for name in ("prompt_cache_breakpoint", "detail"):
         if given(getattr(part, name, None)):
-            lost.dropped(f"{path}.{name}", "an option of a part that this wire has no field for")
+            lost.dropped(f"{path}.{name}", no_such("option", "Ollama"))
     match part:
         case InputText(text=text) | OutputText(text=text) | PlainText(text=text):
             return text, None
@@ -113,7 +114,7 @@ def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | 
             lost.changed(path, f"{part.__struct_config__.tag}, sent as plain text")
             return text, None
         case _:
-            lost.refused(path, f"{part.__struct_config__.tag}, which this wire has no place for")
+            lost.refused(path, lacks(f"{part.__struct_config__.tag}", "Ollama"))
             return None, None
 
 
@@ -141,7 +142,7 @@ def _encode_file(part: InputFile, path: str, lost: Losses) -> str | None:
         if text is not None:
             lost.emulated(path, "a file of text, sent as part of the message")
             return f"{part.filename}:\n{text}" if given(part.filename) else text
-    lost.refused(path, "a file, which this wire has no place for unless it is text and comes as data")
+    lost.refused(path, "a file, which Ollama has no place for unless it is text and comes as data")
     return None
 
 

@@ -137,7 +137,7 @@ def encode_usage(usage: Usage, body: types.Line, lost: Losses) -> None:
         details = getattr(usage, name)
         for part in details.__struct_fields__ if given(details) else ():
             if getattr(details, part):
-                lost.dropped(f"usage.{name}.{part}", "a count that this wire does not give")
+                lost.dropped(f"usage.{name}.{part}", "a count that Ollama does not give")
     report_cost(usage, lost)
     report_foreign(usage.leftovers, WIRE, "usage", lost)
 

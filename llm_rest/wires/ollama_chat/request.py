@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from ...dialects import OllamaDialect
-from ...losses import Loss, Losses
+from ...losses import Loss, Losses, lacks, no_such
 from ...responses.closed import strict_if_possible
 from ...responses.items import AdditionalTools, AnyItem
 from ...responses.leftovers import NEAR, inexact, own, report_foreign
@@ -64,7 +64,7 @@ TRUNCATE = {"auto": True, "disabled": False}
 TRUNCATE_BACK = {theirs: ours for ours, theirs in TRUNCATE.items()}
 
 REFUSED = {
-    "previous_response_id": "an earlier response, which this wire cannot name",
+    "previous_response_id": "Ollama keeps nothing between calls; send the conversation itself",
     "conversation": "a conversation kept by the vendor",
     "prompt": "a prompt kept by the vendor",
     "background": "an answer in the background",
@@ -119,7 +119,7 @@ def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tupl
 def _encode_tools(request: Request, items: Sequence[AnyItem], body: types.Request, left: Json, lost: Losses) -> str:
     """Set the tools; what comes back is a word to the model about them."""
     if request.parallel_tool_calls is False:
-        lost.dropped("parallel_tool_calls", "that calls are made one at a time, which this wire cannot say")
+        lost.dropped("parallel_tool_calls", no_such("option", "Ollama"))
     offered = list(request.tools or ())
     for i, item in enumerate(items):
         if isinstance(item, AdditionalTools):
@@ -170,7 +170,7 @@ def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
 def _encode_think(asked: ReasoningOptions, dialect: OllamaDialect, lost: Losses) -> Any:
     for name in ("generate_summary", "context", "mode"):
         if given(getattr(asked, name)):
-            lost.dropped(f"reasoning.{name}", "an option of reasoning that this wire has no field for")
+            lost.dropped(f"reasoning.{name}", no_such("option", "Ollama"))
     effort = asked.effort
     if not given(effort):
         # To be shown what the model thinks is what `think: true` asks for.
@@ -198,7 +198,7 @@ def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> Non
     for j, name in enumerate(include):
         # The mark of the model's own thoughts comes asked for or not.
         if name not in (LOGPROBS, ENCRYPTED):
-            lost.dropped(f"include[{j}]", f"{name!r}, which this wire cannot include")
+            lost.dropped(f"include[{j}]", lacks(repr(name), "Ollama"))
 
 
 def _encode_rest(request: Request, lost: Losses) -> None:
@@ -208,11 +208,11 @@ def _encode_rest(request: Request, lost: Losses) -> None:
                 lost.refused(name, what)
         for name in DROPPED:
             if says(getattr(request, name)):
-                lost.dropped(name, "an option that this wire has no field for")
+                lost.dropped(name, no_such("option", "Ollama"))
     if given(request.truncation) and request.truncation not in TRUNCATE:
         lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is refused")
     if request.stream_options and request.stream_options.include_obfuscation:
-        lost.dropped("stream_options.include_obfuscation", "an option that this wire has no field for")
+        lost.dropped("stream_options.include_obfuscation", no_such("option", "Ollama"))
     report_unknown(request, "", lost)
     report_foreign(request.leftovers, WIRE, "", lost, request)
 

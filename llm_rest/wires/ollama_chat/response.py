@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from ...dialects import OllamaDialect
-from ...losses import Loss, Losses
+from ...losses import Loss, Losses, lacks
 from ...responses.echo import echo
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
 from ...responses.leftovers import own, report_foreign
@@ -216,11 +216,11 @@ def _encode_item(item: AnyItem, turn: Turn, path: str, dialect: OllamaDialect, l
                 turn.think(text, path)
             if given(item.encrypted_content) and item.encrypted_content != mark(dialect.issuer):
                 place = f"{path}.encrypted_content" if text else path
-                lost.dropped(place, "opaque state, which no message of this wire holds")
+                lost.dropped(place, "opaque state, which no answer of Ollama holds")
         case Unknown():
             lost.dropped(path, f"an item of type {item.type!r}")
         case _:
-            lost.dropped(path, f"{item.__struct_config__.tag!r}, which this wire has no place for")
+            lost.dropped(path, lacks(repr(item.__struct_config__.tag), "Ollama"))
 
 
 def _reason(response: Response, spelling: Json, lost: Losses) -> Any:
@@ -256,10 +256,10 @@ def _logprobs(output: list[AnyItem], left: Json, turn: Turn, lost: Losses) -> An
 
 def _report(response: Response, lost: Losses) -> None:
     if response.error and WIRE not in (response.leftovers or {}):
-        lost.dropped("error", "this wire tells an error instead of an answer")
+        lost.dropped("error", "Ollama tells an error instead of an answer")
     if response.status == "failed" and WIRE not in (response.leftovers or {}):
-        lost.refused("status", "a failed answer, which this wire tells as an error")
+        lost.refused("status", "a failed answer, which Ollama tells as an error")
     elif response.status not in ("completed", "incomplete", "failed"):
-        lost.refused("status", f"an answer that is {response.status}, which this wire cannot tell")
+        lost.refused("status", lacks(f"an answer that is {response.status}", "Ollama"))
     report_answer(response, lost)
     report_foreign(response.leftovers, WIRE, "", lost)

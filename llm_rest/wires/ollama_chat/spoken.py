@@ -102,7 +102,7 @@ class Turn:
         for j, part in enumerate(item.content if isinstance(item.content, list) else ()):
             for name in BESIDE if isinstance(part, OutputText) else ():
                 if name not in keeps and getattr(part, name):
-                    lost.dropped(f"{path}.content[{j}].{name}", "what stands beside a text has no place on this wire")
+                    lost.dropped(f"{path}.content[{j}].{name}", "what stands beside a text has no place at Ollama")
         text, images = encode_content(item.content, f"{path}.content", lost, between="")
         if images:
             lost.refused(f"{path}.content", "something other than text in a message of the assistant")

@@ -269,7 +269,7 @@ class StreamEncoder:
 
     def _failed(self, response: Response) -> list[types.Chunk]:
         if given(response.usage):
-            self.losses.dropped("usage", "the counts of an answer that failed, which this wire tells as an error")
+            self.losses.dropped("usage", "the counts of an answer that failed, which Ollama tells as an error")
         return [] if self._over else self._fail(response.error.message if given(response.error) else None)
 
     def _fail(self, message: Any) -> list[types.Chunk]:

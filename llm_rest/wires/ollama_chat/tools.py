@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
+from ...losses import lacks, no_such
 from ...responses.leftovers import SPELLING
 from ...responses.tools import (
     AnyTool,
@@ -71,7 +72,7 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, lost: Losses) -> list[typ
                     else:
                         made.append(_encode_tool(inner, tool.name, left, f"{path}.tools[{j}]", lost))
             case Unknown():
-                lost.refused(path, f"a tool of type {tool.type!r}, which this wire does not know")
+                lost.refused(path, lacks(f"a tool of type {tool.type!r}", "Ollama"))
             case _:
                 lost.refused(path, f"the tool {tool.__struct_config__.tag!r}, which only a Responses host runs")
     seen: set[str] = set()
@@ -87,7 +88,7 @@ def _encode_tool(
 ) -> types.Tool:
     for name in ("defer_loading", "allowed_callers", "output_schema", "async_", *extras(tool)):
         if getattr(tool, name, name in extras(tool)):
-            lost.dropped(f"{path}.{name.rstrip('_')}", "an option of a tool that this wire has no field for")
+            lost.dropped(f"{path}.{name.rstrip('_')}", no_such("option", "Ollama"))
     name = qualified(tool.name, namespace)
     kept = as_object(left.get(name))
     function = types.Function(name=name, description=tool.description, parameters=INPUT)
@@ -129,10 +130,10 @@ def choose(choice: Opt[ToolChoice], tools: list[types.Tool], lost: Losses) -> Of
     """The tools that a choice leaves. The server knows none, so no call is certain and none is forbidden."""
     match choice:
         case "none":
-            lost.emulated("tool_choice", "no tools are offered, since this wire knows no way to forbid them")
+            lost.emulated("tool_choice", "no tools are offered, since Ollama knows no way to forbid them")
             return Offered([])
         case "required":
-            lost.emulated("tool_choice", "the model is told to call a tool, since this wire cannot make it")
+            lost.emulated("tool_choice", "the model is told to call a tool, since Ollama cannot make it")
             return Offered(tools, CALL_ANY)
         case ChooseFunction(name=name) | ChooseCustom(name=name):
             lost.emulated("tool_choice", f"only {name!r} is offered, and the model is told to call it")
@@ -140,9 +141,9 @@ def choose(choice: Opt[ToolChoice], tools: list[types.Tool], lost: Losses) -> Of
         case ChooseAllowed():
             return _choose_allowed(choice, tools, lost)
         case ChooseMcp() | Unknown():
-            lost.refused("tool_choice", "a tool of a vendor, which this wire does not have")
+            lost.refused("tool_choice", lacks("a tool of a vendor", "Ollama"))
         case str() if choice != "auto":
-            lost.dropped("tool_choice", f"{choice!r}, which this wire cannot say")
+            lost.dropped("tool_choice", lacks(repr(choice), "Ollama"))
         case _:
             pass
     return Offered(tools)

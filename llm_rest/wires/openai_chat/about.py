@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from ...losses import lacks
 from ...responses.items import AnyItem, FunctionCall, Message
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
@@ -97,10 +98,10 @@ def encode_finish(response: Response, left: Json, calls: bool, lost: Losses) -> 
     """The finish reason of a response: the one it came with, unless its status has changed since."""
     status, details = response.status, response.incomplete_details
     if status == "failed" and WIRE not in (response.leftovers or {}):
-        lost.refused("status", "a failed answer, which this wire tells as an error")
+        lost.refused("status", "a failed answer, which Chat Completions tells as an error")
         lost.dropped("error", "why it failed, which `encode_error` tells")
     elif status not in ("completed", "incomplete", "failed"):
-        lost.refused("status", f"an answer that is {status}, which this wire cannot tell")
+        lost.refused("status", lacks(f"an answer that is {status}", "Chat Completions"))
     kept = as_object(left.get(CHOICE))
     if "finish_reason" in kept:
         came = absent(kept["finish_reason"])
@@ -170,7 +171,7 @@ def encode_annotations(annotations: Iterable[AnyAnnotation], offset: int, path: 
                 if not notes(left):
                     encoded.append({"type": "url_citation", "url_citation": {**_place(annotation, offset), **left}})
             case _:
-                lost.dropped(f"{path}.annotations[{j}]", "a source that this wire has no field for")
+                lost.dropped(f"{path}.annotations[{j}]", "a source that Chat Completions has no field for")
     return encoded
 
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ...dialects import ChatDialect
-from ...losses import Losses
+from ...losses import Losses, no_such
 from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
 from ...unknown import Opt, Unknown, given
@@ -110,7 +110,7 @@ def _encode_choice(
         case rt.ChooseAllowed():
             return _encode_allowed(choice, tools, dialect, lost, naming)
         case rt.ChooseMcp() | Unknown():
-            lost.refused("tool_choice", "a tool of the vendor, which this wire cannot choose")
+            lost.refused("tool_choice", "a tool of the vendor, which Chat Completions cannot choose")
             return Chosen(UNSET, tools)
 
 
@@ -156,11 +156,11 @@ def _encode_search(
         if not is_search(tool):
             continue
         if not own_form and not (model and model.startswith(dialect.search_models)):
-            lost.refused(f"tools[{i}]", "web search, which this model cannot be asked for on this wire")
+            lost.refused(f"tools[{i}]", "web search, which this model cannot be asked for in Chat Completions")
             continue
         for name in ("filters", "external_web_access", "search_content_types"):
             if given(getattr(tool, name)):
-                lost.dropped(f"tools[{i}].{name}", "an option of web search that this wire has no field for")
+                lost.dropped(f"tools[{i}].{name}", no_such("option", "Chat Completions"))
         options = _search_options(tool)
     return options
 

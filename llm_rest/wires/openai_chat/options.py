@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ...losses import lacks, no_such
 from ...responses import request as rr
 from ...unknown import Open, Opt, Unknown, extras, given
 from .._left import absent, beyond, is_object, put_back, sent
@@ -168,7 +169,7 @@ def encode_effort(request: rr.Request, body: types.Request, spelling: Json, dial
             lost.dropped("reasoning.summary", "a summary of the reasoning")
     for name in ("generate_summary", "context", "mode"):
         if given(getattr(asked, name)):
-            lost.dropped(f"reasoning.{name}", "an option of reasoning that this wire has no field for")
+            lost.dropped(f"reasoning.{name}", no_such("option", "Chat Completions"))
 
 
 def decode_effort(body: types.Request, request: rr.Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
@@ -215,7 +216,7 @@ def encode_logprobs(request: rr.Request, body: types.Request, dialect: ChatDiale
     for j, name in enumerate(include):
         # Opaque reasoning comes in envelopes here, asked for or not.
         if name not in (LOGPROBS, ENCRYPTED):
-            lost.dropped(f"include[{j}]", f"{name!r}, which this wire cannot include")
+            lost.dropped(f"include[{j}]", lacks(repr(name), "Chat Completions"))
 
 
 def decode_logprobs(body: types.Request, request: rr.Request, left: Json, dialect: ChatDialect) -> None:

@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from ...dialects import CHAT_HOSTS, ChatDialect
 from ...errors import DecodeError
-from ...losses import Loss, Losses
+from ...losses import Loss, Losses, no_such
 from ...responses.items import AnyItem, Message
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.request import CacheOptions, Request
@@ -57,7 +57,7 @@ TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 """The service tiers that Responses knows; hosts have others of their own."""
 
 REFUSED = {
-    "previous_response_id": "an earlier response, which this wire cannot name",
+    "previous_response_id": "Chat Completions keeps nothing between calls; send the conversation itself",
     "conversation": "a conversation kept by the vendor",
     "prompt": "a prompt kept by the vendor",
     "background": "an answer in the background",
@@ -127,7 +127,7 @@ def _encode_rest(request: Request, body: types.Request, left: Json, dialect: Cha
         if says(getattr(request, name)):
             lost.dropped(name, what)
     if request.truncation == "auto":
-        lost.refused("truncation", "cutting the conversation to fit, which this wire does not offer")
+        lost.refused("truncation", "Chat Completions does not shorten a conversation to fit")
     if given(request.metadata):
         if dialect.metadata_needs_store and not left.get("store") and "metadata" not in left:
             lost.dropped("metadata", "metadata of an answer that is not stored")
@@ -139,7 +139,7 @@ def _encode_rest(request: Request, body: types.Request, left: Json, dialect: Cha
         body.prompt_cache_options = types.CacheOptions(mode=options.mode, ttl=ttl)
         for name in ("prewarm", "comparison_response_id"):
             if given(getattr(options, name)):
-                lost.dropped(f"prompt_cache_options.{name}", "an option of caching that this wire has no field for")
+                lost.dropped(f"prompt_cache_options.{name}", no_such("option", "Chat Completions"))
     report_unknown(request, "", lost)
     report_foreign(request.leftovers, WIRE, "", lost, request)
 

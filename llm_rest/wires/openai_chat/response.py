@@ -15,7 +15,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...dialects import ChatDialect
-from ...losses import Loss, Losses
+from ...losses import Loss, Losses, lacks
 from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
@@ -278,7 +278,7 @@ def _encode_output(
                     _show(turn, item, state, i, dialect, lost)
             case _:
                 kind = item.type if isinstance(item, Unknown) else item.__struct_config__.tag
-                lost.dropped(path, f"{kind!r}, which this wire has no place for")
+                lost.dropped(path, lacks(repr(kind), "Chat Completions"))
         if not isinstance(item, Unknown):
             report_foreign(item.leftovers, WIRE, path, lost)
     return turn

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import msgspec
 from msgspec import UNSET
 
+from ...losses import no_such
 from ...responses import tools as rt
 from ...responses.closed import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given
@@ -76,7 +77,7 @@ def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, 
                 try:
                     encoded.append(put_back(convert(declared, types.Tool), tool))
                 except msgspec.ValidationError:
-                    lost.refused(path, f"a tool of type {tool.type!r} in a form this wire does not have")
+                    lost.refused(path, f"a tool of type {tool.type!r} in a form Chat Completions does not have")
             case _:
                 lost.refused(path, f"the tool {tool.__struct_config__.tag!r}, which only a Responses host runs")
     seen: set[str | None] = set()
@@ -99,11 +100,11 @@ def _encode_tool(
 ) -> types.Tool:
     for name in ("defer_loading", "allowed_callers", "output_schema", "async_"):
         if getattr(tool, name, None):
-            lost.dropped(f"{path}.{name.rstrip('_')}", "an option of a tool that this wire has no field for")
+            lost.dropped(f"{path}.{name.rstrip('_')}", no_such("option", "Chat Completions"))
     report_unknown(tool, path, lost)
     name = sent_name(tool.name, namespace)
     if name != qualified(tool.name, namespace):
-        lost.emulated(f"{path}.name", f"the tool is called {name!r} on this wire")
+        lost.emulated(f"{path}.name", f"the tool is called {name!r} in Chat Completions")
     made = _nested(tool, name, dialect)
     if isinstance(tool, rt.CustomTool):
         if not dialect.custom_tools:

@@ -43,7 +43,7 @@ def with_wire_names(request: Request, lost: Losses) -> Request:
     if request.tools:
         for i, tool in enumerate(request.tools):
             if isinstance(tool, (*TOOLS, NamespaceTool)) and (name := sent_name(tool.name)) != tool.name:
-                lost.emulated(f"tools[{i}].name", f"the tool is called {name!r} on this wire")
+                lost.emulated(f"tools[{i}].name", f"the tool is called {name!r} in Responses")
         changes["tools"] = _each(request.tools, _tool)
     if isinstance(request.input, list):
         changes["input"] = _each(request.input, _item)

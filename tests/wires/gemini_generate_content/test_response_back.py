@@ -85,7 +85,7 @@ def test_what_another_model_thought_is_shown_as_thoughts() -> None:
             {"text": "Yo"},
             {"text": "c", "thought": True},
         ],
-        ["output[0] (withheld)", "output[2] (changed)"],
+        ["output[0] (dropped)", "output[2] (changed)"],
     )
 
 
@@ -128,7 +128,7 @@ def test_what_has_no_part_here_is_dropped() -> None:
     strange = with_extras(said("Yo"), {"mood": "glad"})
     assert parts(search, Unknown({"type": "dream"}), strange, Compaction(encrypted_content="x")) == (
         [{"text": "Yo"}],
-        ["output[0] (dropped)", "output[1] (dropped)", "output[2].mood (dropped)", "output[3] (withheld)"],
+        ["output[0] (dropped)", "output[1] (dropped)", "output[2].mood (dropped)", "output[3] (dropped)"],
     )
 
 

@@ -175,7 +175,9 @@ def test_messages_that_say_nothing_are_not_sent() -> None:
         pytest.param(InputImage(file_id="file_1"), "refused", "inline", id="ollama.request.9-file"),
         pytest.param(InputFile(file_data="data:application/pdf;base64,JVBERg=="), "refused", "text", id="pdf"),
         pytest.param(InputFile(file_url="https://a.b/c.txt"), "refused", "text", id="file-url"),
-        pytest.param(InputVideo(video_url="https://a.b/c.mp4"), "refused", "no place", id="ollama.request.13"),
+        pytest.param(
+            InputVideo(video_url="https://a.b/c.mp4"), "refused", "which Ollama does not have", id="ollama.request.13"
+        ),
         pytest.param(Unknown({"type": "acme:part"}), "dropped", "acme:part", id="ollama.request.13-unknown"),
     ],
 )

@@ -60,12 +60,12 @@ def no_such(kind: str, name: str) -> str:
     return f"{name} has no such {kind}"
 
 
-def lacks(what: str, name: str) -> str:
+def not_in(what: str, name: str) -> str:
     """As in `input[0].content[1]: a part of type 'scent', which Gemini does not have`."""
     return f"{what}, which {name} does not have"
 
 
-def refuses(what: str, name: str) -> str:
+def not_taken(what: str, name: str) -> str:
     """As in `input[0].content[1]: audio, which Anthropic does not take`."""
     return f"{what}, which {name} does not take"
 

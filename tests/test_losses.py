@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import get_args
 
 import msgspec
 import pytest
 
-from llm_rest.losses import Kind, Loss, Losses
+from llm_rest import wires
+from llm_rest.losses import Kind, Loss, Losses, no_such
+from llm_rest.responses import (
+    CacheOptions,
+    Compaction,
+    FunctionTool,
+    InputText,
+    InputVideo,
+    ItemReference,
+    Message,
+    Reasoning,
+    ReasoningOptions,
+    Request,
+    Response,
+    TextOptions,
+)
+from llm_rest.responses.carriers import seal
+from llm_rest.unknown import Unknown
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
@@ -37,3 +55,90 @@ def test_a_loss_is_a_value() -> None:
     assert msgspec.json.decode(msgspec.json.encode(loss), type=Loss) == loss
     with pytest.raises(AttributeError):
         loss.path = "c"  # type: ignore[misc]
+
+
+# --- what wires say -------------------------------------------------------------------------------------------------
+
+CALLED = {
+    "openai_chat": "Chat Completions",
+    "anthropic_messages": "Anthropic",
+    "gemini_generate_content": "Gemini",
+    "ollama_chat": "Ollama",
+}
+EVERYTHING = Request(
+    model="m",
+    input=[
+        Message(
+            role="user", content=[InputText(text="Hi"), Unknown(type="scent"), InputVideo(video_url="https://h/v")]
+        ),
+        Message(role="assistant", content="Yo", phase="commentary"),
+        Compaction(encrypted_content="x"),
+        ItemReference(id="msg_1"),
+        Message(role="user", content="So?"),
+    ],
+    tools=[FunctionTool(name="f", defer_loading=True, output_schema={}), Unknown(type="juggling")],
+    prompt_cache_key="x",
+    safety_identifier="x",
+    user="x",
+    service_tier="x",
+    presence_penalty=0.5,
+    frequency_penalty=0.5,
+    seed=3,
+    top_k=3,
+    max_tool_calls=3,
+    background=True,
+    store=True,
+    truncation="auto",
+    include=["web_search_call.results"],
+    reasoning=ReasoningOptions(effort="low", summary="detailed"),
+    text=TextOptions(verbosity="low"),
+    prompt_cache_options=CacheOptions(mode="implicit"),
+)
+
+
+@pytest.mark.parametrize("wire", CALLED)
+def test_a_loss_names_the_format_and_never_the_inside(wire: str) -> None:
+    _, lost = wires.load(wire).encode_request(EVERYTHING)
+    assert len(lost) > 5
+    for loss in lost:
+        assert not re.search(r"this wire|leftovers|a document of|nobody", f"{loss.path} {loss.what}"), loss
+    assert any(CALLED[wire] in loss.what for loss in lost)
+
+
+@pytest.mark.parametrize(
+    ("wire", "path"),
+    [
+        ("anthropic_messages", "seed"),
+        ("anthropic_messages", "text.verbosity"),
+        ("gemini_generate_content", "text.verbosity"),
+        ("gemini_generate_content", "prompt_cache_key"),
+        ("ollama_chat", "prompt_cache_key"),
+    ],
+)
+def test_an_option_that_a_format_does_not_have_is_said_in_one_sentence(wire: str, path: str) -> None:
+    _, lost = wires.load(wire).encode_request(EVERYTHING)
+    (loss,) = [loss for loss in lost if loss.path == path]
+    assert (loss.what, loss.kind) == (no_such("option", CALLED[wire]), "dropped")
+
+
+@pytest.mark.parametrize("wire", ["anthropic_messages", "gemini_generate_content", "ollama_chat", "openai_responses"])
+def test_an_option_of_another_format_is_named_as_it_was_written(wire: str) -> None:
+    chat = wires.load("openai_chat")
+    body = b'{"model": "m", "messages": [{"role": "user", "content": "Hi"}], "logit_bias": {"5": 1}}'
+    request, _ = chat.decode_request(chat.REQUEST.decode(body))
+    _, lost = wires.load(wire).encode_request(request)
+    name = {**CALLED, "openai_responses": "Responses"}[wire]
+    assert str(next(loss for loss in lost if loss.path == "logit_bias")) == (
+        f"logit_bias: {name} has no such option (dropped)"
+    )
+
+
+@pytest.mark.parametrize("wire", ["gemini_generate_content", "ollama_chat"])
+def test_opaque_state_that_an_answer_cannot_hold_is_dropped(wire: str) -> None:
+    thought = Reasoning(summary=[], encrypted_content=seal("anthropic_messages", "anthropic", {"type": "thinking"}))
+    answer = Response(id="r", status="completed", model="m", output=[thought, Compaction(encrypted_content="x")])
+    _, lost = wires.load(wire).encode_response(answer)
+    assert [(loss.path, loss.kind) for loss in lost] == [("output[0]", "dropped"), ("output[1]", "dropped")]
+    request = Request(model="m", input=[thought, Message(role="user", content="Hi")])
+    _, lost = wires.load(wire).encode_request(request)
+    assert [(loss.path, loss.kind) for loss in lost] == [("input[0]", "withheld")]

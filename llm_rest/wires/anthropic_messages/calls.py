@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
-from ...losses import refuses
+from ...losses import not_taken
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, extras, given
 from .._left import report_unknown
@@ -240,7 +240,7 @@ def _contents(output: list[ours.ContentPart], path: str, context: Context) -> An
     if len(blocks) < len(output) > 1:
         for j, part in enumerate(output):
             if getattr(part, "text", None) == "":
-                context.lost.dropped(f"{path}[{j}]", refuses("an empty text", "Anthropic"))
+                context.lost.dropped(f"{path}[{j}]", not_taken("an empty text", "Anthropic"))
     return blocks if blocks or not output else UNSET
 
 

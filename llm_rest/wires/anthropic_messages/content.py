@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...dialects import MessagesDialect, MessagesModel
-from ...losses import Losses, lacks, refuses
+from ...losses import Losses, not_in, not_taken
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...unknown import Decoder, Opt, Unknown, extras, given
@@ -81,7 +81,7 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
         return text_block(part.text, path, context)
     lost = context.lost
     if isinstance(part, Unknown):
-        lost.dropped(path, lacks(f"a part of type {part.type!r}", "Anthropic"))
+        lost.dropped(path, not_in(f"a part of type {part.type!r}", "Anthropic"))
         return None
     fields = own_fields(part.leftovers, path, lost)
     if "block" in fields:
@@ -95,12 +95,12 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
     block, mark = _new_block(part, path, context), getattr(part, "prompt_cache_breakpoint", None)
     if block is None:
         if getattr(part, "text", None) == "" and (given(mark) or fields):
-            lost.dropped(path, refuses("what hangs on an empty text", "Anthropic"))
+            lost.dropped(path, not_taken("what hangs on an empty text", "Anthropic"))
         return None
     if given(mark):
         report_unknown(mark, f"{path}.prompt_cache_breakpoint", lost)
         if mark.mode != "explicit":
-            lost.dropped(f"{path}.prompt_cache_breakpoint.mode", lacks(repr(mark.mode), "Anthropic"))
+            lost.dropped(f"{path}.prompt_cache_breakpoint.mode", not_in(repr(mark.mode), "Anthropic"))
         block.cache_control = mark_of(mark.ttl, fields, f"{path}.prompt_cache_breakpoint.ttl", lost)
     if mark is not None and fields.get("cache_control"):  # which was looked at, or is no longer meant
         fields = {name: value for name, value in fields.items() if name != "cache_control"}
@@ -149,9 +149,9 @@ def _new_block(part: ours.ContentPart, path: str, context: Context) -> types.Tex
         case ours.InputImage() | ours.ComputerScreenshot() | ours.InputFile():
             return _media(part, path, context)
         case ours.InputAudio():
-            context.lost.refused(path, refuses("audio", "Anthropic"))
+            context.lost.refused(path, not_taken("audio", "Anthropic"))
         case ours.InputVideo():
-            context.lost.refused(path, refuses("video", "Anthropic"))
+            context.lost.refused(path, not_taken("video", "Anthropic"))
         case Unknown():
             pass
     return None
@@ -161,7 +161,7 @@ def text_block(text: str, path: str, context: Context) -> types.Text | None:
     """A text block; nothing for blank text that would go back to the vendor, which refuses it."""
     if context.replay and (not text or (text.isspace() and not context.beside_call)):
         if text:
-            context.lost.dropped(path, refuses("blank text", "Anthropic"))
+            context.lost.dropped(path, not_taken("blank text", "Anthropic"))
         return None
     return types.Text(text=text)
 

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...losses import Losses, lacks, no_such, refuses
+from ...losses import Losses, no_such, not_in, not_taken
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from .._left import says
 from . import types
@@ -57,7 +57,7 @@ def encode_options(request: ours.Request, body: types.Request, kept: dict[str, A
         stops = [request.stop] if isinstance(request.stop, str) else request.stop
         body.stop_sequences = [stop for stop in stops if stop and not stop.isspace()]
         if len(body.stop_sequences) < len(stops):
-            lost.dropped("stop", refuses("blank stop sequences", "Anthropic"))
+            lost.dropped("stop", not_taken("blank stop sequences", "Anthropic"))
     user = request.safety_identifier if given(request.safety_identifier) else request.user
     if given(user):
         body.metadata = types.Metadata(user_id=user)
@@ -83,7 +83,7 @@ def encode_options(request: ours.Request, body: types.Request, kept: dict[str, A
         lost.dropped("stream_options.include_obfuscation", no_such("option", "Anthropic"))
     for i, wanted in enumerate(request.include or ()):
         if wanted not in INCLUDED:
-            lost.dropped(f"include[{i}]", lacks(repr(wanted), "Anthropic"))
+            lost.dropped(f"include[{i}]", not_in(repr(wanted), "Anthropic"))
     for name, why in REFUSED.items():
         if says(getattr(request, name)):
             lost.refused(name, why)
@@ -143,7 +143,7 @@ def encode_text(text: ours.TextOptions, body: types.Request, spelled: dict[str, 
             else:
                 body.system = f"{body.system}\n\n{JSON_INSTRUCTION}" if body.system else JSON_INSTRUCTION
         case Unknown() as asked:
-            lost.refused("text.format", lacks(f"the format {asked.type!r}", "Anthropic"))
+            lost.refused("text.format", not_in(f"the format {asked.type!r}", "Anthropic"))
         case _:
             pass
 
@@ -200,7 +200,7 @@ def _encode_cache(options: ours.CacheOptions, body: types.Request, kept: dict[st
     elif given(options.ttl):
         lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own at Anthropic")
     if given(options.mode) and options.mode not in ("implicit", "explicit"):
-        lost.dropped("prompt_cache_options.mode", lacks(repr(options.mode), "Anthropic"))
+        lost.dropped("prompt_cache_options.mode", not_in(repr(options.mode), "Anthropic"))
     if options.prewarm:
         body.max_tokens = 0
     if given(options.comparison_response_id):
@@ -226,7 +226,7 @@ def _encode_context(edits: list[ours.ContextManagement], lost: Losses) -> Opt[ty
     found: list[types.ContextEdit] = []
     for i, asked in enumerate(edits):
         if asked.type != "compaction":
-            lost.dropped(f"context_management[{i}]", lacks(repr(asked.type), "Anthropic"))
+            lost.dropped(f"context_management[{i}]", not_in(repr(asked.type), "Anthropic"))
             continue
         edit, least = types.ContextEdit(type=COMPACT), asked.compact_threshold
         if given(least):

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...dialects import MessagesDialect, messages_model
-from ...losses import Loss, Losses, no_such, refuses
+from ...losses import Loss, Losses, no_such, not_taken
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.request import items_of
 from ...unknown import extras, given, with_extras
@@ -119,7 +119,7 @@ def _encode_input(
         lost.emulated("input[0]", "Anthropic lets the user speak first; a message of three dots was put before it")
     instructions = request.instructions
     if instructions and instructions.isspace():
-        lost.dropped("instructions", refuses("blank text", "Anthropic"))
+        lost.dropped("instructions", not_taken("blank text", "Anthropic"))
         instructions = None
     if instructions:
         body.system = [types.Text(text=instructions), *turns.system] if turns.system else instructions

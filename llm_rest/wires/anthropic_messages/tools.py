@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...dialects import MessagesModel
 from ...errors import DecodeError
-from ...losses import Losses, lacks
+from ...losses import Losses, not_in
 from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...unknown import Decoder, Opt, Unknown, extras, given
 from .._left import report_unknown
@@ -131,7 +131,7 @@ def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> li
             except DecodeError:
                 lost.refused(path, f"a tool of type {tool.type!r} with fields that do not fit")
         case _:
-            lost.refused(path, lacks(f"a tool of type {kind_of(tool)!r}", "Anthropic"))
+            lost.refused(path, not_in(f"a tool of type {kind_of(tool)!r}", "Anthropic"))
     return []
 
 
@@ -193,7 +193,7 @@ def _encode_namespace(tool: ours.NamespaceTool, path: str, context: Context) -> 
             case ours.CustomTool():
                 found.append(_encode_custom(inner, tool.name, here, context))
             case Unknown():
-                context.lost.refused(here, lacks(f"a tool of type {inner.type!r}", "Anthropic"))
+                context.lost.refused(here, not_in(f"a tool of type {inner.type!r}", "Anthropic"))
     return found
 
 

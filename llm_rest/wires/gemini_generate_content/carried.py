@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ...errors import DecodeError
-from ...losses import refuses
+from ...losses import not_taken
 from ...responses.carriers import digest, seal, sender, unseal
 from ...responses.items import Reasoning
 from ...responses.leftovers import SPELLING, report_foreign
@@ -117,7 +117,7 @@ def unopened(item: Reasoning, issuer: str, path: str, lost: Losses) -> None:
     text = item.encrypted_content
     if not given(text):
         if item.summary or item.content:
-            lost.dropped(path, refuses("reasoning of another vendor", "Gemini"))
+            lost.dropped(path, not_taken("reasoning of another vendor", "Gemini"))
     elif sender(text) == (WIRE, issuer):
         lost.dropped(path, "opaque state that was damaged on the way")
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from ...losses import lacks
+from ...losses import no_such
 from ...responses.leftovers import SPELLING
 from ...responses.parts import Logprob, TopLogprob
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Response, Usage
@@ -170,6 +170,6 @@ def _encode_usage(used: Usage, lost: Losses) -> types.UsageMetadata:
         if spelled.get(name, bool(value) or name == TOTAL):
             setattr(counted, name, value)
     if given(cached) and cached.cache_write_tokens:
-        lost.dropped("usage.input_tokens_details.cache_write_tokens", lacks("tokens written to a cache", "Gemini"))
+        lost.dropped("usage.input_tokens_details.cache_write_tokens", no_such("count", "Gemini"))
     report_cost(used, lost)
     return merged(counted, document_fields(kept), "usage.leftovers", lost)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import lacks
+from ...losses import not_in
 from ...responses.items import Message, Search, UrlSource, WebSearchCall
 from ...responses.leftovers import own, report_foreign
 from ...responses.parts import FileCitation, OutputText, UrlCitation
@@ -183,7 +183,7 @@ def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> t
     for place, part, path in said:
         for j, source in enumerate(part.annotations or ()):
             if not isinstance(source, UrlCitation):
-                lost.dropped(f"{path}.annotations[{j}]", lacks("a source that is no page", "Gemini"))
+                lost.dropped(f"{path}.annotations[{j}]", not_in("a source that is no page", "Gemini"))
                 continue
             report_foreign(source.leftovers, WIRE, f"{path}.annotations[{j}]", lost)
             report_unknown(source, f"{path}.annotations[{j}]", lost)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET
 
-from ...losses import lacks, no_such
+from ...losses import no_such, not_in
 from ...responses.media import data_url, parse_data_url, standard
 from ...responses.parts import (
     AudioData,
@@ -97,7 +97,7 @@ def encode_parts(content: str | Sequence[ContentPart], path: str, context: Conte
 def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None:
     lost = context.lost
     if isinstance(part, Unknown):
-        lost.dropped(path, lacks(f"a part of type {part.type!r}", "Gemini"))
+        lost.dropped(path, not_in(f"a part of type {part.type!r}", "Gemini"))
         return None
     report_unknown(part, path, lost)
     own = own_fields(part.leftovers, path, lost)
@@ -124,7 +124,7 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
         case InputVideo(video_url=url):
             encoded = _by_url(url, "video/mp4", own, path, context)
         case _:
-            lost.dropped(path, lacks(f"a part of type {part.__struct_config__.tag!r}", "Gemini"))
+            lost.dropped(path, not_in(f"a part of type {part.__struct_config__.tag!r}", "Gemini"))
             return None
     return merged(encoded, document_fields(own), path, lost) if encoded is not None else None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 
-from ...losses import lacks, no_such
+from ...losses import no_such, not_in
 from ...responses.closed import strict_if_possible
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions, Request, TextFormat, TextOptions
 from ...unknown import Unknown, given
@@ -103,7 +103,7 @@ def encode_logprobs(request: Request, config: types.GenerationConfig, context: C
         lost.dropped("top_logprobs", "no alternatives of probabilities nobody asked for")
     for j, name in enumerate(include):
         if name != LOGPROBS and name not in INCLUDED:
-            lost.dropped(f"include[{j}]", lacks(repr(name), "Gemini"))
+            lost.dropped(f"include[{j}]", not_in(repr(name), "Gemini"))
 
 
 def decode_logprobs(config: types.GenerationConfig, request: Request) -> None:
@@ -211,7 +211,7 @@ def encode_format(text: Opt[TextOptions], config: types.GenerationConfig, contex
         case JsonObjectFormat():
             config.response_mime_type = JSON
         case Unknown():
-            lost.refused("text.format", lacks(f"the format {text.format.type!r}", "Gemini"))
+            lost.refused("text.format", not_in(f"the format {text.format.type!r}", "Gemini"))
         case _:
             return
     if tools and not context.model.mixes_tools:

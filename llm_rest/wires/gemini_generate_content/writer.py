@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
-from ...losses import lacks, no_such
+from ...losses import no_such, not_in
 from ...responses.carriers import digest
 from ...responses.items import (
     AnyItem,
@@ -123,7 +123,7 @@ class Writer:
                 report = self._lost.withheld if self.context.replay else self._lost.dropped
                 report(path, "the compaction of another vendor")
             case Unknown():
-                self._lost.dropped(path, lacks(f"an item of type {item.type!r}", "Gemini"))
+                self._lost.dropped(path, not_in(f"an item of type {item.type!r}", "Gemini"))
             case WebSearchCall() | FileSearchCall() | CodeInterpreterCall():
                 if not spelling(own_fields(item.leftovers, path, self._lost)).get(GROUNDED):
                     self._pending.append((path, item))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING, Any
 
-from ...losses import lacks, no_such
+from ...losses import no_such, not_in
 from ...responses.leftovers import report_foreign
 from ...responses.media import data_url, parse_data_url
 from ...responses.parts import (
@@ -114,7 +114,7 @@ def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | 
             lost.changed(path, f"{part.__struct_config__.tag}, sent as plain text")
             return text, None
         case _:
-            lost.refused(path, lacks(f"{part.__struct_config__.tag}", "Ollama"))
+            lost.refused(path, not_in(f"a part of type {part.__struct_config__.tag!r}", "Ollama"))
             return None, None
 
 

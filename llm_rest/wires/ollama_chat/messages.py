@@ -139,7 +139,7 @@ class _Writer:
             case _ if isinstance(item, HOSTED):
                 self._lost.dropped(path, f"the record {item.__struct_config__.tag!r} of what a vendor did")
             case _:
-                self._lost.refused(path, f"{item.__struct_config__.tag!r}, which only a Responses host understands")
+                self._lost.refused(path, f"an item of type {item.__struct_config__.tag!r}, which only Responses has")
 
     def finish(self) -> list[types.Message]:
         turn = self._turn

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from ...dialects import OllamaDialect
-from ...losses import Loss, Losses, lacks, no_such
+from ...losses import Loss, Losses, no_such, not_in
 from ...responses.closed import strict_if_possible
 from ...responses.items import AdditionalTools, AnyItem
 from ...responses.leftovers import NEAR, inexact, own, report_foreign
@@ -198,7 +198,7 @@ def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> Non
     for j, name in enumerate(include):
         # The mark of the model's own thoughts comes asked for or not.
         if name not in (LOGPROBS, ENCRYPTED):
-            lost.dropped(f"include[{j}]", lacks(repr(name), "Ollama"))
+            lost.dropped(f"include[{j}]", not_in(repr(name), "Ollama"))
 
 
 def _encode_rest(request: Request, lost: Losses) -> None:

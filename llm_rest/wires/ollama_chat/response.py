@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from ...dialects import OllamaDialect
-from ...losses import Loss, Losses, lacks
+from ...losses import Loss, Losses, not_in
 from ...responses.echo import echo
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
 from ...responses.leftovers import own, report_foreign
@@ -220,7 +220,7 @@ def _encode_item(item: AnyItem, turn: Turn, path: str, dialect: OllamaDialect, l
         case Unknown():
             lost.dropped(path, f"an item of type {item.type!r}")
         case _:
-            lost.dropped(path, lacks(repr(item.__struct_config__.tag), "Ollama"))
+            lost.dropped(path, not_in(f"an item of type {item.__struct_config__.tag!r}", "Ollama"))
 
 
 def _reason(response: Response, spelling: Json, lost: Losses) -> Any:
@@ -260,6 +260,6 @@ def _report(response: Response, lost: Losses) -> None:
     if response.status == "failed" and WIRE not in (response.leftovers or {}):
         lost.refused("status", "a failed answer, which Ollama tells as an error")
     elif response.status not in ("completed", "incomplete", "failed"):
-        lost.refused("status", lacks(f"an answer that is {response.status}", "Ollama"))
+        lost.refused("status", not_in(f"an answer that is {response.status}", "Ollama"))
     report_answer(response, lost)
     report_foreign(response.leftovers, WIRE, "", lost)

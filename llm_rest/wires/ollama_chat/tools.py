@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
-from ...losses import lacks, no_such
+from ...losses import no_such, not_in
 from ...responses.leftovers import SPELLING
 from ...responses.tools import (
     AnyTool,
@@ -72,9 +72,9 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, lost: Losses) -> list[typ
                     else:
                         made.append(_encode_tool(inner, tool.name, left, f"{path}.tools[{j}]", lost))
             case Unknown():
-                lost.refused(path, lacks(f"a tool of type {tool.type!r}", "Ollama"))
+                lost.refused(path, not_in(f"a tool of type {tool.type!r}", "Ollama"))
             case _:
-                lost.refused(path, f"the tool {tool.__struct_config__.tag!r}, which only a Responses host runs")
+                lost.refused(path, f"a tool of type {tool.__struct_config__.tag!r}, which only Responses has")
     seen: set[str] = set()
     for i, function in enumerate(tool.function for tool in made):
         if function.name in seen or not function.name:
@@ -141,9 +141,9 @@ def choose(choice: Opt[ToolChoice], tools: list[types.Tool], lost: Losses) -> Of
         case ChooseAllowed():
             return _choose_allowed(choice, tools, lost)
         case ChooseMcp() | Unknown():
-            lost.refused("tool_choice", lacks("a tool of a vendor", "Ollama"))
+            lost.refused("tool_choice", not_in("a tool of a vendor", "Ollama"))
         case str() if choice != "auto":
-            lost.dropped("tool_choice", lacks(repr(choice), "Ollama"))
+            lost.dropped("tool_choice", not_in(repr(choice), "Ollama"))
         case _:
             pass
     return Offered(tools)

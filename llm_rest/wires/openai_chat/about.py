@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ...losses import lacks
+from ...losses import not_in
 from ...responses.items import AnyItem, FunctionCall, Message
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
@@ -101,7 +101,7 @@ def encode_finish(response: Response, left: Json, calls: bool, lost: Losses) -> 
         lost.refused("status", "a failed answer, which Chat Completions tells as an error")
         lost.dropped("error", "why it failed, which `encode_error` tells")
     elif status not in ("completed", "incomplete", "failed"):
-        lost.refused("status", lacks(f"an answer that is {status}", "Chat Completions"))
+        lost.refused("status", not_in(f"an answer that is {status}", "Chat Completions"))
     kept = as_object(left.get(CHOICE))
     if "finish_reason" in kept:
         came = absent(kept["finish_reason"])

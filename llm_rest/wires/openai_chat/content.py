@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import lacks
+from ...losses import not_in
 from ...responses import parts as rp
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...unknown import Model, Opt, Unknown, base, extras, given
@@ -121,14 +121,14 @@ def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> t
         case rp.InputVideo():
             lost.refused(path, "a video, which this host does not take")
         case _:
-            lost.refused(path, lacks("a screenshot", "Chat Completions"))
+            lost.refused(path, not_in("a screenshot", "Chat Completions"))
     return None
 
 
 def _encode_image(part: rp.InputImage, dialect: ChatDialect, path: str, lost: Losses) -> types.Image | None:
     url = part.image_url
     if not given(url):
-        lost.refused(path, lacks("an image given by file id", "Chat Completions"))
+        lost.refused(path, not_in("an image given by file id", "Chat Completions"))
         return None
     kind, how = ("image_data", "as data") if url.startswith("data:") else ("image_url", "by URL")
     if kind not in dialect.parts:

@@ -273,7 +273,7 @@ class _Writer:
             case _ if (kind := item.__struct_config__.tag) in _HOSTED:
                 self._lost.dropped(path, f"the record {kind!r} of what a vendor did")
             case _:
-                self._lost.refused(path, f"{kind!r}, which only a Responses host understands")
+                self._lost.refused(path, f"an item of type {kind!r}, which only Responses has")
 
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------

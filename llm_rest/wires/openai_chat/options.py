@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ...losses import lacks, no_such
+from ...losses import no_such, not_in
 from ...responses import request as rr
 from ...unknown import Open, Opt, Unknown, extras, given
 from .._left import absent, beyond, is_object, put_back, sent
@@ -216,7 +216,7 @@ def encode_logprobs(request: rr.Request, body: types.Request, dialect: ChatDiale
     for j, name in enumerate(include):
         # Opaque reasoning comes in envelopes here, asked for or not.
         if name not in (LOGPROBS, ENCRYPTED):
-            lost.dropped(f"include[{j}]", lacks(repr(name), "Chat Completions"))
+            lost.dropped(f"include[{j}]", not_in(repr(name), "Chat Completions"))
 
 
 def decode_logprobs(body: types.Request, request: rr.Request, left: Json, dialect: ChatDialect) -> None:

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...dialects import ChatDialect
-from ...losses import Loss, Losses, lacks
+from ...losses import Loss, Losses, not_in
 from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
@@ -278,7 +278,7 @@ def _encode_output(
                     _show(turn, item, state, i, dialect, lost)
             case _:
                 kind = item.type if isinstance(item, Unknown) else item.__struct_config__.tag
-                lost.dropped(path, lacks(repr(kind), "Chat Completions"))
+                lost.dropped(path, not_in(f"an item of type {kind!r}", "Chat Completions"))
         if not isinstance(item, Unknown):
             report_foreign(item.leftovers, WIRE, path, lost)
     return turn

@@ -79,7 +79,7 @@ def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, 
                 except msgspec.ValidationError:
                     lost.refused(path, f"a tool of type {tool.type!r} in a form Chat Completions does not have")
             case _:
-                lost.refused(path, f"the tool {tool.__struct_config__.tag!r}, which only a Responses host runs")
+                lost.refused(path, f"a tool of type {tool.__struct_config__.tag!r}, which only Responses has")
     seen: set[str | None] = set()
     for i, name in enumerate(map(name_of, encoded)):
         if name is not None and name in seen:

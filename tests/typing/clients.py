@@ -24,6 +24,7 @@ from llm_rest import (
     Response,
     Stream,
     Timeouts,
+    ToolRegistry,
     Unknown,
     Vendor,
     fetch_image,
@@ -31,6 +32,7 @@ from llm_rest import (
     from_messages,
     image,
     to_messages,
+    tool,
     user,
 )
 from llm_rest.responses import AnyEvent, AnyItem, OutputTextDelta, ResponseCompleted, StreamOptions
@@ -156,6 +158,26 @@ def a_client_is_made_in_many_ways() -> None:
 
     AsyncClient("openai/gpt-5.1", credentials=token)
     Client("openai/gpt-5.1", on_loss="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Client("openai/gpt-5.1", max_retries=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def a_call_takes_what_people_have(llm: Client, later: AsyncClient) -> None:
+    def weather(city: str) -> str:
+        return city
+
+    llm.generate(("What is this?", image("photo.png"), Path("paper.pdf")))
+    llm.generate("Hi", tools=[weather, tool(weather), ToolRegistry(weather), FunctionTool(name="f"), {"type": "new"}])
+    llm.stream("Hi", tools=weather)
+    llm.count_tokens("Hi", tools=(tool(weather),))
+    later.stream("Hi", tools=ToolRegistry(weather))
+    llm.with_options(tools=[weather])
+
+
+def a_reply_is_shown_and_stored(reply: Reply) -> None:
+    assert_type(reply.to_dict(), dict[str, Any])
+    assert_type(reply.display_text, str)
+    for item in reply.output:
+        assert_type(item.to_dict(), dict[str, Any])
 
 
 def listeners_take_typed_structs(event: RequestStart | RequestEnd) -> None:

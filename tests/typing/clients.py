@@ -12,12 +12,14 @@ from llm_rest import (
     MCP,
     AsyncClient,
     AsyncStream,
+    CallInfo,
     Capabilities,
     Client,
     FunctionCall,
     FunctionTool,
     Loss,
     Message,
+    ModelInfo,
     Reply,
     RequestEnd,
     RequestStart,
@@ -106,9 +108,29 @@ def a_reply_is_a_response_with_readers(reply: Reply) -> None:
     assert_type(reply.function_calls, list[FunctionCall])
     assert_type(reply.refusal, str | None)
     assert_type(reply.stop_reason, str)
+    assert_type(reply.losses, list[Loss])
+    assert_type(reply.info, CallInfo)
     assert_type(reply.info.losses, list[Loss])
+    assert_type(reply.info.duration, float)
     assert_type(reply.info.raw, bytes)
     assert_type(reply.info.metadata, dict[str, str])
+
+
+def stored_responses_are_a_part_of_the_client(llm: Client) -> None:
+    assert_type(llm.responses.retrieve("resp_1", timeout=5), Reply)
+    assert_type(llm.responses.poll("resp_1", interval=1, timeout=60, retry=2), Reply)
+    assert_type(llm.responses.cancel("resp_1"), Reply)
+    assert_type(llm.responses.delete("resp_1"), None)
+    assert_type(llm.responses.input_items("resp_1"), list[AnyItem])
+    assert_type(llm.responses.compact("Hi").output, list[AnyItem])
+    assert_type(llm.models.list(), list[ModelInfo])
+    llm.responses.poll("resp_1", every=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def they_are_awaited(llm: AsyncClient) -> None:
+    assert_type(await llm.responses.poll("resp_1", interval=1, timeout=60), Reply)
+    assert_type(await llm.responses.input_items("resp_1"), list[AnyItem])
+    assert_type(await llm.models.list(), list[ModelInfo])
 
 
 def every_field_of_a_request_is_a_keyword(llm: Client) -> None:
@@ -180,7 +202,7 @@ def a_reply_is_shown_and_stored(reply: Reply) -> None:
         assert_type(item.to_dict(), dict[str, Any])
 
 
-def listeners_take_typed_structs(event: RequestStart | RequestEnd) -> None:
+def event_hooks_take_typed_structs(event: RequestStart | RequestEnd) -> None:
     match event:
         case RequestStart(url=url):
             assert_type(url, str)

@@ -22,6 +22,7 @@ from llm_rest import (
     Run,
     RunEnd,
     RunState,
+    Timeouts,
     ToolCall,
     tool,
 )
@@ -35,11 +36,14 @@ def weather(city: str) -> str:
 
 
 def a_run_of_a_sync_client(llm: Client) -> None:
-    run = llm.run("Hi", [weather], max_iterations=3, temperature=0.5)
+    run = llm.run("Hi", [weather], max_iterations=3, temperature=0.5, timeout=60, use_previous_response_id=True)
+    llm.run("Hi", [weather], timeout=Timeouts(read=5, stall=60))
     assert_type(run, Run[Reply])
     assert_type(run.result(), Reply)
     assert_type(run.state, RunState)
     assert_type(run.calls, list[ToolCall])
+    assert_type(run.pending_calls, list[ToolCall])
+    run.submit_output("call_1", {"degrees": 4})
     assert_type(llm.generate_with_tools("Hi", [weather]), Reply)
     with run.events() as events:
         for event in events:

@@ -22,6 +22,6 @@ def what_is_no_policy_is_refused(llm: Client) -> None:
     RetryPolicy(jitter="some")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
-def a_listener_learns_the_wait_and_the_reason(event: RequestRetry) -> None:
+def an_event_hook_gets_the_wait_and_the_reason(event: RequestRetry) -> None:
     assert_type(event.wait, float)
     assert_type(event.reason, str)

@@ -261,7 +261,12 @@ class Client(_Shared):
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
     ) -> JSONStream[Any]: ...
     def stream_json(self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]) -> JSONStream[Any]:
-        """The answer of `generate_json` as it comes: iterate over what there is, in a `with`, then take `.value`."""
+        """The value of `generate_json` while it is being written, in a `with`; `.value` is the checked value at the end.
+
+        Iterating gives snapshots of what there is so far, as plain JSON data, each a value of its own. Of a `list[T]`,
+        `.elements()` gives each element as a `T` as soon as all of it came. Raises `SchemaMismatchError`, `RefusalError` or
+        `TruncatedError` at the end of the iteration; the model is not asked again.
+        """
         from .typed import JSONStream
 
         return JSONStream(self._caller, input, _plain(options), Site(), type)
@@ -417,7 +422,7 @@ class AsyncClient(_Shared):
     def stream_json(
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
     ) -> AsyncJSONStream[Any]:
-        """The answer of `generate_json` as it comes: iterate over what there is, in an `async with`, then take `.value`."""
+        """What `Client.stream_json` gives, for `async with` and `async for`."""
         from .typed import AsyncJSONStream
 
         return AsyncJSONStream(self._caller, input, _plain(options), Site(), type)

@@ -6,6 +6,7 @@ fits is not looked up but tried: a way is taken if the model's capabilities allo
 
 from __future__ import annotations
 
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
@@ -21,11 +22,13 @@ from .responses import events as ev
 from .responses.items import CustomToolCall, FunctionCall
 from .responses.request import items_of
 from .streaming import AsyncStream, Stream
+from .structured.elements import Elements
 from .structured.output import Output, Way, as_message, corrected
 from .structured.partial import PartialJSON
 from .unknown import given
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
     from types import TracebackType
 
     from .call import Caller, Settings
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from .target import Target
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+E = TypeVar("E")
 
 
 class Typed(NamedTuple):
@@ -148,35 +153,41 @@ def answered(output: Output[T], way: Way, found: Reply) -> Typed:
     if mine and way.tool is not None:
         found.output = as_message(found.output, way.tool)
     text = whole(found, mine[0].arguments if mine else None)
-    known = found.info
     if any(isinstance(item, FunctionCall | CustomToolCall) for item in found.output):
         return Typed(found, None, found=False)
     try:
         value, notes = output.value(text)
     except DoesNotFit as problem:
-        raise SchemaMismatchError(
-            f"the answer does not fit: {problem}",
-            raw=text,
-            problems=problem.problems,
-            vendor=known.metadata["provider"],
-            model=known.metadata["model"],
-            attempts=known.attempts,
-            partial=found,
-        ) from None
+        raise does_not_fit(problem, text, found) from None
+    known = found.info
     vars(found)["info"] = replace(known, parsed=value, losses=[*known.losses, *notes])
     return Typed(found, value, found=True)
+
+
+def does_not_fit(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatchError:
+    """The error for an answer that is not the value."""
+    known = found.info
+    return SchemaMismatchError(
+        f"the answer does not fit: {problem}",
+        raw=text,
+        problems=problem.problems,
+        vendor=known.metadata["provider"],
+        model=known.metadata["model"],
+        attempts=known.attempts,
+        partial=found,
+    )
 
 
 # --- streams --------------------------------------------------------------------------------------------------------
 
 
-class _JSONStreaming(Generic[T]):
+class _JSONStreaming(Generic[T_co]):
     """What both kinds of stream share."""
 
     _inner: Any
 
     def __init__(self, form: Any) -> None:
-        self._output: Output[T] = Output(form)
+        self._output: Output[T_co] = Output(form)
         self._way: Way | None = None
         self._partial = PartialJSON()
         self._mine: int | None = None  # which item of the output the answer is
@@ -189,9 +200,9 @@ class _JSONStreaming(Generic[T]):
         return f"<{type(self).__name__} {inner.replace('for events or over .text', 'for the value so far')}"
 
     @property
-    def value(self) -> T:
+    def value(self) -> T_co:
         """The value, once the stream came to its end. Raises an `OutputError` where the answer is none."""
-        return cast("T", only(self._finished()))
+        return cast("T_co", only(self._finished()))
 
     @property
     def response(self) -> Reply:
@@ -218,22 +229,42 @@ class _JSONStreaming(Generic[T]):
                 piece = event.delta
             case _:
                 pass
-        self._ready = [shown for whole in self._partial.feed(piece) for shown in self._output.partial(whole)]
+        self._show(self._partial.feed(piece))
+
+    def _show(self, snapshots: list[Any]) -> None:
+        self._ready = [shown for whole in snapshots for shown in self._output.partial(whole)] or self._ready
+
+    def _ended(self) -> bool:
+        """Whether nothing is left to show now that the stream is over. Raises where the answer is not the value."""
+        self._show(self._partial.close())
+        if not self._ready:
+            self._finished()
+        return not self._ready
 
     def _finished(self) -> Typed:
         if self._typed is None:
-            if not self._inner.ended:
+            if not self._inner.ended and not self._inner.response.interrupted:
                 raise ConfigError("the value is there when the stream came to its end", hint="iterate to its end first")
             assert self._way is not None
             self._typed = answered(self._output, self._way, self._inner.response)
         return self._typed
 
+    def _finish(self, elements: Elements) -> None:
+        """Have the elements end with those of the checked value. Raises where the answer is not the value."""
+        value, reply = cast("Any", self.value), self._finished().reply
+        try:
+            elements.finish(value, reply.output_text)
+        except DoesNotFit as problem:
+            raise does_not_fit(problem, reply.output_text, reply) from None
 
-class JSONStream(_JSONStreaming[T]):
-    """A value while it is being written: iterate for what there is of it so far, in a `with`; then take `value`.
 
-    What is handed out is plain JSON data that grows in place. At the end the whole value is checked: an `OutputError` is
-    raised where it does not fit, and nothing is asked for again, since what was shown cannot be taken back.
+class JSONStream(_JSONStreaming[T_co]):
+    """Typed output while it is being written. Use it in a `with`.
+
+    Iterate over it for snapshots of the value so far (plain JSON data; each step is a value of its own, and snapshots share
+    what is complete, so do not modify them), or over `elements()` for the finished elements of a list. Then take `value`:
+    the whole value is checked at the end. An `OutputError` is raised where it does not fit, and the model is not asked again,
+    since what was shown cannot be taken back.
     """
 
     def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
@@ -257,16 +288,33 @@ class JSONStream(_JSONStreaming[T]):
             try:
                 self._feed(next(self._inner))
             except StopIteration:
-                self._finished()
-                raise
+                if self._ended():
+                    raise
         return self._ready.pop()
+
+    def elements(self: JSONStream[Sequence[E]]) -> Iterator[E]:
+        """The elements of a `list[T]` (or `Sequence[T]`, `tuple[T, ...]`), each as a `T` as soon as all of it came.
+
+        Together they are the elements of `value`. Where an element does not fit, none follows, and the end of the answer
+        raises `SchemaMismatchError`. Raises `ConfigError` at once where the type is no such list.
+        """
+        return self._iterate(Elements(self._output, self._partial))
+
+    def _iterate(self, elements: Elements) -> Iterator[Any]:
+        while not elements.over:
+            if found := elements.next():
+                yield found[0]
+            elif (event := next(self._inner, None)) is not None:
+                self._feed(event)
+            else:
+                self._finish(elements)
 
     def close(self) -> None:
         """Leave the stream."""
         self._inner.close()
 
 
-class AsyncJSONStream(_JSONStreaming[T]):
+class AsyncJSONStream(_JSONStreaming[T_co]):
     """`JSONStream` for async callers: `async with`, `async for`, and `aclose`."""
 
     def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
@@ -290,10 +338,39 @@ class AsyncJSONStream(_JSONStreaming[T]):
             try:
                 self._feed(await self._inner.__anext__())
             except StopAsyncIteration:
-                self._finished()
-                raise
+                if self._ended():
+                    raise
         return self._ready.pop()
+
+    def elements(self: AsyncJSONStream[Sequence[E]]) -> AsyncIterator[E]:
+        """What `JSONStream.elements()` gives, for `async for`."""
+        return _Elements(partial(self._following, Elements(self._output, self._partial)))
+
+    async def _following(self, elements: Elements) -> list[Any]:
+        while not elements.over:
+            if found := elements.next():
+                return found
+            if (event := await anext(self._inner, None)) is not None:
+                self._feed(event)
+            else:
+                self._finish(elements)
+        return []
 
     async def aclose(self) -> None:
         """Leave the stream."""
         await self._inner.aclose()
+
+
+class _Elements(Generic[E]):
+    """The elements of an async stream."""
+
+    def __init__(self, following: Callable[[], Awaitable[list[E]]]) -> None:
+        self._following = following
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> E:
+        for found in await self._following():
+            return found
+        raise StopAsyncIteration

@@ -41,6 +41,9 @@ class AwaitedStream:
     def text(self) -> Any:
         return AwaitedStream(self._inner.text)
 
+    def elements(self) -> Any:
+        return AwaitedStream(self._inner.elements())
+
     async def __aenter__(self) -> Any:
         self._inner.__enter__()
         return self

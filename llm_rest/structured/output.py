@@ -8,8 +8,8 @@ what was sent is what a vendor takes, and a vendor may promise and not keep.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
+from collections.abc import Collection, Iterator, Mapping, MutableSequence, Sequence
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec.structs import replace
@@ -52,6 +52,7 @@ class Output(Generic[T]):
 
     def __init__(self, form: Any) -> None:
         self._form = form
+        self._entry_form: Any = _entry_form(form)
         if isinstance(form, Mapping):
             self.schema: Schema = _plain(cast("Mapping[str, Any]", form))
             name = self.schema.get("title")
@@ -154,7 +155,50 @@ class Output(Generic[T]):
         """What there is so far of the value in an object that is still being written: none or one."""
         if not self.wraps:
             return [plain]
+        if self.schema.get("type") == "array" and isinstance(plain, list):  # without the object around it
+            return [cast("Any", plain)]
         return [plain[_WRAP]] if isinstance(plain, dict) and _WRAP in plain else []
+
+    def entries(self, plain: Any) -> list[Any]:
+        """What there is so far of a list, in an object that is still being written; no copy."""
+        for one in self.partial(plain):
+            if isinstance(one, list):
+                return cast("list[Any]", one)
+        return []
+
+    def entry(self, plain: Any) -> Any:
+        """An entry of the list, as it will be in the value. Raises `DoesNotFit`."""
+        one = {word: limit for word, limit in self.schema.items() if word not in _OF_ALL_ENTRIES}
+        (meant,), wrong = checked(one, [plain])
+        if wrong:
+            raise DoesNotFit(wrong)
+        return meant if isinstance(self._form, Mapping) else convert(meant, self._entry_form)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the answer is a list of any length whose entries are all of one type."""
+        return self._entry_form is not None
+
+
+_OF_ALL_ENTRIES = frozenset({"minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"})
+_LISTS = (list, Sequence, MutableSequence, Collection)
+
+
+def _entry_form(form: Any) -> Any:
+    """The type of the entries of a list; `None` for what is no list, or one whose entries differ by their place."""
+    if isinstance(form, Mapping):
+        schema = cast("Mapping[str, Any]", form)
+        fixed = "prefixItems" in schema or isinstance(schema.get("items"), list)
+        return Any if schema.get("type") == "array" and not fixed else None
+    form = getattr(form, "__value__", form)  # of `type Name = ...`, what it is a name for
+    origin, args = get_origin(form), get_args(form)
+    if origin is Annotated:
+        return _entry_form(form.__origin__)
+    if form in (tuple, *_LISTS):
+        return Any
+    if origin is tuple:
+        return args[0] if args[1:] == (...,) else None
+    return args[0] if origin in _LISTS else None
 
 
 def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:

@@ -1,8 +1,9 @@
 """The object in a JSON text that is still being written, as far as it came.
 
-Feed pieces of text; what comes back is the value as it stands now, whenever it changed. It is one object that grows, so that
-everything together takes time in proportion to the text: who keeps an earlier state copies it. Before changing this file, know
-that it is lenient about commas and colons: whether the text is right is decided when all of it is there (`reading.py`).
+Feed pieces of text; what comes back is a snapshot of the value as it stands now, whenever it changed. Snapshots share what is
+complete: one costs a copy of the containers and of the text that are still open, and a large one is made only when the text
+grew in proportion, so that everything together takes time in proportion to the text. Before changing this file, know that it
+is lenient about commas and colons: whether the text is right is decided when all of it is there (`reading.py`).
 """
 
 from __future__ import annotations
@@ -24,45 +25,85 @@ _WHOLE_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*+", r
 _lenient = json.JSONDecoder(strict=False)
 _LONGEST_WORD = 400
 _DEEPEST = 400
-_SHORT = 4096
-"""A longer text is shown anew only when it grew by a sixteenth: showing it means copying it."""
+_SMALL = 4096
+"""Bytes that may be copied for a snapshot whenever the value changed. One that copies more is made only when the text grew by
+a sixteenth of that.
+"""
+_ENTRY = 8
+"""What copying an entry of a container counts for."""
 
 
 class PartialJSON:
     """Reads the first object or array in a text that comes in pieces."""
 
     def __init__(self) -> None:
-        self._inside: list[dict[str, Any] | list[Any]] = []
-        self._root: Any = UNSET
+        self.root: Any = UNSET
+        """The value as far as it came, in which the text that is being read is still empty. It grows in place."""
+        self._open: list[dict[str, Any] | list[Any]] = []
+        self._slots: list[str | int] = []  # where each open container stands in the one around it
         self._name: str | None = None  # of the member whose value comes next
         self._rest = ""
         self._text: list[str] | None = None  # what came of the text that is being read
-        self._length = self._shown = 0
+        self._length = self._shown = 0  # of that text as written, and of what the last snapshot had of it
         self._is_name = False
         self._slot: str | int = 0  # where the last value was put
+        self._fresh = 0  # characters since the last snapshot
         self._changed = False
         self._over = False
 
     def feed(self, piece: str) -> list[Any]:
-        """The value as far as it came, if this piece changed it."""
+        """A snapshot of the value, if this piece changed it."""
         if self._over:
             return []
-        self._changed = False
+        self._fresh += len(piece)
         try:
             self._read(self._rest + piece)
         except ValueError:
             self._over = True  # no JSON; the whole text will tell
-        return [self._root] if self._changed else []
+        size = _ENTRY * sum(map(len, self._open)) + (self._length if self._in_value_text else 0)
+        due = self._over or size <= max(_SMALL, self._fresh * 16)
+        return self._snapshot() if due else []
 
     def close(self) -> list[Any]:
-        """Nothing more: what came last was handed out."""
+        """Nothing more comes: the last snapshot, if one was not due."""
         self._over = True
-        return []
+        return self._snapshot()
+
+    def complete(self, entries: list[Any]) -> int:
+        """How many entries of a list in `root` are complete."""
+        unfinished = (self._open and self._open[-1] is entries and self._in_value_text) or any(
+            one is entries for one in self._open[:-1]
+        )
+        return len(entries) - bool(unfinished)
+
+    @property
+    def _in_value_text(self) -> bool:
+        return self._text is not None and not self._is_name
+
+    def _snapshot(self) -> list[Any]:
+        """The value as it is now, unless the last snapshot was the same."""
+        text: str | None = None
+        if self._in_value_text and self._text is not None:
+            written = "".join(self._text)
+            self._text, text = [written], _characters(written)
+            self._changed |= len(text) > self._shown
+            self._shown = len(text)
+        if not self._changed:
+            return []
+        self._changed, self._fresh = False, 0
+        inner: Any = text
+        slot = self._slot
+        for container, outside in zip(reversed(self._open), reversed(self._slots), strict=True):
+            made: Any = container.copy()
+            if inner is not None:
+                made[slot] = inner
+            inner, slot = made, outside
+        return [self.root if inner is None else inner]
 
     def _read(self, text: str) -> None:
         self._rest = ""
         at = 0
-        if self._root is UNSET:
+        if self.root is UNSET:
             start = _START.search(text)
             if start is None:
                 return
@@ -78,16 +119,19 @@ class PartialJSON:
             case "{" | "[" as opening:
                 made: dict[str, Any] | list[Any] = {} if opening == "{" else []
                 self._place(made)
-                self._inside.append(made)
-                if len(self._inside) > _DEEPEST:
+                self._slots.append(self._slot)
+                self._open.append(made)
+                if len(self._open) > _DEEPEST:
                     raise ValueError("nested too deeply")
             case "}" | "]" as closing:
-                if isinstance(self._inside.pop(), dict) != (closing == "}"):
+                if isinstance(self._open[-1], dict) != (closing == "}"):
                     raise ValueError("one kind of bracket closes the other")
-                self._name, self._over = None, not self._inside
+                self._open.pop()
+                self._slots.pop()
+                self._name, self._over = None, not self._open
             case '"':
                 self._text, self._length, self._shown = [], 0, 0
-                self._is_name = isinstance(self._inside[-1], dict) and self._name is None
+                self._is_name = isinstance(self._open[-1], dict) and self._name is None
                 if not self._is_name:
                     self._place("")
             case _:
@@ -114,30 +158,21 @@ class PartialJSON:
             written, self._text = "".join(self._text), None
             if self._is_name:
                 self._name = _characters(written)
-            elif self._length > self._shown:
-                self._show(_characters(written))
+            else:
+                into: Any = self._open[-1]
+                into[self._slot] = whole = _characters(written)
+                self._changed |= len(whole) > self._shown
             return end + 1
         self._rest = text[end:]  # nothing, or a backslash
-        step = 1 if self._shown < _SHORT else self._shown // 16
-        if not self._is_name and self._length - self._shown >= step:
-            written = "".join(self._text)
-            self._text = [written]
-            self._show(_characters(written))
         return len(text)
-
-    def _show(self, text: str) -> None:
-        """Put the text over what was there of it before."""
-        into: Any = self._inside[-1]
-        into[self._slot] = text
-        self._shown, self._changed = self._length, True
 
     def _place(self, value: Any) -> None:
         """Put a value where the next one belongs."""
         self._changed = True
-        if not self._inside:
-            self._root = value
+        if not self._open:
+            self.root = value
             return
-        into = self._inside[-1]
+        into = self._open[-1]
         if isinstance(into, list):
             self._slot = len(into)
             into.append(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -14,6 +15,7 @@ from pytest_httpx import HTTPXMock
 from llm_rest.call import settings_of
 from llm_rest.errors import (
     BadRequestError,
+    CallCancelledError,
     CapabilityError,
     ConfigError,
     LossError,
@@ -222,6 +224,122 @@ async def test_text_around_the_json_is_overlooked_and_recorded(new_client: NewCl
         reply = await llm.generate("Who?", output=Person)
     assert reply.parsed == Person("Ada", 1815)
     assert ("output_text", "changed") in notes(reply)
+
+
+# --- streamed lists -------------------------------------------------------------------------------------------------
+
+PEOPLE = [Person("Ada", 1815), Person("Grace \u00e9", 1906), Person("Barbara")]
+WRAPPED = '{"value":[{"name":"Ada","born":1815},{"name":"Grace \\u00e9","born":1906},{"name":"Barbara"}]}'
+
+
+@every_wire
+@every_strategy
+async def test_every_step_of_a_stream_is_a_value_of_its_own(name: str, strategy: Any, new_client: NewClient) -> None:
+    asked = f"pieces 3\n{script(strategy)}"
+    async with simulator(new_client, name) as llm, llm.stream_json(asked, Person, strategy=strategy) as stream:
+        steps = [step async for step in stream]
+    written = [json.dumps(step) for step in steps]
+    assert len(set(written)) == len(steps)
+    whole = strategy == "tool" and name in ("ollama_chat", "gemini_generate_content")  # where arguments come whole
+    assert (len(steps) > 1) is not whole
+    assert steps[-1] == msgspec.to_builtins(stream.value)
+
+
+@every_wire
+@every_strategy
+@pytest.mark.parametrize("type", [list[Person], Sequence[Person], tuple[Person, ...]])
+async def test_a_list_streams_element_by_element(name: str, strategy: Any, type: Any, new_client: NewClient) -> None:
+    asked = f"pieces 7\n{script(strategy, WRAPPED)}"
+    async with simulator(new_client, name) as llm:
+        async with llm.stream_json(asked, type, strategy=strategy) as stream:
+            elements = [element async for element in stream.elements()]
+            assert [element async for element in stream.elements()] == elements
+        assert elements == PEOPLE
+        assert stream.value == await llm.generate_json(asked, type, strategy=strategy)
+        assert [*stream.value] == elements
+        assert stream.response.parsed == stream.value
+
+
+async def test_an_element_is_there_as_soon_as_all_of_it_came(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(content=b"".join(frames('{"value": [', "1", "2, 3", ", ", "4", "]}")))
+    async with new_client() as llm, llm.stream_json("Count", list[int]) as stream:
+        seen = [(n, stream.response.output_text) async for n in stream.elements()]
+    assert seen == [
+        (12, '{"value": [12, 3'),
+        (3, '{"value": [12, 3, '),
+        (4, '{"value": [12, 3, 4]}'),
+    ]
+
+
+async def test_snapshots_and_elements_may_be_mixed(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(content=b"".join(frames('{"value": [1', ", 2, ", "3]}")))
+    async with new_client() as llm, llm.stream_json("Count", list[int]) as stream:
+        snapshots = stream.__aiter__()
+        assert await anext(snapshots) == []
+        assert await anext(snapshots) == [1, 2]
+        elements = stream.elements()
+        assert [await anext(elements) for _ in range(3)] == [1, 2, 3]
+        assert [snapshot async for snapshot in snapshots] == [[1, 2, 3]]
+        assert stream.value == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[1, 2]", 'Here [they] are:\n```json\n{"value": [1, 2]}\n```', 'Of [0, "x"] these: {"value": [1, 2]}'],
+)
+async def test_elements_come_at_the_end_where_they_stand_among_prose(
+    text: str, new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(content=b"".join(frames(text[:10], text[10:])))
+    async with (
+        new_client() as llm,
+        llm.stream_json("Count", Annotated[list[int], msgspec.Meta(min_length=2)]) as stream,
+    ):
+        if text.startswith("Of"):
+            with pytest.raises(SchemaMismatchError, match="handed out"):
+                assert [element async for element in stream.elements()] == "never"
+        else:
+            assert [element async for element in stream.elements()] == [1, 2]
+        assert stream.value == [1, 2]
+
+
+async def test_elements_of_a_schema_are_plain_data(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    httpx_mock.add_response(content=b"".join(frames('{"value": [{"a": 1}, {"a"', ": 2}]}")))
+    schema = {"type": "array", "items": {"$ref": "#/$defs/A"}, "$defs": {"A": {"type": "object"}}, "minItems": 2}
+    async with new_client() as llm, llm.stream_json("Count", schema) as stream:
+        assert [element async for element in stream.elements()] == [{"a": 1}, {"a": 2}] == stream.value
+
+
+async def test_an_element_that_does_not_fit_ends_the_elements_and_is_told_at_the_end(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    text = '{"value": [{"name": "Ada"}, {"name": 3}, {"name": "Eve"}]}'
+    httpx_mock.add_response(content=b"".join(frames(text[:40], text[40:])))
+    async with new_client() as llm, llm.stream_json("Who?", list[Person]) as stream:
+        elements = stream.elements()
+        assert await anext(elements) == Person("Ada")
+        with pytest.raises(SchemaMismatchError, match=r"\[1\]\.name") as caught:
+            await anext(elements)
+    assert (caught.value.raw, caught.value.partial.output_text) == (text, text)
+
+
+@pytest.mark.parametrize(
+    "type", [Person, dict[str, int], tuple[int, str], list[int] | None, set[int], {"type": "object"}]
+)
+async def test_only_a_list_has_elements(type: Any, new_client: NewClient) -> None:
+    async with new_client() as llm:
+        with pytest.raises(ConfigError, match="needs a list"):
+            llm.stream_json("Who?", type).elements()
+
+
+async def test_a_stream_that_was_cancelled_has_no_value_and_says_why(new_client: NewClient) -> None:
+    async with simulator(new_client, "openai_responses") as llm:
+        async with llm.stream_json(f"pieces 4\nsay {WRAPPED}", list[Person]) as stream:
+            elements = stream.elements()
+            assert await anext(elements) == PEOPLE[0]
+            await llm.cancel()
+            with pytest.raises(CallCancelledError):
+                assert [element async for element in elements] == "never"
 
 
 # --- which way ------------------------------------------------------------------------------------------------------

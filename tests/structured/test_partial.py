@@ -21,7 +21,7 @@ def told(text: str, size: int) -> list[Any]:
     """Every state that is handed out for a text that comes in pieces of this size."""
     machine = PartialJSON()
     pieces = [text[i : i + size] for i in range(0, len(text), size)]
-    return [copy.deepcopy(state) for piece in pieces for state in machine.feed(piece)]
+    return [state for piece in pieces for state in machine.feed(piece)]
 
 
 def part_of(one: Any, other: Any) -> bool:
@@ -41,7 +41,7 @@ def test_it_grows_into_the_whole_value_however_the_text_is_cut(
 ) -> None:
     states = told(f"{before}{json.dumps(value, ensure_ascii=ascii_only)} and {{more}}", size)
     assert states[-1] == value
-    assert all(part_of(one, other) for one, other in pairwise(states))
+    assert all(part_of(one, other) and one != other for one, other in pairwise(states))
 
 
 @given(ROOTS, st.integers(1, 9))
@@ -88,8 +88,48 @@ def test_a_long_text_is_shown_in_steps_so_that_all_of_it_costs_what_its_length_d
     assert machine.feed('"}')[0]["t"] == "word " * 50_000
 
 
-def test_the_value_is_one_object_that_grows() -> None:
+@given(ROOTS, st.integers(1, 9))
+def test_a_snapshot_stays_as_it_was_handed_out(value: Any, size: int) -> None:
+    machine, states, copies = PartialJSON(), list[Any](), list[Any]()
+    text = json.dumps(value)
+    for i in range(0, len(text), size):
+        for state in machine.feed(text[i : i + size]):
+            states.append(state)
+            copies.append(copy.deepcopy(state))
+    assert states == copies
+    assert len({id(state) for state in states}) == len(states)
+
+
+def test_snapshots_share_what_is_complete() -> None:
     machine = PartialJSON()
-    (first,), (second,) = machine.feed("[1,"), machine.feed(" 2,")
-    assert first is second
-    assert machine.close() == machine.feed(" 3]") == []
+    (first,), (second,) = machine.feed('[{"a": [1, 2]}, {"b": ['), machine.feed("3, 4,")
+    assert (first, second) == ([{"a": [1, 2]}, {"b": []}], [{"a": [1, 2]}, {"b": [3, 4]}])
+    assert first[0] is second[0]
+    assert first[1] is not second[1]
+
+
+def test_a_long_list_is_shown_in_steps_so_that_all_of_it_costs_what_its_length_does() -> None:
+    machine, text = PartialJSON(), "[" + ", ".join(map(str, range(100_000))) + "]"
+    states = [state for i in range(0, len(text), 4) for state in machine.feed(text[i : i + 4])]
+    assert states[-1] == [*range(100_000)]
+    assert sum(map(len, states)) * 8 < 25 * len(text)
+
+
+def test_what_was_not_due_is_shown_when_nothing_more_comes() -> None:
+    machine = PartialJSON()
+    machine.feed('{"t": "' + "word " * 10_000)
+    assert machine.feed("and") == []
+    assert machine.close() == [{"t": "word " * 10_000 + "and"}]
+    assert machine.close() == machine.feed(" more") == []
+
+
+@given(st.lists(VALUES, min_size=1, max_size=4), st.integers(1, 9))
+def test_an_entry_is_complete_when_nothing_of_it_can_change(values: list[Any], size: int) -> None:
+    machine, text = PartialJSON(), json.dumps({"value": values})
+    for i in range(0, len(text), size):
+        machine.feed(text[i : i + size])
+        entries = machine.root.get("value", [])
+        done = machine.complete(entries)
+        assert entries[:done] == values[:done]
+        assert len(entries) - done <= 1
+    assert machine.complete(machine.root["value"]) == len(values)

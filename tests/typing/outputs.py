@@ -44,6 +44,22 @@ async def an_async_stream_too(llm: AsyncClient) -> None:
         assert_type(partials.value, Person)
 
 
+def the_elements_of_a_streamed_list_are_typed(llm: Client) -> None:
+    with llm.stream_json("Ada and Eve", list[Person]) as stream:
+        for person in stream.elements():
+            assert_type(person, Person)
+        assert_type(stream.value, list[Person])
+    with llm.stream_json("Count", tuple[int, ...]) as numbers:
+        assert_type(list(numbers.elements()), list[int])
+    llm.stream_json("Ada", Person).elements()  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+async def of_an_async_stream_too(llm: AsyncClient) -> None:
+    async with llm.stream_json("Ada and Eve", list[Person]) as stream:
+        async for person in stream.elements():
+            assert_type(person, Person)
+
+
 def a_generator_gives_a_value_and_metadata(llm: Client) -> None:
     assert_type(ContentGenerator(llm, "Who?", str).generate(), tuple[str, dict[str, str]])
     guide = ContentGenerator(llm, "Who?", Person, tools=[len], max_iterations=3)

@@ -18,11 +18,12 @@ from anyio.lowlevel import checkpoint_if_cancelled, current_token
 
 from ..driving import from_any_thread
 from ..errors import ConfigError
+from ..responses.events import OutputTextDelta
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from types import TracebackType
 
     from ..responses.events import AnyEvent
@@ -141,9 +142,9 @@ class AsyncRun(BaseRun[R_co]):
         """The run's events as they come, in an `async with`; leaving it early cancels the run."""
         return AsyncRunEvents(self._engine, streams=False)
 
-    def stream(self) -> AsyncRunEvents[AnyLoopEvent | AnyEvent]:
-        """The same and, between them, the events of every answer as it is streamed."""
-        return AsyncRunEvents(self._engine, streams=True)
+    def stream(self) -> AsyncRunStream:
+        """The same and, between them, the events of every answer as it is streamed; `.text` has the text alone."""
+        return AsyncRunStream(self._engine, self._concluded)
 
 
 class AsyncRunEvents(Generic[E_co]):
@@ -193,4 +194,34 @@ class AsyncRunEvents(Generic[E_co]):
                     return cast("E_co", event)
             if not await self._engine.advance():
                 break
+        raise StopAsyncIteration
+
+
+class AsyncRunStream(AsyncRunEvents["AnyLoopEvent | AnyEvent"]):
+    """`RunStream` for async callers."""
+
+    def __init__(self, engine: Engine, conclude: Callable[[], object]) -> None:
+        super().__init__(engine, streams=True)
+        self._conclude = conclude
+
+    @property
+    def text(self) -> AsyncIterator[str]:
+        """The text deltas alone, of all answers of the run. The iteration ends by raising what `result()` would raise."""
+        return _Texts(self, self._conclude)
+
+
+class _Texts:
+    """The texts among the events of a run."""
+
+    def __init__(self, events: AsyncRunStream, conclude: Callable[[], object]) -> None:
+        self._events, self._conclude = events, conclude
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        async for event in self._events:
+            if isinstance(event, OutputTextDelta) and event.delta:
+                return event.delta
+        self._conclude()
         raise StopAsyncIteration

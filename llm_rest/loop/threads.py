@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from ..driving import drive
 from ..errors import ConfigError
+from ..responses.events import OutputTextDelta
 from ..tools import threads
 from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator
     from types import TracebackType
 
     from ..responses.events import AnyEvent
@@ -109,9 +110,9 @@ class Run(BaseRun[R_co]):
         """The run's events as they come, in a `with`; leaving it early cancels the run."""
         return RunEvents(self._engine, self.workers, streams=False)
 
-    def stream(self) -> RunEvents[AnyLoopEvent | AnyEvent]:
-        """The same and, between them, the events of every answer as it is streamed."""
-        return RunEvents(self._engine, self.workers, streams=True)
+    def stream(self) -> RunStream:
+        """The same and, between them, the events of every answer as it is streamed; `.text` has the text alone."""
+        return RunStream(self._engine, self.workers, self._concluded)
 
 
 class RunEvents(Generic[E_co]):
@@ -155,3 +156,19 @@ class RunEvents(Generic[E_co]):
             if not drive(self._engine.advance()):
                 break
         raise StopIteration
+
+
+class RunStream(RunEvents["AnyLoopEvent | AnyEvent"]):
+    """The events of a run and of its answers as they come. Use it in a `with`: leaving it early cancels the run."""
+
+    def __init__(self, engine: Engine, workers: Callable[[], Workers], conclude: Callable[[], object]) -> None:
+        super().__init__(engine, workers, streams=True)
+        self._conclude = conclude
+
+    @property
+    def text(self) -> Iterator[str]:
+        """The text deltas alone, of all answers of the run. The iteration ends by raising what `result()` would raise."""
+        for event in self:
+            if isinstance(event, OutputTextDelta) and event.delta:
+                yield event.delta
+        self._conclude()

@@ -29,6 +29,16 @@ async def watched(run: Any, *, streams: bool = False) -> list[Any]:
         return [event async for event in events]
 
 
+async def streamed_text(run: Any) -> list[str]:
+    """The pieces of text of a run, for every kind of caller."""
+    events = run.stream()
+    if isinstance(run, Run):
+        with events:
+            return list(events.text)
+    async with events:
+        return [piece async for piece in events.text]
+
+
 def call(name: str, arguments: str = "{}", call_id: str = "c1", **fields: Any) -> FunctionCall:
     return FunctionCall(call_id=call_id, name=name, arguments=arguments, **fields)
 

@@ -47,6 +47,7 @@ from llm_rest.responses import (
     ShellCall,
     ShellCallOutput,
 )
+from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.tools import (
     ApplyPatchTool,
     ChooseAllowed,
@@ -59,7 +60,7 @@ from llm_rest.responses.tools import (
 )
 from llm_rest.turns import PENDING, STATE, RunState
 from llm_rest.turns.happenings import Finished
-from tests.loop.support import Model, call, new_run, result, says, watched
+from tests.loop.support import Model, call, new_run, result, says, streamed_text, watched
 
 pytestmark = pytest.mark.anyio
 
@@ -1006,6 +1007,68 @@ async def test_a_stream_tells_the_answers_and_the_run_in_order(way: str) -> None
         "llm:response",
         "run:end",
     ]
+
+
+def streamed_model(*answers: Any) -> Any:
+    """What streams these answers, each in its events."""
+
+    class Streamed:
+        def __init__(self, request: Request) -> None:
+            self.response = answers_left.pop(0)
+
+        def __enter__(self) -> Any:
+            if isinstance(self.response, Exception):
+                raise self.response
+            self.events = iter(disassemble(self.response))
+            return self
+
+        def __exit__(self, *failure: object) -> None: ...
+        def __iter__(self) -> Any:
+            return self.events
+
+        async def __aenter__(self) -> Any:
+            return self.__enter__()
+
+        async def __aexit__(self, *failure: object) -> None: ...
+        async def __aiter__(self) -> Any:
+            for event in self.events:
+                yield event
+
+    answers_left = list(answers)
+    return Streamed
+
+
+async def test_the_text_of_a_streamed_run_is_that_of_all_its_answers(way: str) -> None:
+    stream = streamed_model(says("Let me add. ", call("add", '{"a": 1, "b": 2}')), says("Three."))
+    run = new_run(way, Model(), [add], stream=stream)
+    pieces = await streamed_text(run)
+    assert "".join(pieces) == "Let me add. Three."
+    assert all(pieces)
+    assert await streamed_text(run) == [], "a run that has ended has nothing more to say"
+    assert (await result(run)).output == says("Three.").output
+
+
+async def test_the_text_of_a_run_ends_with_what_result_raises(way: str) -> None:
+    with pytest.raises(ConnectionError):
+        await streamed_text(new_run(way, Model(), stream=streamed_model(ConnectionError("gone"))))
+    asked = says("Hm. ", call("add", '{"a": 1, "b": 2}'))
+    run = new_run(way, Model(), [add], stream=streamed_model(asked, asked), max_iterations=1)
+    with pytest.raises(MaxIterationsError) as caught:
+        await streamed_text(run)
+    assert caught.value.run.outcome == "max_iterations"
+
+
+async def test_the_text_of_a_run_ends_where_a_call_waits_for_approval(way: str) -> None:
+    run = new_run(way, Model(), [delete], stream=streamed_model(says("May I?", call("delete")), says("Done.")))
+    assert "".join(await streamed_text(run)) == "May I?"
+    run.approve(run.pending_calls[0].call_id)
+    assert "".join(await streamed_text(run)) == "Done."
+
+
+async def test_the_text_of_a_run_is_read_inside_a_with(way: str) -> None:
+    text = new_run(way, Model(says("Hello"))).stream().text
+    with pytest.raises(ConfigError, match="with"):
+        next(text) if way == "sync" else await anext(text)
 
 
 async def test_what_is_raised_while_a_run_is_watched_comes_out_as_it_is(way: str) -> None:

@@ -43,7 +43,7 @@ from llm_rest import (
 from llm_rest.responses import FunctionCallOutput, Request
 from llm_rest.server.simulator import handle
 from tests.callers import answer
-from tests.loop.support import result, watched
+from tests.loop.support import result, streamed_text, watched
 from tests.loopback import loopback
 from tests.loopback import watched as silent
 
@@ -118,6 +118,15 @@ async def test_a_run_with_calls_of_both_kinds_comes_to_its_end(way: str, wire: s
     known = answer.info.metadata
     assert (known["api_calls"], known["tool_rounds"], known["provider"]) == ("3", "1", "simulator")
     assert int(known["total_tokens"]) == int(known["input_tokens"]) + int(known["output_tokens"]) > 100
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+async def test_the_text_of_a_run_is_streamed(way: str, wire: str) -> None:
+    llm = client(way, wire)
+    pieces = await streamed_text(llm.run(SCRIPT, [get_weather, report]))
+    await closed(llm)
+    assert "".join(pieces) == "Cold in both.And there is the report."
+    assert len(pieces) > 2
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)

@@ -51,6 +51,8 @@ def a_run_of_a_sync_client(llm: Client) -> None:
     with run.stream() as pieces:
         for piece in pieces:
             assert_type(piece, AnyLoopEvent | AnyEvent)
+    with run.stream() as stream:
+        assert_type(list(stream.text), list[str])
 
 
 async def a_run_of_an_async_client(llm: AsyncClient) -> None:
@@ -64,6 +66,9 @@ async def a_run_of_an_async_client(llm: AsyncClient) -> None:
     async with run.events() as events:
         async for event in events:
             assert_type(event, AnyLoopEvent)
+    async with run.stream() as stream:
+        async for text in stream.text:
+            assert_type(text, str)
 
 
 def every_event_says_what_it_is_about(event: AnyLoopEvent) -> ToolCall | Response | None:

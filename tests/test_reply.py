@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.errors import Attempt
+from llm_rest.errors import Attempt, ToolArgumentsError
 from llm_rest.losses import Loss
 from llm_rest.reply import CallInfo, Reply, metadata, reply
 from llm_rest.responses import (
@@ -69,6 +69,38 @@ def test_a_refusal_is_read() -> None:
 def test_the_calls_are_read_in_order() -> None:
     one, two = (FunctionCall(call_id=c, name="f", arguments="{}") for c in "12")
     assert made(one, said(OutputText(text="x")), two).function_calls == [one, two]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ('{"city": "Oslo", "days": [1, 2]}', {"city": "Oslo", "days": [1, 2]}),
+        ("{}", {}),
+        ("", {}),
+        (" \n", {}),
+        ("null", {}),
+    ],
+)
+def test_the_arguments_of_a_call_are_there_as_a_dict(arguments: str, value: dict[str, Any]) -> None:
+    (call,) = made(FunctionCall(call_id="c", name="weather", arguments=arguments)).function_calls
+    assert call.parsed_arguments == value
+    assert call.arguments == arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("[1]", r"weather: the arguments must be a JSON object, not \[1\]"),
+        ('"Oslo"', "must be a JSON object"),
+        ('{"city": "Os', "weather: the arguments are no valid JSON: they end too early"),
+        ('{"city": Oslo}', "no valid JSON: .* at byte 9"),
+        ("[" * 100_000, "nested deeper"),
+    ],
+)
+def test_arguments_that_are_no_object_raise_a_typed_error(arguments: str, words: str) -> None:
+    call = FunctionCall(call_id="c", name="weather", arguments=arguments)
+    with pytest.raises(ToolArgumentsError, match=words):
+        _ = call.parsed_arguments
 
 
 def test_the_reasoning_is_the_text_itself_else_its_summary() -> None:

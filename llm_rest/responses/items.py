@@ -12,6 +12,7 @@ from typing import Any, Literal
 from msgspec import UNSET, UnsetType, field
 
 from ..unknown import Model, Open, Opt
+from .arguments import parsed
 from .parts import ComputerScreenshot, ContentPart, Leftovers, ReasoningText, SummaryText
 from .tools import AnyTool
 
@@ -72,6 +73,11 @@ class FunctionCall(Item, tag="function_call"):
     namespace: Opt[str] = UNSET
     caller: Opt[Caller] = UNSET
     async_: Opt[bool] = field(name="async", default=UNSET)
+
+    @property
+    def parsed_arguments(self) -> dict[str, Any]:
+        """`arguments` as a dict; empty for no text at all. Raises `ToolArgumentsError` where it is no JSON object."""
+        return parsed(self.name, self.arguments)
 
 
 class FunctionCallOutput(Item, tag="function_call_output"):

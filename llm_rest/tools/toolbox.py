@@ -7,7 +7,6 @@ know that `prepare` answers a model: it does not raise, its words go back as the
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, cast
@@ -18,6 +17,7 @@ from msgspec import Struct
 from ..errors import ConfigError, DecodeError, ToolFailedError
 from ..forms import DoesNotFit
 from ..json_schema import checked, instead
+from ..responses.arguments import json_object
 from ..responses.normalize import flat_function
 from ..responses.parts import ContentPart
 from ..responses.tools import (
@@ -32,7 +32,7 @@ from ..responses.tools import (
     ShellTool,
 )
 from ..responses.tools import Tool as Definition
-from ..unknown import Decoder, Unknown, check_depth, given
+from ..unknown import Decoder, Unknown, given
 from . import threads
 from .context import ToolContext, ToolFacts, valid
 from .function import Tool
@@ -202,27 +202,11 @@ def _entry(one: Definition | Unknown, name: str, facts: Plain, executor: ToolExe
 
 
 def _object(arguments: str) -> Plain:
-    """The arguments as data; no text at all, or null, is what some models write for none."""
+    """The arguments as data. Raises `DoesNotFit`."""
     try:
-        check_depth(arguments.encode())
-        value: Any = msgspec.json.decode(arguments) if arguments.strip() else None
-    except (msgspec.MsgspecError, DecodeError, UnicodeError) as problem:
-        raise DoesNotFit([f"the arguments are no valid JSON: {_where(str(problem), arguments)}"]) from None
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise DoesNotFit([f"the arguments must be a JSON object, not {arguments[:80]}"])
-    return cast("Plain", value)
-
-
-def _where(problem: str, text: str) -> str:
-    """The problem with the text around it, as far as the decoder says where that is."""
-    found = re.search(r"^(.*) \(byte (\d+)\)$", problem.removeprefix("JSON is malformed: "))
-    if not found:
-        return f"they end too early, after {text[-30:]!r}" if "truncated" in problem else problem
-    raw, at = text.encode(errors="replace"), int(found[2])
-    before, after = raw[max(0, at - 20) : at].decode(errors="ignore"), raw[at : at + 20].decode(errors="ignore")
-    return f"{found[1]} at byte {at}, between {before!r} and {after!r}"
+        return json_object(arguments)
+    except ValueError as problem:
+        raise DoesNotFit([str(problem)]) from None
 
 
 def _prepared(entry: _Entry, plain: Plain) -> Prepared:

@@ -8,11 +8,12 @@ drives it.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
 from ..errors import printable
+from ..responses.arguments import parsed
 from ..responses.items import (
     AnyItem,
     ComputerCallOutput,
@@ -65,6 +66,14 @@ class ToolCall(Model):
     answer: AnyItem | None = None
     told: Literal["nothing", "pending", "answer", "delivered"] = "nothing"
     """What the conversation holds of it: that it is pending, its answer, or that and later what was delivered."""
+
+    @property
+    def parsed_arguments(self) -> dict[str, Any]:
+        """`arguments` as a dict, before they are checked against the tool's schema; empty for no text at all.
+
+        Raises `ToolArgumentsError` where they are no JSON object, as the free text of a custom tool is none.
+        """
+        return parsed(self.name, self.arguments)
 
     @property
     def over(self) -> bool:

@@ -494,6 +494,14 @@ async def test_only_a_plain_yes_lets_a_call_run(way: str, caplog: pytest.LogCapt
     assert "says True, False or None, not 'no'" in caplog.text
 
 
+async def test_a_callback_reads_the_arguments_as_a_dict(way: str) -> None:
+    model = Model(says(call("delete", '{"name": "a"}'), call("delete", '{"name": "b"}', "c2")), says("Done"))
+    run = new_run(way, model, [delete], approve=lambda asked: asked.parsed_arguments["name"] == "a")
+    await result(run)
+    assert [one.state for one in run.calls] == ["completed", "cancelled"]
+    assert [one.parsed_arguments for one in run.calls] == [{"name": "a"}, {"name": "b"}]
+
+
 async def test_a_callback_may_leave_it_open(way: str, caplog: pytest.LogCaptureFixture) -> None:
     def fails(one: Any) -> bool:
         raise RuntimeError("nobody is there")

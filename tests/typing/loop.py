@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Any, assert_type
 
 from llm_rest import (
     AsyncClient,
@@ -45,6 +45,8 @@ def a_run_of_a_sync_client(llm: Client) -> None:
     assert_type(run.pending_calls, list[ToolCall])
     run.submit_output("call_1", {"degrees": 4})
     assert_type(llm.generate_with_tools("Hi", [weather]), Reply)
+    for call in run.result().function_calls:
+        assert_type(call.parsed_arguments, dict[str, Any])
     with run.events() as events:
         for event in events:
             assert_type(event, AnyLoopEvent)
@@ -57,6 +59,7 @@ def a_run_of_a_sync_client(llm: Client) -> None:
 
 async def a_run_of_an_async_client(llm: AsyncClient) -> None:
     async def approve(call: ToolCall) -> bool | None:
+        assert_type(call.parsed_arguments, dict[str, Any])
         return call.name == "weather"
 
     run = llm.run("Hi", [weather], approve=approve, on_event=[print])

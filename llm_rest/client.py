@@ -275,8 +275,8 @@ class Client(_Shared):
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
 
         `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` hears what happens, `approve` is
-        asked where a tool needs it, `max_iterations`, `tool_timeout` and `timeout` are limits, and `state` resumes an earlier
-        run.
+        asked where a tool needs it, `max_iterations`, `tool_timeout` and `timeout` are limits, `deps` is what tools find as
+        `ToolContext.deps`, and `state` resumes an earlier run.
         """
         from .running import run_of
 

@@ -31,6 +31,7 @@ from .responses.request import Request, StreamOptions, items_of
 from .streaming import AsyncStream, Stream
 from .tools import Toolbox
 from .transport import Timeouts
+from .tools.context import DEPS_HINT
 from .turns import STATE, Limits, RunState
 from .unknown import convert, given
 
@@ -68,6 +69,8 @@ class LoopOptions(TypedDict, total=False):
     """A type, or a JSON Schema: the reply's `parsed` is a value of it. Answers are not streamed then."""
     use_previous_response_id: bool
     """Leave the conversation with the vendor (`store`, `previous_response_id`) instead of sending it every time."""
+    deps: Any
+    """An object of the program, for tools with a `ToolContext` as its `deps`. It is not saved with a run."""
     state: RunState | dict[str, Any] | bytes | str | None
     """The state of an earlier run, or its JSON, as text or as data, to be resumed; `model=` may name another one for it."""
 
@@ -164,6 +167,8 @@ class _Asked:
         if tools == ():  # nothing was said, as opposed to: none
             tools = said.tools if given(said.tools) else defaults.get("tools") or executor
         toolbox = Toolbox(listed(tools), executor)
+        if how.get("deps") is None and (needing := toolbox.needs_deps):
+            raise ConfigError(f"the tool {needing[0]!r} needs deps, and this run was given none", hint=DEPS_HINT)
         known = {} if how.get("state") is not None else defaults
         repairs = self._settings.get("max_repairs", known.get("max_repairs"))
         if repairs is not None:
@@ -192,6 +197,7 @@ class _Asked:
             hooks_of(how.get("on_event")),
             how.get("approve"),
             self._caller.cancel,
+            deps=UNSET if how.get("deps") is None else how["deps"],
         )
 
         def made(run: Any) -> Engine:

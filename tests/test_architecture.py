@@ -77,7 +77,8 @@ ROWS = (
         ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio", "certifi"),
     ),
     Row(CLIENT, (*PURE, "wires", *TABLES, "auth", "mcp", "driving", "transport", *TOOLS, *CLIENT)),
-    Row(TOOLS, (*FOUNDATION, "responses", "models", "driving", *TOOLS), ("msgspec", "anyio")),
+    # typing_extensions is for type checkers alone: it is not imported when the program runs.
+    Row(TOOLS, (*FOUNDATION, "responses", "models", "driving", *TOOLS), ("msgspec", "anyio", "typing_extensions")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),
     Row(("cli",), ("*",), ("msgspec", "rich")),
     # The package itself hands out names of everything and is imported by nobody below the rim.

@@ -16,6 +16,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, assert_never, cast
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..errors import (
@@ -92,6 +93,7 @@ class Engine:
         approve: Approver | None,
         hang_up: Callable[[], None] | None,
         run: Any,
+        deps: Any = UNSET,
     ) -> None:
         self.shell = shell
         self.turn = Turn(replace(state, running=False), tools)
@@ -102,6 +104,7 @@ class Engine:
         self.approve = approve
         self.hang_up = hang_up
         self.run = run
+        self.deps = deps
         self.out: deque[AnyLoopEvent | AnyEvent] = deque()
         self.answers: list[Response] = []
         self.fault: Exception | None = None
@@ -252,7 +255,7 @@ class Engine:
     # -- jobs: each reports once, whatever becomes of it
 
     async def _tool(self, call: ToolCall, prepared: Prepared, workers: Workers) -> None:
-        context = ToolContext(execution_id=call.execution_id, call_id=call.call_id, run=self.run)
+        context = ToolContext(execution_id=call.execution_id, call_id=call.call_id, run=self.run, deps=self.deps)
         report: Any = partial(h.Failed, error="the tool was cancelled")
         try:
             report = partial(h.Finished, output=await self.shell.execute(self.tools, prepared, context))

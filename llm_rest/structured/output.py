@@ -163,7 +163,7 @@ class Output(Generic[T]):
         """What there is so far of a list, in an object that is still being written; no copy."""
         for one in self.partial(plain):
             if isinstance(one, list):
-                return cast("list[Any]", one)
+                return cast("Any", one)
         return []
 
     def entry(self, plain: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Union, get_args, get_origin
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, to_builtins
 
@@ -13,12 +14,77 @@ OnResume = Literal["restart", "fail"]
 Timeout = Annotated[float, Meta(gt=0)] | None | UnsetType
 
 
-class ToolContext(Struct, frozen=True, kw_only=True):
-    """What a parameter annotated with this type is given; the model does not see that parameter."""
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # of which checkers know the default
 
-    execution_id: str = ""
-    call_id: str = ""
-    run: Any = None
+    D_co = TypeVar("D_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    D_co = TypeVar("D_co", covariant=True)
+
+
+class ToolContext(Generic[D_co]):
+    """The context of a tool call, for a parameter annotated with `ToolContext` or `ToolContext[MyDeps]`.
+
+    The run fills that parameter in; the model does not see it. `MyDeps` is the type of what the program gave the run as
+    `deps=`, such as a database or the current user.
+    """
+
+    __slots__ = ("_deps", "call_id", "execution_id", "run")
+
+    def __init__(
+        self, *, execution_id: str = "", call_id: str = "", run: Any = None, deps: D_co | UnsetType = UNSET
+    ) -> None:
+        self.execution_id = execution_id
+        """Names the call within the run for good; a model may use a `call_id` twice."""
+        self.call_id = call_id
+        """The id that the model or its vendor gave the call."""
+        self.run = run
+        """The `Run` or `AsyncRun`; `None` outside of one."""
+        self._deps = deps
+
+    @property
+    def deps(self) -> D_co:
+        """The very object that was given as `deps=` to the run. Never sent to a model, never saved with a run.
+
+        Raises `ConfigError` where none was given; of a `ToolContext[MyDeps | None]` it is `None` then.
+        """
+        if self._deps is UNSET:
+            raise ConfigError("the tool uses ToolContext.deps, and none were given", hint=DEPS_HINT)
+        return self._deps
+
+    def optional(self) -> ToolContext[D_co | None]:
+        """The same context, whose `deps` are `None` where none were given."""
+        if self._deps is not UNSET:
+            return self
+        return ToolContext(execution_id=self.execution_id, call_id=self.call_id, run=self.run, deps=None)
+
+    def __repr__(self) -> str:
+        return f"ToolContext(execution_id={self.execution_id!r}, call_id={self.call_id!r})"
+
+
+DEPS_HINT = "give deps= to the run; they are not saved with a run, so give them again to resume one"
+
+
+def deps_form(form: Any) -> Any:
+    """The type of the deps in an annotation such as `ToolContext[MyDeps]`; `Any` for a plain `ToolContext`.
+
+    `UNSET` for what is no context.
+    """
+    form = getattr(form, "__value__", form)  # of `type Name = ...`, what it is a name for
+    for one in (form, *get_args(form)):
+        if one is ToolContext:
+            return Any
+        if get_origin(one) is ToolContext:
+            return get_args(one)[0]
+    return UNSET
+
+
+def may_be_none(form: Any) -> bool:
+    """Whether a type says that there may be no deps."""
+    arms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
+    return None in arms or NoneType in arms
 
 
 class ToolFacts(Struct, frozen=True, kw_only=True):

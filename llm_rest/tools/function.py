@@ -20,7 +20,7 @@ from ..json_schema import Schema, checked, walk
 from ..losses import Losses
 from ..responses.tools import FunctionTool
 from ..structured.strict import Beyond, strict_form
-from .context import OnResume, Timeout, ToolContext, ToolFacts, valid
+from .context import OnResume, Timeout, ToolContext, ToolFacts, may_be_none, valid
 from .signature import name_of, schema_of, signature_of
 
 P = ParamSpec("P")
@@ -110,6 +110,11 @@ class Tool(Generic[P, R_co]):
             runs=True,
         )
 
+    @property
+    def needs_deps(self) -> bool:
+        """Whether it takes a `ToolContext` of a type of deps that cannot be `None`."""
+        return self._signature.deps not in (Any, object) and not may_be_none(self._signature.deps)
+
     def typed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Plain JSON arguments as the types of the signature. Raises `DoesNotFit`."""
         meant, found = checked(self.parameters, dict(arguments))
@@ -125,8 +130,10 @@ class Tool(Generic[P, R_co]):
 
     def call(self, values: Mapping[str, Any], context: ToolContext | None = None) -> R_co:
         """What the function gives for typed arguments: its result, or an awaitable of it."""
-        injected = self._signature.context
-        more = {} if injected is None else {injected: context or ToolContext()}
+        injected, more = self._signature.context, dict[str, Any]()
+        if injected is not None:
+            context = context or ToolContext()
+            more[injected] = context.optional() if may_be_none(self._signature.deps) else context
         return cast("Callable[..., R_co]", self.function)(**values, **more)
 
 

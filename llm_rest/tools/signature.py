@@ -10,7 +10,7 @@ import functools
 import inspect
 import re
 from contextlib import suppress
-from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, cast, get_origin, get_type_hints
 
 import msgspec
 
@@ -18,7 +18,7 @@ from ..errors import ConfigError
 from ..forms import schemas_of
 from ..json_schema import Schema
 from . import docstrings
-from .context import ToolContext
+from .context import deps_form
 
 
 class Signature(NamedTuple):
@@ -30,6 +30,8 @@ class Signature(NamedTuple):
     defaults: dict[str, Any]
     context: str | None = None
     """The parameter that takes the `ToolContext`."""
+    deps: Any = Any
+    """The type of the deps in it."""
     lacks_self: bool = False
     """Whether the function is a method that still lacks its object."""
 
@@ -88,8 +90,8 @@ def signature_of(function: Any, name: str) -> Signature:
             )
         elif form is None:
             raise ConfigError(f"{name}: parameter {key!r} has no annotation", hint=f"such as {key}: str")
-        elif ToolContext in (form, *get_args(form)):
-            found = found._replace(context=key)
+        elif (deps := deps_form(form)) is not msgspec.UNSET:
+            found = found._replace(context=key, deps=deps)
         else:
             found.forms[key] = form
             if parameter.default is not parameter.empty:

@@ -85,6 +85,11 @@ class Toolbox:
         """The names of the tools that the vendor does not run itself."""
         return tuple(self._entries)
 
+    @property
+    def needs_deps(self) -> list[str]:
+        """The names of the tools that take a `ToolContext` with deps."""
+        return [name for name, one in self._entries.items() if isinstance(one.runner, Tool) and one.runner.needs_deps]
+
     def facts(self, name: str) -> ToolFacts | None:
         """How the calls of a tool are treated; nothing for a name that was not offered."""
         entry = self._entries.get(name)

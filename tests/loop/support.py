@@ -101,6 +101,7 @@ def new_run(
         options.pop("on_event", ()),
         options.pop("approve", None),
         options.pop("hang_up", None),
+        **{name: options.pop(name) for name in ("deps",) if name in options},
     )
     assert not options
     return (Run if way == "sync" else AsyncRun)(engine, lambda state, answers: state.response)

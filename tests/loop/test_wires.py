@@ -66,6 +66,16 @@ def report(city: str, context: ToolContext) -> str:
     return f"All about {city}"
 
 
+class Airline(msgspec.Struct):
+    name: str
+
+
+@tool(needs_approval=True)
+def fly(city: str, context: ToolContext[Airline]) -> str:
+    """Fly with whoever there is."""
+    return f"{context.deps.name} flies to {city}"
+
+
 @tool(needs_approval=True, on_resume="restart")
 def book(city: str) -> str:
     """Book a flight."""
@@ -143,6 +153,31 @@ async def test_a_run_that_waits_goes_on_in_another_process_on_any_wire(way: str,
     assert (await result(again)).output_text == "Booked."
     assert again.state.totals.api_calls == 2
     await closed(llm)
+
+
+async def test_deps_are_not_saved_and_are_given_again_to_resume_a_run(way: str) -> None:
+    llm = client(way, "openai_responses")
+    asked = 'call fly {"city": "Oslo"}\nsay Done.'
+    with pytest.raises(ConfigError, match="'fly' needs deps, and this run was given none"):
+        llm.run(asked, [fly])
+    run = llm.run(asked, [fly], deps=Airline("Widerøe"))
+    await result(run)
+    saved = msgspec.json.encode(run.state)
+    assert "Widerøe" not in saved.decode()
+    with pytest.raises(ConfigError, match="not saved with a run, so give them again"):
+        llm.run(state=saved, tools=[fly])
+    run = llm.run(state=saved, tools=[fly], deps=Airline("Norwegian"))
+    run.approve(run.pending_calls[0].call_id)
+    await result(run)
+    assert run.calls[0].output == "Norwegian flies to Oslo"
+    reply = await answered(llm, asked, [fly], deps=Airline("SAS"), approve=lambda asked: True)
+    assert reply.output_text == "Done."
+    await closed(llm)
+
+
+async def answered(llm: Any, *args: Any, **options: Any) -> Reply:
+    found: Any = llm.generate_with_tools(*args, **options)
+    return found if isinstance(llm, Client) else await found
 
 
 async def test_a_saved_run_is_resumed_with_another_model(way: str) -> None:

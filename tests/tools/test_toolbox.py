@@ -9,10 +9,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import anyio.lowlevel
+import msgspec
 import pytest
 
 from llm_rest import (
@@ -29,7 +30,7 @@ from llm_rest import (
     tool,
 )
 from llm_rest.responses.tools import CustomTool, McpTool, NamespaceTool, ShellTool, WebSearchTool
-from llm_rest.tools import Prepared, Toolbox, ToolFacts
+from llm_rest.tools import Prepared, Tool, Toolbox, ToolFacts
 
 
 @tool
@@ -273,6 +274,41 @@ def test_the_context_of_the_call_is_handed_in(run: Run) -> None:
 
     assert run(Toolbox([who]), "who", "{}", ToolContext(execution_id="e", call_id="c", run="r")) == "e/c/r"
     assert run(Toolbox([who]), "who") == "//None"
+
+
+class Shop(msgspec.Struct):
+    name: str
+
+
+def test_a_tool_gets_the_deps_of_its_context(run: Run) -> None:
+    def where(context: ToolContext[Shop]) -> str:
+        return context.deps.name
+
+    assert "context" not in Tool(where).parameters["properties"]
+    assert Toolbox([where]).needs_deps == ["where"]
+    assert run(Toolbox([where]), "where", "{}", ToolContext(deps=Shop("Skis"))) == "Skis"
+    with pytest.raises(ToolFailedError, match=r"ToolContext.deps, and none were given \(give deps= to the run"):
+        run(Toolbox([where]), "where", "{}", ToolContext())
+
+
+def test_deps_may_be_optional_or_of_any_type(run: Run) -> None:
+    def maybe(context: ToolContext[Shop | None]) -> str:
+        return "none" if context.deps is None else context.deps.name
+
+    def whatever(context: Annotated[ToolContext, "its call"]) -> str:
+        return f"{context.deps}"
+
+    box = Toolbox([maybe, whatever])
+    assert box.needs_deps == []
+    assert run(box, "maybe") == run(box, "maybe", "{}", ToolContext(call_id="c")) == "none"
+    assert run(box, "maybe", "{}", ToolContext(deps=Shop("Skis"))) == "Skis"
+    assert run(box, "whatever", "{}", ToolContext(deps=0)) == "0"
+    with pytest.raises(ToolFailedError, match="none were given"):
+        run(box, "whatever")
+
+
+def test_the_repr_of_a_context_does_not_show_the_deps() -> None:
+    assert repr(ToolContext(call_id="c", deps="secret")) == "ToolContext(execution_id='', call_id='c')"
 
 
 def test_a_registry_executes_for_anybody() -> None:

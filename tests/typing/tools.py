@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
-from llm_rest import FunctionTool, Tool, ToolContext, ToolExecutor, ToolRegistry, tool
+from llm_rest import (
+    AsyncClient,
+    Client,
+    FunctionTool,
+    Reply,
+    Tool,
+    ToolContext,
+    ToolExecutor,
+    ToolRegistry,
+    tool,
+)
 
 
 @tool
@@ -21,6 +31,39 @@ class Station:
     @tool
     def read(self, hour: int, context: ToolContext) -> float:
         return float(hour)
+
+
+class Database:
+    def price(self, item: str) -> float:
+        return float(len(item))
+
+
+@tool
+def price(item: str, context: ToolContext[Database]) -> float:
+    assert_type(context.deps, Database)
+    return context.deps.price(item)
+
+
+@tool
+async def discount(item: str, context: ToolContext[Database | None]) -> float:
+    assert_type(context.deps, Database | None)
+    return 0.0 if context.deps is None else context.deps.price(item)
+
+
+@tool
+def anything(context: ToolContext) -> str:
+    assert_type(context.deps, Any)
+    return context.call_id
+
+
+def a_run_is_given_what_its_tools_need(llm: Client) -> None:
+    assert_type(llm.generate_with_tools("Skis?", [price, discount], deps=Database()), Reply)
+    assert_type(price("skis", ToolContext(deps=Database())), float)
+    price("skis", ToolContext(deps=3))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+async def an_async_run_too(llm: AsyncClient) -> None:
+    assert_type(await llm.run("Skis?", [price, discount], deps=Database()).result(), Reply)
 
 
 async def a_tool_is_called_like_its_function() -> None:

@@ -275,8 +275,9 @@ class Client(_Shared):
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
 
         `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` hears what happens, `approve` is
-        asked where a tool needs it, `max_iterations`, `tool_timeout` and `timeout` are limits, `deps` is what tools find as
-        `ToolContext.deps`, and `state` resumes an earlier run.
+        asked where a tool needs it, `max_iterations`, `tool_timeout` (seconds), `timeout` (seconds) and `max_tool_threads` are
+        limits, `deps` is what tools find as `ToolContext.deps`, and `state` resumes an earlier run. Raises `ConfigError` for
+        tools that need `deps` without any.
         """
         from .running import run_of
 

@@ -63,6 +63,8 @@ class LoopOptions(TypedDict, total=False):
     """How often the model may be asked: 10."""
     tool_timeout: float | None
     """Seconds for a tool that does not say its own: 30."""
+    max_tool_threads: int
+    """How many sync tools run at the same time, and as many in the background: 32. Further calls wait for their turn."""
     timeout: float | Timeouts | None
     """Seconds for the whole run (no limit when not given), or the `Timeouts` of each of its model calls."""
     output: Any

@@ -67,6 +67,11 @@ class Workers(Protocol):
 class Shell(Protocol):
     """How tools are run and the model is asked: waiting for it, or not."""
 
+    @property
+    def in_threads(self) -> bool:
+        """Whether every job holds a thread."""
+        ...
+
     async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext, /) -> Output: ...
     async def ask(self, whom: Callable[[Any], Any], about: Any, /) -> Any: ...
     async def stream(self, opened: Any, hear: Callable[[AnyEvent], bool], /) -> Response: ...
@@ -96,7 +101,7 @@ class Engine:
         deps: Any = UNSET,
     ) -> None:
         self.shell = shell
-        self.turn = Turn(replace(state, running=False), tools)
+        self.turn = Turn(replace(state, running=False), tools, in_threads=shell.in_threads)
         self.tools = tools
         self.answer = answer
         self.opens = stream
@@ -115,6 +120,7 @@ class Engine:
         self._streams = False
         self._began = 0.0
         self._asked_about: set[str] = set()
+        self._to_ask_about: deque[ToolCall] = deque()
         self._deciding = 0
 
     @property
@@ -146,6 +152,7 @@ class Engine:
             self._workers, self._streams, self._driven = workers, streams, True
             self._began = workers.now() - self.state.at
             self._asked_about.clear()
+            self._to_ask_about.clear()
             self._deciding, self._resting = 0, False
         self.take(h.Begun(at=self.state.at))
 
@@ -173,6 +180,7 @@ class Engine:
             self.take(cast("Callable[..., h.AnyHappening]", report)(at=self._now()))
         elif isinstance(report, Decided):
             self._deciding -= 1
+            self._ask_next(workers)
             if report.verdict is not None:
                 kind = h.Approved if report.verdict else h.Denied
                 self.take(kind(at=self._now(), execution_id=report.execution_id))
@@ -237,12 +245,21 @@ class Engine:
             case h.AskApproval(call=call):
                 if self.approve is not None and call.execution_id not in self._asked_about:
                     self._asked_about.add(call.execution_id)
-                    self._deciding += 1
-                    workers.start(f"approval of {call.execution_id}", partial(self._ask_about, call, workers))
+                    self._to_ask_about.append(call)
+                    self._ask_next(workers)
             case h.Emit() | h.Stop():
                 pass
             case _:
                 assert_never(action)
+
+    def _ask_next(self, workers: Workers) -> None:
+        """Ask about the next calls that need approval, at most as many at a time as there may be threads."""
+        limit = self.state.limits.max_tool_threads
+        while self._to_ask_about and (self._deciding < limit or not self.shell.in_threads):
+            call = self._to_ask_about.popleft()
+            if call.waiting_for == "approval":
+                self._deciding += 1
+                workers.start(f"approval of {call.execution_id}", partial(self._ask_about, call, workers))
 
     def _tell(self, event: AnyLoopEvent) -> None:
         self.out.append(event)

@@ -110,6 +110,8 @@ class TaskWorkers:
 class TaskShell:
     """Tools are run and the model is asked in tasks; sync tools in threads that are left behind on cancellation."""
 
+    in_threads = False
+
     async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext) -> Output:
         return await tools.run(prepared, context)
 

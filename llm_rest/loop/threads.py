@@ -1,4 +1,5 @@
-"""`Run`: the loop for sync callers. Tools and model calls run in daemon threads, the caller waits at a queue.
+"""`Run`: the loop for sync callers. Tools and model calls run in daemon threads, the caller waits at a queue. How many tools run
+at the same time is decided by the step (`max_tool_threads`).
 
 No event loop is needed and none is disturbed: it works inside a running one as well. Before changing this file, know that a
 thread cannot be stopped from outside: a tool that is cancelled is left behind, what it reports is dropped, and as a daemon
@@ -66,6 +67,8 @@ class ThreadWorkers:
 
 class ThreadShell:
     """Tools are run and the model is asked in the thread that does it."""
+
+    in_threads = True
 
     async def execute(self, tools: Toolbox, prepared: Prepared, context: ToolContext) -> Output:
         return tools.run_sync(prepared, context)

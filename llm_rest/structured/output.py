@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, MutableSequence, Sequence
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, cast, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeGuard, TypeVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec.structs import replace
@@ -161,10 +161,7 @@ class Output(Generic[T]):
 
     def entries(self, plain: Any) -> list[Any]:
         """What there is so far of a list, in an object that is still being written; no copy."""
-        for one in self.partial(plain):
-            if isinstance(one, list):
-                return cast("Any", one)
-        return []
+        return next(filter(_is_list, self.partial(plain)), [])
 
     def entry(self, plain: Any) -> Any:
         """An entry of the list, as it will be in the value. Raises `DoesNotFit`."""
@@ -178,6 +175,10 @@ class Output(Generic[T]):
     def is_list(self) -> bool:
         """Whether the answer is a list of any length whose entries are all of one type."""
         return self._entry_form is not None
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
 
 
 _OF_ALL_ENTRIES = frozenset({"minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"})

@@ -100,6 +100,8 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     """What becomes of a call that was running when the state of its run was saved."""
     runs: bool = False
     """Whether there is something here that runs it; else the vendor or the caller does."""
+    is_async: bool = False
+    """Whether it is a coroutine function, which holds no thread of an async client."""
 
 
 def valid(facts: ToolFacts, **more: Any) -> ToolFacts:

@@ -8,6 +8,7 @@ out is left to the function's own defaults.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
@@ -108,6 +109,7 @@ class Tool(Generic[P, R_co]):
             needs_approval=self.needs_approval,
             on_resume=self.on_resume,
             runs=True,
+            is_async=is_coroutine_function(self.function),
         )
 
     @property
@@ -135,6 +137,11 @@ class Tool(Generic[P, R_co]):
             context = context or ToolContext()
             more[injected] = context.optional() if may_be_none(self._signature.deps) else context
         return cast("Callable[..., R_co]", self.function)(**values, **more)
+
+
+def is_coroutine_function(function: Any) -> bool:
+    """Whether calling it gives a coroutine, so that it must be called where an event loop runs."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def _optional(schema: Schema) -> bool:

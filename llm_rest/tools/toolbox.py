@@ -35,7 +35,7 @@ from ..responses.tools import Tool as Definition
 from ..unknown import Decoder, Unknown, given
 from . import threads
 from .context import ToolContext, ToolFacts, valid
-from .function import Tool
+from .function import Tool, is_coroutine_function
 from .output import output_of
 from .registry import AnyFunction, ToolExecutor, ToolRegistry, as_tool
 
@@ -49,7 +49,7 @@ _NAMED = (FunctionTool, CustomTool)
 _RUN_BY_CALLER = (*_NAMED, ShellTool, LocalShellTool, ApplyPatchTool, ComputerTool, ComputerUsePreviewTool)
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in _RUN_BY_CALLER)
 _DEFINITION = Decoder[Definition | Unknown](AnyTool)
-_BESIDE = frozenset(ToolFacts.__struct_fields__) - {"name", "runs"}
+_BESIDE = frozenset(ToolFacts.__struct_fields__) - {"name", "runs", "is_async"}
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -202,7 +202,11 @@ def _read(offered: Definition | Plain) -> tuple[Definition | Unknown, Plain]:
 
 def _entry(one: Definition | Unknown, name: str, facts: Plain, executor: ToolExecutor | None) -> _Entry:
     runner = executor.tool(name) if isinstance(executor, ToolRegistry) else executor
-    known = runner.facts if isinstance(runner, Tool) else ToolFacts(name=name, runs=runner is not None)
+    if isinstance(runner, Tool):
+        known = runner.facts
+    else:
+        is_async = runner is not None and is_coroutine_function(runner.execute)
+        known = ToolFacts(name=name, runs=runner is not None, is_async=is_async)
     return _Entry(valid(known, **facts), one, runner)
 
 
@@ -228,7 +232,7 @@ def _prepared(entry: _Entry, plain: Plain) -> Prepared:
                 raise DoesNotFit(found)
         target = _nobody if runner is None else runner.execute
         function = partial(_executed, target, name, plain)
-    return Prepared(name=name, arguments=plain, function=function, is_async=_is_async(target))
+    return Prepared(name=name, arguments=plain, function=function, is_async=is_coroutine_function(target))
 
 
 def _executed(execute: Callable[..., Any], name: str, arguments: Plain, _: ToolContext | None) -> Any:
@@ -237,10 +241,6 @@ def _executed(execute: Callable[..., Any], name: str, arguments: Plain, _: ToolC
 
 def _nobody(name: str, _: Plain) -> None:
     raise ToolFailedError(f"nothing here runs {name}", hint="give an executor that has it")
-
-
-def _is_async(function: Any) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def _called(prepared: Prepared, context: ToolContext | None) -> Any:

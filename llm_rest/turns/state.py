@@ -111,6 +111,8 @@ class Limits(Model):
     tool_timeout: Annotated[float, Meta(gt=0)] | None = 30.0
     """For tools that do not say it themselves."""
     timeout: Annotated[float, Meta(gt=0)] | None = None
+    max_tool_threads: Annotated[int, Meta(ge=1)] = 32
+    """How many blocking calls, and how many others, run in threads at the same time. The rest waits and is started in turn."""
     max_repairs: Annotated[int, Meta(ge=0)] = 3
     """How many answers in a row may hold calls that cannot be run."""
     use_previous_response_id: bool = False

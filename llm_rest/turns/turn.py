@@ -12,7 +12,6 @@ A `Turn` takes one happening after the other and looks only at the calls that ea
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, assert_never, cast
@@ -49,17 +48,22 @@ def step(state: RunState, happening: h.AnyHappening, tools: h.Tools) -> tuple[Ru
 class Turn:
     """A copy of a state that each happening changes, and the calls of it by what may happen to them next."""
 
-    def __init__(self, state: RunState, tools: h.Tools) -> None:
+    def __init__(self, state: RunState, tools: h.Tools, *, in_threads: bool = False) -> None:
         self.state = snapshot(state)
         self.tools = tools
+        self.in_threads = in_threads
+        """Whether coroutine functions hold a thread as well."""
         self.actions: list[h.Action] = []
         self.by_id: dict[str, ToolCall] = {}
         self.open: dict[str, ToolCall] = {}
         """The calls that have not ended, and of these the blocking ones and those that wait for nobody's word."""
         self.blocking: set[str] = set()
         self.moving: set[str] = set()
-        self.ready: deque[ToolCall] = deque()
-        """The calls to be started."""
+        self.ready: dict[bool | None, list[tuple[int, int, ToolCall]]] = {None: [], True: [], False: []}
+        """The calls to be started, by the pool of threads that they need (`pool`), each in the order of the calls."""
+        self.in_thread: dict[bool | None, set[str]] = {True: set(), False: set()}
+        """The calls that hold a thread of each pool."""
+        self.places: dict[str, int] = {}
         self.unanswered: list[ToolCall] = []
         """The calls without an output in the conversation."""
         self.due: list[ToolCall] = []
@@ -72,6 +76,9 @@ class Turn:
         """Take up calls that are new here."""
         for call in calls:
             self.by_id[call.execution_id] = call
+            self.places[call.execution_id] = len(self.places)
+            if call.state == "executing":
+                self.hold_thread(call)
             if not call.over:
                 self.open[call.execution_id] = call
                 if call.blocking:
@@ -91,7 +98,24 @@ class Turn:
             return
         self.moving.add(call.execution_id)
         if call.state == "pending":
-            self.ready.append(call)
+            heapq.heappush(self.ready[self.pool(call)], (self.places[call.execution_id], next(self.order), call))
+
+    def pool(self, call: ToolCall) -> bool | None:
+        """Which pool of threads a call needs. Blocking calls have one of their own, so that no other call holds them up."""
+        facts = self.tools.facts(call.name)
+        return None if facts is None or (facts.is_async and not self.in_threads) else call.blocking
+
+    def hold_thread(self, call: ToolCall) -> None:
+        if (pool := self.pool(call)) is not None:
+            self.in_thread[pool].add(call.execution_id)
+
+    def next_ready(self) -> ToolCall | None:
+        """The first call for which there is a thread."""
+        limit = self.state.limits.max_tool_threads
+        free = [
+            calls for pool, calls in self.ready.items() if calls and (pool is None or len(self.in_thread[pool]) < limit)
+        ]
+        return heapq.heappop(min(free))[-1] if free else None
 
     def await_deadline(self, call: ToolCall) -> None:
         if (limit := call.deadline) is not None:
@@ -204,8 +228,9 @@ class Turn:
     def go_on(self) -> None:
         """Ask the model if there is something to tell it and nothing to wait for; stop if there is neither."""
         state = self.state
-        while self.ready:
-            call = self.ready.popleft()
+        # What the model can be told no more is not started.
+        ends = state.asked is None and self.must_ask and state.iteration >= state.limits.max_iterations
+        while not ends and (call := self.next_ready()) is not None:
             if call.state == "pending" and call.waiting_for is None:
                 self.start(call)
         if state.asked is not None:
@@ -213,12 +238,18 @@ class Turn:
         if self.blocking:
             if not self.moving:
                 self.stop("waiting")
-        elif not state.iteration or state.paused or self.unanswered or self.due:
+        elif self.must_ask:
             self.ask()
         elif not self.open:
             self.stop("completed")
         elif not self.moving:
             self.stop("waiting")
+
+    @property
+    def must_ask(self) -> bool:
+        """Whether there is something to tell the model, and no call that it waits for."""
+        state = self.state
+        return not self.blocking and bool(not state.iteration or state.paused or self.unanswered or self.due)
 
     def ask(self) -> None:
         """Ask the model with all there is to tell, if it may be asked again."""
@@ -382,6 +413,7 @@ class Turn:
         if call.over:
             return
         call.state, call.started, call.runs = "executing", self.state.at, call.runs + 1
+        self.hold_thread(call)
         self.await_deadline(call)
         self.emit(ev.CallExecuting, call.execution_id, call=call)
         self.actions.append(h.StartTool(call, prepared))
@@ -428,6 +460,8 @@ class Turn:
         self.open.pop(call.execution_id, None)
         self.blocking.discard(call.execution_id)
         self.moving.discard(call.execution_id)
+        for held in self.in_thread.values():
+            held.discard(call.execution_id)
         if error is not None:
             call.answer = answer(call.item, error, failed=True)
         self.emit(ev.CallCompleted if error is None else ev.CallFailed, call.execution_id, call=call)

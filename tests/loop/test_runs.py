@@ -296,6 +296,36 @@ async def test_a_result_that_is_there_in_time_is_an_output_like_any_other(way: s
     assert outputs(model) == ["quick", "slow"]
 
 
+async def test_a_late_result_waits_while_a_blocking_call_of_a_later_round_runs(way: str) -> None:
+    """A request in between would hold a call without its output, which vendors refuse."""
+    asked_twice, arrived = Gate("tool:executing", 2), Gate("result:arrived")
+
+    @tool(blocking=False)
+    def report() -> str:
+        asked_twice.wait()  # until `add` of the second round runs
+        return "the report"
+
+    @tool
+    def slow() -> str:
+        arrived.wait()
+        requests.append(len(model.asked))
+        return "slow"
+
+    requests: list[int] = []
+    model = Model(
+        says(call("report", call_id="late")), says(call("slow", call_id="later")), says("Both."), says("unused")
+    )
+    run = new_run(way, model, [report, slow], on_event=(asked_twice, arrived))
+    assert (await result(run)).output == says("Both.").output
+    assert requests == [2], "the result had arrived, and the model was not asked while the call ran"
+    assert len(model.asked) == 3
+    output, delivered = model.seen[-2:]
+    assert (output.call_id, output.output) == ("later", "slow"), "the output of the call comes first"
+    assert texts([delivered])[0].startswith('{"type":"tool_result","call_id":"late"')
+    kinds = [(call.name, call.told) for call in run.calls]
+    assert kinds == [("report", "delivered"), ("slow", "answer")]
+
+
 async def test_results_that_arrive_during_a_model_call_go_together_in_the_next(way: str) -> None:
     @tool(blocking=False)
     def note(n: int) -> str:

@@ -95,6 +95,7 @@ class Ledger:
         self.stops = 0
         self.failed_late = False
         self.steps = 0
+        self.in_threads = True  # whether every tool holds a thread
 
     def restarted(self) -> None:
         """The process that drove the run is gone, and what it ran with it."""
@@ -176,6 +177,10 @@ class Ledger:
         rule(call.waiting_for is None, "what waits is not started")
         rule(not self.starts[name] or call.name in ("read", "poll"), "only what may run twice is run again")
         rule(after.running, "nothing is started in a run that stopped")
+        blocking = {one.execution_id: one.blocking for one in after.calls}
+        running = [one for one in self.running if blocking[one] == call.blocking]
+        free = not self.in_threads or len(running) < after.limits.max_tool_threads
+        rule(free, "no more calls run at a time than there may be threads")
         self.starts[name] += 1
         self.running.add(name)
 

@@ -269,6 +269,11 @@ class RunsAfterTheEnd(Turn):
         self.state.running = True
 
 
+class RunsTooManyAtATime(Turn):
+    def pool(self, call: Any) -> Any:
+        return None
+
+
 MUTANTS: list[type[Turn]] = [
     kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Turn) and kind is not Turn
 ]

@@ -45,6 +45,7 @@ class Play:
             tool_timeout=rng.choice((4.0, 30.0)),
             timeout=rng.choice((None, 8.0, 20.0)),
             max_repairs=rng.choice((0, 1, 3)),
+            max_tool_threads=rng.choice((1, 2, 32)),
             use_previous_response_id=rng.random() < 0.1,
         )
         self.eager = rng.choice((0.4, 0.7, 0.9))
@@ -56,7 +57,7 @@ class Play:
         """Chance for one question, whatever was asked before."""
         return Random(f"{self.seed}/{name}")
 
-    def watched(self, state: RunState, tools: Any) -> Turn:
+    def watched(self, state: RunState, tools: Any, **how: Any) -> Turn:
         """A turn whose every step goes through the ledger."""
         ledger = self.ledger
 
@@ -67,7 +68,7 @@ class Play:
                 ledger.saw(before, happening, snapshot(self.state), actions)
                 return actions
 
-        return Watched(state, tools)
+        return Watched(state, tools, **how)
 
     def seconds(self, name: str) -> float:
         """How long something takes."""
@@ -145,6 +146,7 @@ class Play:
 async def play_async(seed: int) -> Play:
     """The schedule through the shell for async callers."""
     play = Play(seed)
+    play.ledger.in_threads = False
     engine_module.Turn = play.watched  # type: ignore[assignment]
 
     def make(name: str) -> Any:

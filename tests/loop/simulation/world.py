@@ -125,6 +125,7 @@ class World:
             tool_timeout=rng.choice((4.0, 30.0, None)),
             timeout=rng.choice((None, 8.0, 20.0)),
             max_repairs=rng.choice((0, 1, 3)),
+            max_tool_threads=rng.choice((1, 1, 2, 32)),
             use_previous_response_id=rng.random() < 0.1 and not everywhere,
         )
         said: list[AnyItem] = [Message(role="user", content="go")]

@@ -161,7 +161,7 @@ class Output(Generic[T]):
 
     def entries(self, plain: Any) -> list[Any]:
         """What there is so far of a list, in an object that is still being written; no copy."""
-        return next(filter(_is_list, self.partial(plain)), [])
+        return next(filter(_is_list, self.partial(plain)), list[Any]())
 
     def entry(self, plain: Any) -> Any:
         """An entry of the list, as it will be in the value. Raises `DoesNotFit`."""

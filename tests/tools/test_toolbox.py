@@ -134,10 +134,10 @@ def test_a_registry_keeps_what_its_tools_say_about_themselves() -> None:
     assert registry.names == ("add", "later", "wait")
     assert later.name == "later"
     for box in (Toolbox([registry]), Toolbox(["wait"], registry), Toolbox([FunctionTool(name="wait")], registry)):
-        assert box.facts("wait") == ToolFacts(name="wait", blocking=False, timeout=3, runs=True)
+        assert box.facts("wait") == ToolFacts(name="wait", blocking=False, timeout=3, runs=True, is_async=True)
     asked = {"type": "function", "name": "wait", "needs_approval": True}
     facts = Toolbox([asked], registry).facts("wait")
-    assert facts == ToolFacts(name="wait", blocking=False, timeout=3, needs_approval=True, runs=True)
+    assert facts == ToolFacts(name="wait", blocking=False, timeout=3, needs_approval=True, runs=True, is_async=True)
 
 
 def test_the_functions_of_a_namespace_are_run_by_name() -> None:

@@ -51,6 +51,9 @@ def the_elements_of_a_streamed_list_are_typed(llm: Client) -> None:
         assert_type(stream.value, list[Person])
     with llm.stream_json("Count", tuple[int, ...]) as numbers:
         assert_type(list(numbers.elements()), list[int])
+    with llm.stream_json("Count", {"type": "array"}) as plain:
+        for one in plain.elements():
+            assert_type(one, Any)
     llm.stream_json("Ada", Person).elements()  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -30,8 +30,8 @@ from .responses.items import CustomToolCallOutput, FunctionCallOutput
 from .responses.request import Request, StreamOptions, items_of
 from .streaming import AsyncStream, Stream
 from .tools import Toolbox
-from .transport import Timeouts
 from .tools.context import DEPS_HINT
+from .transport import Timeouts
 from .turns import STATE, Limits, RunState
 from .unknown import convert, given
 

@@ -24,6 +24,7 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import (
+    APITimeoutError,
     AsyncClient,
     CallCancelledError,
     Client,
@@ -31,7 +32,6 @@ from llm_rest import (
     OverloadedError,
     Reply,
     StreamInterruptedError,
-    APITimeoutError,
     Timeouts,
     ToolArgumentsError,
     ToolContext,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
@@ -80,6 +80,8 @@ class Told(NamedTuple):
 
 class Reply(Response):
     """A response and how it was obtained (`info`)."""
+
+    _one_line: ClassVar[bool] = True
 
     @property
     def info(self) -> CallInfo:

@@ -20,6 +20,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Generic,
     TypeGuard,
     TypeVar,
@@ -97,6 +98,9 @@ class ModelMeta(StructMeta):
 class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The base of every struct that comes from outside. Fields it does not declare are kept by the decoder (`extras`)."""
 
+    _one_line: ClassVar[bool] = False
+    """Whether its repr is a summary, to which unknown fields add nothing."""
+
     def to_dict(self) -> dict[str, Any]:
         """The struct as plain data: dicts, lists and values, as its JSON holds them."""
         # Encoded first, because arguments that are no text are slices of the document, which only encoding can read.
@@ -150,7 +154,7 @@ def _extended(model: type[Model], names: tuple[str, ...]) -> type[Model]:
         "__reduce__": _reduce,
         "__eq__": _equal,
     }
-    if model.__repr__ is Struct.__repr__:  # others say what they are in words of their own
+    if not model._one_line:
         namespace["__repr__"] = _repr
     config = model.__struct_config__
     try:

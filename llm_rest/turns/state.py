@@ -8,7 +8,7 @@ drives it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, field
 
@@ -147,6 +147,8 @@ class Statistics(Model):
 
 class RunState(Model):
     """A run: the request without its input, the conversation so far, the calls, and what the model is doing."""
+
+    _one_line: ClassVar[bool] = True
 
     id: str
     request: Request

@@ -154,7 +154,7 @@ def _extended(model: type[Model], names: tuple[str, ...]) -> type[Model]:
         "__reduce__": _reduce,
         "__eq__": _equal,
     }
-    if not model._one_line:
+    if not model._one_line:  # pyright: ignore[reportPrivateUsage] - of this module
         namespace["__repr__"] = _repr
     config = model.__struct_config__
     try:

@@ -154,7 +154,7 @@ async def test_what_is_sent_is_a_request_for_a_stream(new_client: NewClient, htt
 async def test_a_whole_answer_is_not_asked_for_as_a_stream(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer())
     async with new_client() as llm:
-        with pytest.raises(ConfigError, match="llm.stream gives the answer as it comes"):
+        with pytest.raises(ConfigError, match="gives the answer as it comes"):
             await llm.generate("Hi", stream_options={"include_obfuscation": False})
         await llm.generate("Hi")
     assert "stream" not in sent(httpx_mock)

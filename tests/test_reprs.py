@@ -251,7 +251,7 @@ def test_a_run_and_its_saved_state_say_how_it_stands() -> None:
     run = llm.run('call weather {"city": "Oslo"}', [weather])
     assert "not started; start it with .result()" in repr(run)
     run.result()
-    (call,) = run.waiting
+    (call,) = run.pending_calls
     assert f"approval needed for weather ({call.call_id}), 1 model call, 1 tool call" in repr(run)
     assert ".approve(id)" in repr(run)
     saved = STATE.decode(msgspec.json.encode(run.state))

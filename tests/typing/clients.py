@@ -124,7 +124,7 @@ def stored_responses_are_a_part_of_the_client(llm: Client) -> None:
     assert_type(llm.responses.input_items("resp_1"), list[AnyItem])
     assert_type(llm.responses.compact("Hi").output, list[AnyItem])
     assert_type(llm.models.list(), list[ModelInfo])
-    llm.responses.poll("resp_1", every=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    llm.responses.poll("resp_1", pause=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 async def they_are_awaited(llm: AsyncClient) -> None:

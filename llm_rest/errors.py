@@ -157,7 +157,7 @@ def _revive(kind: type[LLMError], message: str, state: dict[str, Any]) -> LLMErr
 
 
 class DecodeError(LLMError, ValueError):
-    """Bytes that are not the document they should be; `path` names the place, `limited` says that they nest too deeply."""
+    """Bytes that are not the document they should be; `path` names the place, `limited` that they exceed a limit of ours."""
 
     def __init__(self, message: str, *, path: str = "$", limited: bool = False, **facts: Any) -> None:
         super().__init__(f"{path}: {message}", **facts)

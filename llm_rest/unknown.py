@@ -52,6 +52,20 @@ _MAX_SHAPES = 1000
 MOST_UNKNOWN = 6_000
 """The most objects of unknown kinds, or with unknown fields, in a request: each costs many times what others do."""
 
+MOST_IN_ANSWER = 20_000
+"""The most objects of unknown kinds, or with unknown fields, in an answer or an event of a stream; and the most calls, parts
+and items in one list there, since each is converted by itself."""
+
+if TYPE_CHECKING:
+    Bounded = list[T]
+else:
+
+    class Bounded:
+        """`Bounded[A]`: a list of at most `MOST_IN_ANSWER` entries."""
+
+        def __class_getitem__(cls, entry: Any) -> Any:
+            return Annotated[list[entry], Meta(max_length=MOST_IN_ANSWER)]
+
 
 class Unknown(dict[str, Any]):
     """An object of a kind this version does not know: a dict of exactly what arrived, encoded back as it came."""
@@ -288,7 +302,7 @@ def check_depth(raw: bytes, limit: int = _MAX_DEPTH) -> None:
 class _Form:
     """A type form taken apart: which structs, list items or dict values it takes, and whether unknown kinds are welcome."""
 
-    __slots__ = ("counts", "is_open", "items", "kinds", "lone", "tag_field", "values")
+    __slots__ = ("counts", "is_open", "items", "kinds", "lone", "most", "tag_field", "values")
 
     def __init__(self, form: Any) -> None:
         self.is_open = False
@@ -297,6 +311,7 @@ class _Form:
         self.kinds: dict[str | int, type[Struct]] = {}
         self.lone: type[Struct] | None = None  # what an object without a tag is
         self.items: Any = None
+        self.most = inf  # items
         self.values: Any = None
         self._add(form)
         if len(self.kinds) == 1 and self.lone is None:
@@ -307,7 +322,10 @@ class _Form:
         origin = get_origin(form)
         if origin is Annotated:
             inner, *notes = get_args(form)
-            self.is_open |= any(isinstance(note, Meta) and (note.extra or {}).get(_OPEN, False) for note in notes)
+            for note in notes:
+                if isinstance(note, Meta):
+                    self.is_open |= (note.extra or {}).get(_OPEN, False)
+                    self.most = self.most if note.max_length is None else note.max_length
             self._add(inner)
         elif origin is Union or origin is UnionType:
             for arm in get_args(form):
@@ -387,7 +405,10 @@ class _Descent:
         if taken.counts and (number := _WHOLE.fullmatch(bytes(raw))) and (count := float(number[1])).is_integer():
             return int(count)
         if first == b"[" and taken.items is not None:
-            return [self.value(piece, taken.items, f"{path}[{i}]") for i, piece in enumerate(_arrays.decode(raw))]
+            pieces = _arrays.decode(raw)
+            if len(pieces) > taken.most:
+                raise DecodeError(f"a list of more than {taken.most:,} entries", path=path, limited=True)
+            return [self.value(piece, taken.items, f"{path}[{i}]") for i, piece in enumerate(pieces)]
         if first == b"{":
             if taken.values is not None:
                 found = _objects.decode(raw).items()
@@ -424,14 +445,15 @@ class _Descent:
     def _is_unknown(self, path: str) -> None:
         self._unknown_left -= 1
         if self._unknown_left < 0:
-            raise DecodeError("too many objects of unknown kinds or with unknown fields", path=path)
+            what = "too many objects of unknown kinds or with unknown fields"
+            raise DecodeError(what, path=path, limited=True)
 
     def _extend(self, built: Model, unknown: dict[str, Any], path: str) -> Model:
         self._is_unknown(path)
         self._shapes.add((type(built), tuple(unknown)))
         # Every shape costs a class, whose cost grows with the square of its fields; no real document has a tenth of this.
         if len(unknown) > _MAX_EXTRAS or len(self._shapes) > _MAX_SHAPES:
-            raise DecodeError(f"too many unknown fields on {type(built).__name__}", path=path)
+            raise DecodeError(f"too many unknown fields on {type(built).__name__}", path=path, limited=True)
         try:
             return with_extras(built, unknown)
         except DecodeError as problem:

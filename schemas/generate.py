@@ -22,6 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from llm_rest import wires  # noqa: E402 - the package beside this directory, installed or not
 from llm_rest.losses import Loss  # noqa: E402
+from llm_rest.unknown import MOST_IN_ANSWER  # noqa: E402
 
 KINDS = {"request": "REQUEST", "response": "RESPONSE", "event": "EVENT"}
 
@@ -49,6 +50,10 @@ def schema_of(name: str, form: Any) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
+OURS = (("additionalProperties", False), ("maxItems", MOST_IN_ANSWER))
+"""What the structs say that vendors do not: how unknown fields are told apart, and a bound on what is converted."""
+
+
 def opened_up(node: Any) -> Any:
     """A piece of schema that takes what the decoders keep."""
     if isinstance(node, list):
@@ -57,9 +62,7 @@ def opened_up(node: Any) -> Any:
         return node
     kinds = node.get("discriminator")
     opened = {
-        key: opened_up(value)
-        for key, value in node.items()
-        if key != "discriminator" and (key, value) != ("additionalProperties", False)
+        key: opened_up(value) for key, value in node.items() if key != "discriminator" and (key, value) not in OURS
     }
     # A field may itself be named `discriminator`; the keyword always has a mapping.
     if isinstance(kinds, dict) and "mapping" in kinds:

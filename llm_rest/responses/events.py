@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET
 
-from ..unknown import Decoder, Model, Open, Opt, given
+from ..unknown import MOST_IN_ANSWER, Decoder, Model, Open, Opt, given
 from .items import AnyItem, ShellOutput
 from .lenient import lenient_event
 from .parts import AnyAnnotation, ContentPart, Logprob, SummaryText
@@ -561,5 +561,5 @@ TERMINAL = (ResponseCompleted, ResponseIncomplete, ResponseFailed)
 """The events that end a stream; an `error` may come before or instead of one."""
 
 
-EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=lenient_event)
+EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=lenient_event, most_unknown=MOST_IN_ANSWER)
 """Decodes one event of a stream."""

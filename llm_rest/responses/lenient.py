@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from ..unknown import MOST_IN_ANSWER
 from .repair import derived_call_id, repair_call
 
 Plain = dict[str, Any]
@@ -34,8 +35,9 @@ def lenient_response(document: Any) -> Any:
         response["id"] = ""
     if not isinstance(response.get("object", ""), str):
         del response["object"]  # it says the same in every answer
-    if isinstance(response.get("output"), list):
-        response["output"] = lenient_items(cast("list[Any]", response["output"]), response["id"])
+    items: list[Any] | None = response["output"] if isinstance(response.get("output"), list) else None
+    if items is not None and len(items) <= MOST_IN_ANSWER:  # more are refused
+        response["output"] = lenient_items(items, response["id"])
     if isinstance(response.get("usage"), dict):
         response["usage"] = _usage(cast("Plain", response["usage"]))
     return response

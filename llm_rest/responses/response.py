@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from ..unknown import Decoder, Model, Opt
+from ..unknown import MOST_IN_ANSWER, Bounded, Decoder, Model, Opt
 from .items import AnyItem
 from .lenient import lenient_response
 from .parts import Leftovers
@@ -74,7 +74,7 @@ class Response(Model, dict=True):
     error: Opt[ResponseError] = UNSET
     incomplete_details: Opt[IncompleteDetails] = UNSET
     model: Opt[str] = UNSET
-    output: list[AnyItem]
+    output: Bounded[AnyItem]
     usage: Opt[Usage] = UNSET
     instructions: Opt[str | list[AnyItem]] = UNSET
     previous_response_id: Opt[str] = UNSET
@@ -123,5 +123,5 @@ class CompactedResponse(Model):
     usage: Opt[Usage] = UNSET
 
 
-RESPONSE: Decoder[Response] = Decoder(Response, repair=lenient_response)
+RESPONSE: Decoder[Response] = Decoder(Response, repair=lenient_response, most_unknown=MOST_IN_ANSWER)
 """Decodes a response object as a Responses host sends it."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from msgspec import UNSET, Raw, field
 
-from ...unknown import MOST_UNKNOWN, Decoder, Model, Open, Opt
+from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Open, Opt
 
 Plain = dict[str, Any]
 
@@ -700,7 +700,7 @@ class Message(Model, tag_field="type", tag="message"):
     id: Opt[str | int] = UNSET
     role: Literal["assistant"] | str = "assistant"
     model: Opt[str] = UNSET
-    content: list[AnyBlock]
+    content: Bounded[AnyBlock]
     stop_reason: Opt[StopReason | str] = UNSET
     stop_sequence: Opt[str] = UNSET
     stop_details: Opt[Plain] = UNSET  # type, category, explanation of a refusal
@@ -732,7 +732,7 @@ def _typed(document: Any) -> Any:
     return cast("Any", document)
 
 
-RESPONSE: Decoder[Message | Error] = Decoder(Message | Error, repair=_typed)
+RESPONSE: Decoder[Message | Error] = Decoder(Message | Error, repair=_typed, most_unknown=MOST_IN_ANSWER)
 """Decodes an answer, and the error body that stands in its place."""
 
 
@@ -855,4 +855,4 @@ def _lenient(document: Any) -> Any:
     return {**event, "type": "error", "error": {"type": "api_error", "message": "", **inside}}
 
 
-EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=_lenient)
+EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=_lenient, most_unknown=MOST_IN_ANSWER)

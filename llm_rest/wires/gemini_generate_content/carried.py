@@ -199,8 +199,11 @@ def text_of(raw: Raw) -> str:
 def rest(struct: Model, without: Iterable[str] = ()) -> Json:
     """The fields of `struct` by their names on the wire, as plain values, except those named `without`."""
     fields = zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True)
-    values = ((theirs, getattr(struct, ours)) for theirs, ours in fields if theirs not in without)
-    return {name: plain(value) for name, value in values if value is not UNSET}
+    return {
+        theirs: plain(value)
+        for theirs, ours in fields
+        if (value := getattr(struct, ours)) is not UNSET and theirs not in without
+    }
 
 
 def unsaid(struct: Model, names: Iterable[str]) -> Json:

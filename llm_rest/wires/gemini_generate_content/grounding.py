@@ -108,18 +108,78 @@ def _source(chunk: types.GroundingChunk, place: Place) -> AnyAnnotation | None:
 
 MOST_TEXTS = 64
 """In so many texts a segment is looked for that is not where it says; in more, every segment would cost all of them."""
+MOST_QUOTED = 1_000_000
+"""So many characters of a text are repeated in the segments about it, beside the text itself."""
+MOST_SEARCHED = 4_000_000
+"""So many characters are searched for segments that are not where they say, beside one search of every text."""
+
+
+class _Text:
+    """A text and its UTF-8: where a stretch in bytes stands in characters, and the other way round."""
+
+    __slots__ = ("_counts", "_data", "_sizes", "size", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._data = b"" if text.isascii() else text.encode("utf-8", "surrogatepass")
+        self.size = len(self._data) or len(text)
+        blocks = (self._data[start : start + _BLOCK] for start in range(0, len(self._data), _BLOCK))
+        self._counts = [0, *accumulate(len(block.translate(None, _CONTINUATION)) for block in blocks)]
+        self._sizes: list[int] | None = None
+
+    def stretch(self, start: int, end: int) -> tuple[int, int] | None:
+        """A stretch in bytes as one in characters; `None` where it is not in the text."""
+        if not 0 <= start <= end <= self.size:
+            return None
+        return (self._characters(start), self._characters(end)) if self._data else (start, end)
+
+    def says(self, stretch: tuple[int, int] | None, text: str) -> bool:
+        """Whether that stands in this stretch."""
+        return stretch is not None and stretch[1] - stretch[0] == len(text) and self.text[slice(*stretch)] == text
+
+    def bytes_to(self, to: int) -> int:
+        """The size of so many characters."""
+        if not self._data:
+            return to
+        if self._sizes is None:
+            blocks = (self.text[start : start + _BLOCK] for start in range(0, len(self.text), _BLOCK))
+            self._sizes = [0, *accumulate(len(block.encode("utf-8", "surrogatepass")) for block in blocks)]
+        block = to // _BLOCK
+        return self._sizes[block] + len(self.text[block * _BLOCK : to].encode("utf-8", "surrogatepass"))
+
+    def _characters(self, to: int) -> int:
+        """How many characters end before that byte."""
+        block = to // _BLOCK
+        begun = self._counts[block] + len(self._data[block * _BLOCK : to].translate(None, _CONTINUATION))
+        cut = self._data[to : to + 1] in _CONTINUING
+        return begun - cut
+
+
+_BLOCK = 1024
+_CONTINUATION = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that begin no character."""
+_CONTINUING = frozenset(bytes([byte]) for byte in _CONTINUATION)
 
 
 class _Texts:
     """The texts of an answer: each `named` by the place of its part, and where its bytes begin."""
 
     def __init__(self, said: Sequence[Said]) -> None:
-        self.all = [part.text for _, part in said]
+        self.all = [_Text(part.text) for _, part in said]
         self.named: dict[int, int] = {}
         for k, (place, _) in enumerate(said):
             self.named.setdefault(place, k)
-        sizes = (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in self.all)
-        self.begins = [0, *accumulate(sizes)]
+        self.begins = [0, *accumulate(text.size for text in self.all)]
+        self._searched = -sum(len(text.text) for text in self.all)
+
+    def find(self, text: str, k: int) -> int:
+        """Where a text stands in the text number `k`; -1 where it does not, or where too much was searched before."""
+        if self._searched > MOST_SEARCHED:
+            return -1
+        whole = self.all[k].text
+        at = whole.find(text)
+        self._searched += len(whole) if at < 0 else at + len(text)
+        return at
 
 
 def _locate(segment: types.Segment, texts: _Texts) -> Place:
@@ -128,38 +188,27 @@ def _locate(segment: types.Segment, texts: _Texts) -> Place:
     if not given(segment.end_index):
         return Place(named)
     start, end = segment.start_index or 0, segment.end_index
-    there = _stretch(said[named], start, end)
+    there = said[named].stretch(start, end)
     if given(segment.text):
-        if there is not None and said[named][slice(*there)] == segment.text:
+        if there is not None and said[named].says(there, segment.text):
             return Place(named, *there)
         others = range(len(said)) if len(said) <= MOST_TEXTS else ()
         for k in others:
-            found = _stretch(said[k], start, end)
-            if found is not None and said[k][slice(*found)] == segment.text:
+            found = said[k].stretch(start, end)
+            if found is not None and said[k].says(found, segment.text):
                 return Place(k, *found)
         # Streamed texts are cut into parts where the whole answer has one.
         k = bisect_right(texts.begins, start) - 1
         if 0 <= k < len(said):
             before, size = texts.begins[k], texts.begins[k + 1] - texts.begins[k]
-            found = _stretch(said[k], start - before, min(end - before, size))
-            if found is not None and segment.text.startswith(said[k][slice(*found)]):
+            found = said[k].stretch(start - before, min(end - before, size))
+            if found is not None and said[k].says(found, segment.text[: found[1] - found[0]]):
                 return Place(k, *found)
         for k in (named, *others):
-            at = said[k].find(segment.text)
+            at = texts.find(segment.text, k)
             if at >= 0:
                 return Place(k, at, at + len(segment.text))
     return Place(named, *(there or ()))
-
-
-def _stretch(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """A stretch in bytes of UTF-8 as one in characters; `None` where it is not in the text."""
-    if text.isascii():
-        return (start, end) if 0 <= start <= end <= len(text) else None
-    data = text.encode("utf-8", "surrogatepass")
-    if not 0 <= start <= end <= len(data):
-        return None
-    head = data[:start].decode("utf-8", "ignore")
-    return len(head), len(data[:end].decode("utf-8", "ignore"))
 
 
 def search_of(candidate: types.Candidate, id: Opt[str]) -> WebSearchCall | None:
@@ -181,6 +230,7 @@ def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> t
     chunks: list[types.GroundingChunk] = []
     supports: list[types.GroundingSupport] = []
     for place, part, path in said:
+        text, quoted = _Text(part.text), -len(part.text)
         for j, source in enumerate(part.annotations or ()):
             if not isinstance(source, UrlCitation):
                 lost.dropped(f"{path}.annotations[{j}]", not_in("a source that is no page", "Gemini"))
@@ -193,8 +243,10 @@ def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> t
                 start, end = (min(max(at, 0), size) for at in (source.start_index or 0, source.end_index))
                 if (start, end) != (source.start_index or 0, source.end_index) or start > end:
                     lost.changed(f"{path}.annotations[{j}]", "a source of a stretch that is not in the text")
-                first, last = (len(part.text[:to].encode("utf-8", "surrogatepass")) for to in (start, end))
-                segment.start_index, segment.end_index, segment.text = first or UNSET, last, part.text[start:end]
+                segment.start_index, segment.end_index = text.bytes_to(start) or UNSET, text.bytes_to(end)
+                quoted += max(end - start, 0)
+                # Stretches may overlap, and a hostile answer has many of the whole text.
+                segment.text = part.text[start:end] if quoted <= MOST_QUOTED else UNSET
             supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=[len(chunks)]))
             chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=stated(source.title))))
     if not chunks:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 import msgspec
 from msgspec import Raw, Struct
 
-from ...unknown import Decoder, check_depth
+from ...unknown import MOST_IN_ANSWER, Decoder, check_depth
 
 T = TypeVar("T")
 
@@ -80,7 +80,9 @@ def _value(raw: Raw, declared: Any) -> Any:
         words, number = cast("tuple[str, ...]", form), int(text) if _whole(text) else None
         return raw if number is None else words[number] if 0 <= number < len(words) else str(number)
     if get_origin(form) is list:
-        return [_value(one, get_args(form)[0]) for one in (_arrays.decode(raw) if text[:1] == b"[" else [raw])]
+        found = _arrays.decode(raw) if text[:1] == b"[" else [raw]
+        # Longer ones come from servers, which write one spelling, or are refused.
+        return raw if len(found) > MOST_IN_ANSWER else [_value(one, get_args(form)[0]) for one in found]
     return _object(_objects.decode(raw), form) if text[:1] == b"{" else raw
 
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from ...errors import DecodeError
-from ...unknown import MOST_UNKNOWN, Decoder, Model
+from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model
 from .spelling import NULL, ProtoDecoder
 
 WIRE = "gemini_generate_content"
@@ -221,7 +221,7 @@ class Content(Document):
     """What one side said in one go. Without a role it is the user."""
 
     role: Maybe[Literal["user", "model"] | str] = UNSET
-    parts: Maybe[list[Part]] = UNSET
+    parts: Maybe[Bounded[Part]] = UNSET
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------
@@ -556,8 +556,8 @@ class _Answers(ProtoDecoder[Response]):
         return found
 
 
-RESPONSE: Decoder[Response] = _Answers(Response)
+RESPONSE: Decoder[Response] = _Answers(Response, most_unknown=MOST_IN_ANSWER)
 """Decodes an answer."""
 
-EVENT: Decoder[Response] = ProtoDecoder(Response)
+EVENT: Decoder[Response] = ProtoDecoder(Response, most_unknown=MOST_IN_ANSWER)
 """Decodes a chunk of a stream, which has the shape of an answer."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Raw, UnsetType, field
 
 from ...responses.parts import Logprob
-from ...unknown import MOST_UNKNOWN, Decoder, Model, Opt
+from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Opt
 
 WIRE = "ollama_chat"
 Json = dict[str, Any]
@@ -46,7 +46,7 @@ class Message(Model):
     content: Opt[str] = UNSET
     thinking: Opt[str] = UNSET
     images: Opt[list[str]] = UNSET
-    tool_calls: Opt[list[ToolCall]] = UNSET
+    tool_calls: Opt[Bounded[ToolCall]] = UNSET
     tool_name: Opt[str] = UNSET
     tool_call_id: Opt[str] = UNSET
 
@@ -161,5 +161,5 @@ class Chunk(Line):
 
 
 REQUEST: Decoder[Request] = Decoder(Request, most_unknown=MOST_UNKNOWN)
-RESPONSE: Decoder[Answer] = Decoder(Answer)
-EVENT: Decoder[Chunk] = Decoder(Chunk)
+RESPONSE: Decoder[Answer] = Decoder(Answer, most_unknown=MOST_IN_ANSWER)
+EVENT: Decoder[Chunk] = Decoder(Chunk, most_unknown=MOST_IN_ANSWER)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ...responses.items import AnyItem, FunctionCall, Message
 from ...responses.leftovers import SPELLING
 from ...responses.parts import OutputText
-from ...unknown import Decoder, Model, ModelMeta, decoder_of
+from ...unknown import MOST_IN_ANSWER, Decoder, Model, ModelMeta, decoder_of
 from . import types
 
 CHOICE = "choices[0]"
@@ -89,7 +89,7 @@ class _OrdinaryFirst(Decoder[types.Completion]):
     __slots__ = ("_ordinary",)
 
     def __init__(self) -> None:
-        super().__init__(types.Completion)
+        super().__init__(types.Completion, most_unknown=MOST_IN_ANSWER)
         self._ordinary: msgspec.json.Decoder[types.Completion] | None = None
 
     def decode(self, data: bytes | bytearray | str) -> types.Completion:

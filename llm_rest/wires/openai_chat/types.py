@@ -14,7 +14,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Raw, UnsetType
 
 from ...responses.parts import AudioData
-from ...unknown import MOST_UNKNOWN, Decoder, Model, Open, Opt
+from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Open, Opt
 
 WIRE = "openai_chat"
 
@@ -99,7 +99,7 @@ KnownPart = Text | Image | Audio | File | Refusal | Video | Document | Thinking
 
 AnyPart = Open[KnownPart]
 
-Content = str | list[AnyPart]
+Content = str | Bounded[AnyPart]
 
 JsonValue = dict[str, Raw]
 """A JSON object, which keeps its spelling here."""
@@ -165,7 +165,7 @@ class Spoken(Model):
     content: Opt[Content | JsonValue] = UNSET
     """Text or parts; some hosts send the object of an answer in JSON, whose text is meant."""
     refusal: Opt[str] = UNSET
-    tool_calls: Opt[list[ToolCall]] = UNSET
+    tool_calls: Opt[Bounded[ToolCall]] = UNSET
     annotations: Opt[list[Any]] = UNSET
     """`{"type": "url_citation", "url_citation": {"url", "title", "start_index", "end_index"}}`: nested, flat in Responses."""
     audio: Opt[Json] = UNSET
@@ -516,4 +516,4 @@ class Chunk(_Document):
 
 
 REQUEST: Decoder[Request] = Decoder(Request, most_unknown=MOST_UNKNOWN)
-EVENT: Decoder[Chunk] = Decoder(Chunk)
+EVENT: Decoder[Chunk] = Decoder(Chunk, most_unknown=MOST_IN_ANSWER)

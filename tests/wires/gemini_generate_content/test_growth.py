@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
-from llm_rest.responses import FunctionTool, Request
+from llm_rest.responses import FunctionTool, Message, OutputText, Request, UrlCitation
 from llm_rest.wires import gemini_generate_content as wire
 from tests.support.counting import steps
 from tests.wires.gemini_generate_content import (
     SIGNATURE,
     THREE,
     answer,
+    answered,
     call,
     called,
     chunk,
@@ -122,3 +124,51 @@ def test_the_cost_of_a_conversion_grows_with_its_size(shape: Callable[[int], Cal
     shape(N)()  # what is looked up once
     few, many = steps(shape(N)), steps(shape(4 * N))
     assert many < 5 * few
+
+
+class Counted(str):
+    """A text that counts the characters that are read of it."""
+
+    read = 0
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        Counted.read += len(self)
+        return str(self).encode(encoding, errors)
+
+    def find(self, *what: Any) -> int:
+        Counted.read += len(self)
+        return str(self).find(*what)
+
+    def __getitem__(self, at: Any) -> str:
+        found = Counted(str(self)[at])
+        Counted.read += len(found)
+        return found
+
+
+@pytest.mark.parametrize("said", [None, "nowhere"], ids=["by its place", "by its text"])
+def test_many_sources_of_a_long_text_read_it_a_few_times(said: str | None) -> None:
+    text = Counted("aé" * 200_000)
+    segment = {"startIndex": 300_000, "endIndex": 300_003, **({"text": said} if said else {})}
+    support = {"segment": segment, "groundingChunkIndices": [0]}
+    grounding = {"groundingChunks": [{"web": {"uri": "https://a.b"}}], "groundingSupports": [support] * 1000}
+    body: Any = wire.RESPONSE.decode(msgspec.json.encode(answer({"text": ""}, groundingMetadata=grounding)))
+    body.candidates[0].content.parts[0].text = text
+    Counted.read = 0
+    response: Any = wire.decode_response(body)[0]
+    assert Counted.read < 20 * len(text)
+    sources = response.output[0].content[0].annotations
+    assert len(sources) == 1000
+    assert (sources[0].start_index, sources[0].end_index) == (200_000, 200_002)
+
+
+def test_the_segments_of_an_answer_repeat_its_text_a_few_times() -> None:
+    text = "é" * 200_000
+    source = UrlCitation(url="https://a.b", title="t", start_index=1, end_index=len(text))
+    said = Message(role="assistant", content=[OutputText(text=text, annotations=[*[source] * 1000])])
+    body: Any
+    body, lost = wire.encode_response(answered(said))
+    supports = body.candidates[0].grounding_metadata.grounding_supports
+    assert lost == []
+    assert {(support.segment.start_index, support.segment.end_index) for support in supports} == {(2, 400_000)}
+    assert supports[0].segment.text == text[1:]
+    assert sum(len(support.segment.text or "") for support in supports) < 10 * len(text)

@@ -1,0 +1,121 @@
+"""What the decoders of answers bound: how much of an answer costs more than its bytes do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pytest_httpx import HTTPXMock
+
+from llm_rest import wires
+from llm_rest.errors import DecodeError, MalformedResponseError
+from llm_rest.unknown import MOST_IN_ANSWER
+from llm_rest.vendors import DIALECTS
+from tests.callers import NewClient
+from tests.laws.growth import by_anthropic, by_chat, by_gemini, call, message
+from tests.support import WIRES
+
+pytestmark = pytest.mark.anyio
+
+Plain = dict[str, Any]
+
+
+def responses(output: list[Any], **fields: Any) -> Plain:
+    return {"id": "r", "model": "m", "status": "completed", "output": output, **fields}
+
+
+def ollama(**said: Any) -> Plain:
+    spoken = {"role": "assistant", "content": "", **said}
+    return {"model": "m", "created_at": "2026-09-21T14:13:20Z", "done": True, "done_reason": "stop", "message": spoken}
+
+
+def grounded(chunks: list[Any]) -> Plain:
+    document = by_gemini([{"text": "a"}])
+    document["candidates"][0]["groundingMetadata"] = {"groundingChunks": chunks}
+    return document
+
+
+LISTED: dict[str, dict[str, Callable[[int], Plain]]] = {
+    "openai_responses": {
+        "calls": lambda n: responses([call("c")] * n),
+        "calls without an id": lambda n: responses([{"name": "f", "arguments": {}}] * n),
+        "items of an unknown kind": lambda n: responses([{"type": "new"}] * n),
+        "parts of an unknown kind": lambda n: responses([message([{"type": "new"}] * n)]),
+    },
+    "openai_chat": {
+        "calls": lambda n: by_chat(content=None, tool_calls=[{"id": "c", "type": "new"}] * n),
+        "calls without an id": lambda n: by_chat(content=None, tool_calls=[{"function": {"name": "f"}}] * n),
+        "parts": lambda n: by_chat(content=[{"type": "thinking", "thinking": []}] * n),
+        "choices with an unknown field": lambda n: {**by_chat(), "choices": [{"new": 1}] * n},
+    },
+    "anthropic_messages": {
+        "calls": lambda n: by_anthropic([{"type": "tool_use", "id": "c", "name": "f", "input": {}}] * n),
+        "blocks of an unknown kind": lambda n: by_anthropic([{"type": "new"}] * n),
+        "citations of an unknown kind": lambda n: by_anthropic(
+            [{"type": "text", "text": "a", "citations": [{"type": "new"}] * n}]
+        ),
+    },
+    "gemini_generate_content": {
+        "calls": lambda n: by_gemini([{"functionCall": {"name": "f"}}] * n),
+        "calls in snake case": lambda n: by_gemini([{"function_call": {"name": "f"}}] * n),
+        "texts": lambda n: by_gemini([{"text": ""}] * n),
+        "sources with an unknown field": lambda n: grounded([{"new": 1}] * n),
+    },
+    "ollama_chat": {
+        "calls": lambda n: ollama(tool_calls=[{"function": {"name": "f", "arguments": {}}}] * n),
+        "calls with an unknown field": lambda n: ollama(tool_calls=[{"function": {"name": "f"}, "new": 1}] * n),
+    },
+}
+"""Answers of n things, each of which is converted by itself."""
+
+every_list = pytest.mark.parametrize(("name", "shape"), [(name, shape) for name in WIRES for shape in LISTED[name]])
+
+
+def document(name: str, shape: str, n: int) -> bytes:
+    return json.dumps(LISTED[name][shape](n)).encode()
+
+
+@every_list
+def test_an_answer_of_too_many_calls_parts_or_unknown_objects_is_refused_before_it_is_converted(
+    name: str, shape: str
+) -> None:
+    wire = wires.load(name)
+    for decoder in (wire.RESPONSE, wire.EVENT):
+        body = document(name, shape, MOST_IN_ANSWER + 1)
+        if decoder is wire.EVENT and name in ("openai_responses", "anthropic_messages"):
+            kind = ("response.completed", "response") if name == "openai_responses" else ("message_start", "message")
+            body = b'{"type":"%s","%s":%s}' % (kind[0].encode(), kind[1].encode(), body)
+        elif decoder is wire.EVENT and name == "openai_chat":
+            body = body.replace(b'"message"', b'"delta"')
+        with pytest.raises(DecodeError, match=r"more than 20,000 entries|too many objects of unknown kinds") as caught:
+            decoder.decode(body)
+        assert caught.value.limited
+
+
+@every_list
+def test_an_answer_of_10_000_calls_or_parts_is_taken(name: str, shape: str) -> None:
+    wire = wires.load(name)
+    wire.decode_response(wire.RESPONSE.decode(document(name, shape, 10_000)), dialect=DIALECTS[name]())
+
+
+MODELS = {
+    "openai_responses": "openai/gpt-4o",
+    "openai_chat": "groq/m",
+    "anthropic_messages": "anthropic/claude-haiku-4-5",
+    "gemini_generate_content": "google/gemini-2.5-flash",
+    "ollama_chat": "ollama/m",
+}
+
+
+@pytest.mark.parametrize(("name", "shape"), [(name, next(iter(LISTED[name]))) for name in WIRES])
+async def test_it_is_a_typed_error_and_not_retried(
+    name: str, shape: str, new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(content=document(name, shape, MOST_IN_ANSWER + 1))
+    async with new_client(MODELS[name]) as llm:
+        with pytest.raises(MalformedResponseError, match=r"20,000|too many") as caught:
+            await llm.generate("Hi")
+    assert not caught.value.retryable
+    assert len(caught.value.attempts) == 1

@@ -102,8 +102,11 @@ class Arrival:
         """What reads the body, and the bodies of a long answer's later hops."""
         return self._frames
 
-    async def begin(self) -> LLMError | None:
-        """Wait for the first event that brings something of the answer; the error where none came. `more` tells both later."""
+    async def begin(self, *, whole: bool = False) -> LLMError | None:
+        """Wait for the first event that brings something of the answer, or for the last one of a `whole` answer.
+
+        The error where none came. `more` tells both later.
+        """
         begun: list[AnyEvent] = []
         self._begun = begun
         try:
@@ -113,7 +116,7 @@ class Arrival:
                 for event in events:
                     if isinstance(event, FAILURES):
                         return self._failure(begun)
-                    if not isinstance(event, NO_PROGRESS):
+                    if isinstance(event, ev.TERMINAL) or not (whole or isinstance(event, NO_PROGRESS)):
                         return None
             return self.cut() if self._frames.checkpoint() is None else None
         except LLMError as problem:

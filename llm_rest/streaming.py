@@ -52,6 +52,8 @@ _LEFT = "the stream was left before its last event"
 class _Streaming:
     """What both kinds of stream share."""
 
+    _whole = False  # the answer is retried until its end came, instead of until it began
+
     def __init__(
         self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, shape: Shape | None = None
     ) -> None:
@@ -73,8 +75,9 @@ class _Streaming:
         site: Site,
         recovered: tuple[str, ...],
     ) -> Self:
-        """The stream of a request that was checked already."""
+        """The stream of a request that was checked already, of which nothing is handed out before it is over."""
         made = cls.__new__(cls)
+        made._whole = True
         made._prepare(caller, target, settings, replace(request, stream=True), lost, site, recovered)
         return made
 
@@ -185,7 +188,7 @@ class _Streaming:
     async def _begun(self, incoming: Incoming, trial: Trial) -> tuple[Arrival, LLMError | None]:
         came = Arrival(self._target, self._request, incoming, trial)
         # Who never asks again need not wait for the first piece of the answer.
-        return came, await came.begin() if self._settings.retry.attempts > 1 else None
+        return came, await came.begin(whole=self._whole) if self._settings.retry.attempts > 1 else None
 
     async def _resume(self, came: Arrival, problem: LLMError | None) -> bool:
         """Ask for what follows the checkpoint of an answer whose body ended, or broke off. False where it has none.

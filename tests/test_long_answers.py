@@ -22,6 +22,7 @@ from tests.loopback import STREAM, chunks, http, loopback, reset, send, send_and
 pytestmark = pytest.mark.anyio
 
 MODEL = "google/gemini-4-argon"
+QUICK = RetryPolicy(attempts=2, base_delay=0.01)
 LONG: dict[str, Any] = {"max_output_tokens": 65_536}
 
 
@@ -197,6 +198,29 @@ async def test_an_answer_that_is_streamed_for_who_wants_it_whole_has_its_deadlin
             with pytest.raises(APITimeoutError) as raised:
                 await client.generate("Write.", timeout=0.5, **LONG)
     assert (raised.value.phase, raised.value.partial.output_text) == ("total", "One")
+
+
+@pytest.mark.parametrize("came", [[], [document("One ")], [document("One "), document("two ")]])
+async def test_an_answer_that_is_streamed_for_who_wants_it_whole_is_retried_when_the_stream_breaks_off(
+    new_client: NewClient, came: list[Any]
+) -> None:
+    """Nothing of it was handed out yet, however much had come."""
+    acts = [broken(*came), streamed(document("One "), document("two.", finish="STOP", usage=counts(10, 2)))]
+    with loopback(*acts) as server:
+        async with new_client(MODEL, base_url=server.url, retry=QUICK) as client:
+            reply = await client.generate("Write.", **LONG)
+    assert (reply.output_text, reply.status) == ("One two.", "completed")
+    assert [attempt.outcome for attempt in reply.info.attempts] == ["stream_interrupted", "200"]
+    assert asked(server)[0] == asked(server)[1]
+
+
+async def test_an_answer_that_breaks_off_each_time_is_raised_with_what_came_last(new_client: NewClient) -> None:
+    with loopback(broken(document("One ")), broken(document("Two "))) as server:
+        async with new_client(MODEL, base_url=server.url, retry=QUICK) as client:
+            with pytest.raises(StreamInterruptedError) as raised:
+                await client.generate("Write.", **LONG)
+    assert raised.value.partial.output_text == "Two "
+    assert len(raised.value.attempts) == len(asked(server)) == 2
 
 
 # --- streams ------------------------------------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .transport.under_way import Call
     from .trials import Trial
     from .wires import Route
+    from .wires.foreign import Origins
 
 T = TypeVar("T")
 
@@ -65,6 +66,12 @@ class Settings(NamedTuple):
     user_token: Secret | None
     strategy: Strategy | None
     max_repairs: int
+    origins: Origins | None = None
+    """Which entry of the caller's each item was made of; each one of its own, where there are none."""
+
+    def located(self, losses: list[Loss]) -> list[Loss]:
+        """Losses of the request as the caller would index what he gave."""
+        return losses if self.origins is None else self.origins.losses(losses)
 
 
 def timeouts_of(value: object) -> Timeouts:
@@ -208,7 +215,9 @@ class Caller:
             options = {**said, **options}
         merged = self._merged(options)
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
-        request, lost = read_request(input, merged, lambda: self.receiver(merged))
+        request, lost, origins = read_request(input, merged, lambda: self.receiver(merged))
+        if origins is not None:
+            settings = settings._replace(origins=origins)
         target = self.targets.find(request.model or None)
         more = request.stream_options if stream else UNSET
         request = replace(request, model=target.model, stream=stream or UNSET, stream_options=more)
@@ -218,9 +227,11 @@ class Caller:
         if not problems:
             return target, settings, request, lost
         if settings.invalid_options == "raise":
+            if origins is not None:
+                problems = [replace(problem, path=origins.path(problem.path)) for problem in problems]
             raise models.capability_error(problems, model=target.model, vendor=target.vendor)
         request, dropped = models.without(request, problems)
-        return target, settings, request, lost + dropped
+        return target, settings, request, lost + settings.located(dropped)
 
     def receiver(self, options: Mapping[str, Any]) -> tuple[str, Any]:
         """The wire and the dialect of who gets a call with these options."""
@@ -364,7 +375,7 @@ class Caller:
             return await self._assembled(target, settings, request, lost, site, recovered)
         started = time.monotonic()
         outgoing, more = encoded(target.wire.encode_request, target.wire.route, request, target.dialect)
-        lost = lost + more
+        lost = lost + settings.located(more)
         if lost:
             settle(untold(lost, recovered), settings.on_loss, site, who=target.vendor)
 

@@ -60,7 +60,7 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     target, settings, request, _ = caller.prepare(input, options)
     encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
     outgoing, lost = encoded(encode, route, request, target.dialect)
-    settle(lost, settings.on_loss, site, who=target.vendor)
+    settle(settings.located(lost), settings.on_loss, site, who=target.vendor)
     counted: int = await caller.send(
         target, settings, outgoing, lambda sent: document_of(target, sent, decoder).input_tokens
     )
@@ -74,7 +74,7 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
     )
     outgoing, more = encoded(encode, route, request, target.dialect)
-    settle(lost + more, settings.on_loss, site, who=target.vendor)
+    settle(lost + settings.located(more), settings.on_loss, site, who=target.vendor)
     compacted: CompactedResponse
     compacted, more = await caller.send(
         target, settings, outgoing, lambda sent: decode(document_of(target, sent, decoder), dialect=target.dialect)

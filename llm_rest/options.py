@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .structured.output import Strategy
     from .tools import ToolExecutor
     from .transport import Timeouts
+    from .wires.foreign import Origins
 
     Offer = AnyTool | MCP | Callable[..., Any] | ToolExecutor | Mapping[str, Any]
 
@@ -210,8 +211,11 @@ def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
 
 def read_request(
     input: Input | None, options: Mapping[str, Any], receiver: Receiver = lambda: ("", None)
-) -> tuple[Request, list[Loss]]:
-    """The same request, and what was changed in messages of other formats."""
+) -> tuple[Request, list[Loss], Origins | None]:
+    """The same request, what was changed in messages of other formats, and which entry of the input each item was made of.
+
+    Where that is `None`, each entry is an item.
+    """
     fields = {
         name: value
         for name, value in options.items()
@@ -219,21 +223,22 @@ def read_request(
     }
     document: Any = fields
     lost: list[Loss] = []
+    origins: Origins | None = None
     if "tools" in fields:
         fields["tools"] = [one for i, tool in enumerate(listed(fields["tools"])) for one in _definitions(tool, i)]
     if isinstance(input, Request):
         if isinstance(input.input, list) and not all(map(_is_item, input.input)):
-            fields["input"], lost = _items(input.input, receiver)
+            fields["input"], lost, origins = _items(input.input, receiver)
         document = replace(input, **fields) if fields else input
     elif input is not None:
-        fields["input"], lost = _items(input, receiver)
+        fields["input"], lost, origins = _items(input, receiver)
     request = _checked(document)
     if isinstance(request, str):
         from .keywords import misplaced  # only for this message
 
         raise misplaced(fields) or ConfigError(request)
     _refuse_empty(request)
-    return request, lost
+    return request, lost, origins
 
 
 def listed(tools: Any) -> Iterable[Any]:
@@ -290,17 +295,17 @@ def _typed(message: Plain) -> Plain:
     return message if "type" in message else {"type": "message", **message}
 
 
-def _items(input: Any, receiver: Receiver) -> tuple[Any, list[Loss]]:
-    """The input as a text or a list of items, and what was changed in messages of other formats."""
+def _items(input: Any, receiver: Receiver) -> tuple[Any, list[Loss], Origins | None]:
+    """The input as a text or a list of items, what was changed in messages of other formats, and what items were made of."""
     if isinstance(input, str):
-        return input, []
+        return input, [], None
     alone = isinstance(input, Mapping | Struct | PathLike) or hasattr(input, "model_dump")
     if not alone and (not isinstance(input, Iterable) or isinstance(input, bytes | bytearray)):
         raise ConfigError(f"input: expected a text or a list of items, got {type(cast('object', input)).__name__}")
     given: list[Any] = [input] if alone else list(cast("Iterable[Any]", input))
     given = [_typed(entry) if _is_plain(entry) else entry for entry in given]
     if all(_is_item(entry) or _is_plain(entry) for entry in given):
-        return given, []
+        return given, [], None
     from .wires.foreign import read_input  # needed for plain values only
 
     problem: Any = "a number that is none"

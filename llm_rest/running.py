@@ -120,7 +120,7 @@ def _state(
         if not isinstance(state, RunState):
             raise ConfigError(f"state= takes a RunState or its JSON, not a {type(state).__name__}")
         return replace(state, limits=_limits(state.limits, limits)), []
-    request, lost = read_request(input, fields, receiver)
+    request, lost, _ = read_request(input, fields, receiver)
     said = items_of(request)
     if limits.get("use_previous_response_id") and request.store is UNSET:
         request = replace(request, store=True)

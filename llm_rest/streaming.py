@@ -93,7 +93,7 @@ class _Streaming:
     ) -> None:
         wire = target.wire
         outgoing, more = encoded(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
-        lost += more
+        lost = lost + settings.located(more)
         if lost:
             settle(untold(lost, recovered), settings.on_loss, site, who=target.vendor)
         self._caller = caller

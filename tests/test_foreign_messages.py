@@ -169,7 +169,7 @@ def default_dialect(wire: str) -> Any:
 
 def read(input: Any, target: str = "openai_responses") -> list[AnyItem]:
     """The items that an input is for a host of this wire."""
-    request, lost = read_request(input, {}, lambda: (target, default_dialect(target)))
+    request, lost, _ = read_request(input, {}, lambda: (target, default_dialect(target)))
     assert lost == []
     assert isinstance(request.input, list)
     return request.input
@@ -474,13 +474,13 @@ def test_a_new_part_of_responses_goes_to_its_own_hosts() -> None:
 
 def test_columns_that_no_message_has_are_a_loss() -> None:
     row = {"role": "agent", "content": "Hi", "toolId": None, "createdAt": "2026-11-22"}
-    _, lost = read_request([row], {})
+    _, lost, _ = read_request([row], {})
     assert [(loss.path, loss.kind) for loss in lost] == [("input[0].createdAt", "dropped")]
 
 
 def test_repairs_name_the_place_in_the_input() -> None:
     call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
-    _, lost = read_request(["Hi", {"role": "assistant", "tool_calls": [call]}], {})
+    _, lost, _ = read_request(["Hi", {"role": "assistant", "tool_calls": [call]}], {})
     assert [(loss.path, loss.kind) for loss in lost] == [("input[1].tool_calls[0]", "changed")]
 
 
@@ -552,3 +552,98 @@ def test_an_output_that_names_the_item_of_its_call_is_paired(wire: str) -> None:
     assert body == expected
     assert lost - fewer == {("input[2].call_id", "changed")}
     assert wrong[2].call_id == "fc_1", "the caller's own item stays as it is"
+
+
+# --- places --------------------------------------------------------------------------------------------------------------
+
+TURNS: dict[str, list[Any]] = {
+    "anthropic": [
+        {"role": "user", "content": "Weather?"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "Let me see."},
+                {"type": "tool_use", "id": "t1", "name": "weather", "input": {}},
+                {"type": "tool_use", "id": "t2", "name": "weather", "input": {}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": "4"},
+                {"type": "tool_result", "tool_use_id": "t2", "content": "5"},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "And?"},
+                {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF}},
+            ],
+        },
+    ],
+    "chat": [
+        *CHAT["calls"][:4],
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "And?"},
+                {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"}},
+            ],
+        },
+    ],
+    "gemini": [
+        {"role": "user", "parts": [{"text": "Weather?"}]},
+        {"role": "model", "parts": [{"text": "See."}, *[{"functionCall": {"name": "f", "args": {}}}] * 2]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"a": 1}}}] * 2},
+        {"role": "model", "parts": [{"text": "So."}]},
+        {"role": "user", "parts": [{"text": "And?"}, {"inlineData": {"mimeType": "application/pdf", "data": PDF}}]},
+    ],
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("format", ["anthropic", "chat", "gemini"])
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_loss_of_the_request_names_the_entry_of_the_caller(
+    format: str, streamed: bool, new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    """Messages before it became several items each."""
+    turns = TURNS[format]
+    line = {"model": "m", "message": {"role": "assistant", "content": "Hi"}, "done": True, "done_reason": "stop"}
+    httpx_mock.add_response(content=json.dumps(line).encode() + b"\n", is_optional=True)
+    async with new_client("ollama/m", on_loss="raise") as llm:
+
+        async def ask() -> None:
+            if not streamed:
+                await llm.generate(turns)
+                return
+            async with llm.stream(turns) as stream:
+                async for _ in stream:
+                    pass
+
+        with pytest.raises(LossError) as caught:
+            await ask()
+    assert [loss.path for loss in caught.value.losses if "content" in loss.path] == [
+        f"input[{len(turns) - 1}].content[1]"
+    ]
+
+
+@pytest.mark.anyio
+async def test_an_option_that_the_model_does_not_take_names_the_entry_of_the_caller(new_client: NewClient) -> None:
+    async with new_client("openai/gpt-3.5-turbo") as llm:
+        with pytest.raises(ConfigError, match=r"input\[4\]\.content\[1\]"):
+            await llm.generate([*CHAT["calls"][:4], {"role": "user", "content": CHAT["media"][0]["content"][:2]}])
+
+
+def test_entries_that_become_one_message_keep_their_places() -> None:
+    entries = ["Hi", image("https://a.b/c.png"), TURNS["anthropic"][1], "And?", InputText(text="So?")]
+    _, _, origins = read_request(entries, {"model": "m"})
+    assert origins is not None
+    assert [origins.path(f"input[{i}].content[{j}].x") for i, j in ((0, 0), (0, 1), (1, 0), (2, 0), (4, 1))] == [
+        "input[0].x",
+        "input[1].x",
+        "input[2]",
+        "input[2]",
+        "input[4].x",
+    ]

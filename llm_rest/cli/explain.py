@@ -39,12 +39,12 @@ def run(arguments: Namespace) -> int:
     model = model_of(arguments)
     targets = Targets(model, api_key=None, base_url=arguments.base_url, wire=arguments.wire, vendor=None, provider=None)
     target = targets.find(model)
-    request, changed = read_request(
+    request, changed, origins = read_request(
         input_of(arguments), options_of(arguments), lambda: (target.endpoint.wire, target.dialect)
     )
     request = replace(request, model=target.model, stream=UNSET)
     body, losses = target.wire.encode_request(request, dialect=target.dialect)
-    losses = changed + losses
+    losses = changed + (losses if origins is None else origins.losses(losses))
     route = target.wire.route(request, dialect=target.dialect)
     base = target.endpoint.base_url
     if base.startswith("inproc:"):
@@ -52,6 +52,8 @@ def run(arguments: Namespace) -> int:
         note("the simulator runs inside this process; the command reaches the one of `llm-rest serve --simulate`")
     headers = {**_plain(SENT_ALWAYS), **_plain(_who(target)), **route.headers}
     problems = models.check(request, target.known, target.endpoint.wire)
+    if origins is not None:
+        problems = [replace(problem, path=origins.path(problem.path)) for problem in problems]
     url, encoded = url_of(base, route), msgspec.json.encode(body)
     if arguments.json:
         _json(url, headers, encoded, losses, problems)

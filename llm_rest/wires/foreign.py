@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any, cast, get_args
 
 import msgspec
@@ -68,8 +70,8 @@ ITEM_TYPES = _item_types()
 
 def read_input(
     entries: Sequence[Any], *, wire: str = "", dialect: Any = None, path: str = "input"
-) -> tuple[list[Any], list[Loss]]:
-    """The entries as items and plain messages of Responses, and what of them was repaired or could not be kept.
+) -> tuple[list[Any], list[Loss], Origins]:
+    """The entries as items and plain messages of Responses, what was repaired or could not be kept, and which is whose.
 
     Entries are items, parts and strings, as structs or plain values, and messages of any format. `wire` and `dialect` say who
     gets them: opaque state in messages of that wire is that host's. Raises `DecodeError` for what cannot be read.
@@ -86,7 +88,67 @@ def read_input(
         near = next((name for name in (last, *clear) if name in formats), formats[0])
         last = near if near != RESPONSES else last
         reader.take(k, near)
-    return reader.items(), reader.lost
+    return reader.items(), reader.lost, reader.origins
+
+
+class Origins:
+    """Which entry of the caller's each item was made of: an entry may become several items, and several become one."""
+
+    def __init__(self, path: str, made_of: Callable[[list[tuple[int, Plain]], str], list[int]]) -> None:
+        self._path = path
+        self._made_of = made_of  # how many items each message of a stretch becomes
+        self._items: list[tuple[int, int]] = []  # the place of each item in what its stretch became
+        self._stretches: dict[int, tuple[str, list[tuple[int, Plain]], int]] = {}  # by their first entry
+        self._counts: dict[int, list[int]] = {}
+        self._parts: dict[int, list[int]] = {}  # the entries of the parts of a message, by the item's index
+
+    def item(self, k: int, at: int = 0) -> None:
+        """The next item is the one at that place of what the entry, or the stretch that begins there, became."""
+        self._items.append((k, at))
+
+    def parts(self, entries: list[int]) -> None:
+        """The next item is a message of what those entries say."""
+        self._parts[len(self._items)] = entries
+        self.item(entries[0])
+
+    def stretch(self, format: str, messages: list[tuple[int, Plain]], size: int) -> None:
+        """Messages of a format that were decoded together, and became so many items."""
+        self._stretches[messages[0][0]] = format, messages, size
+
+    def path(self, path: str) -> str:
+        """A path into the items as the caller would index the entries."""
+        found = _ITEM.match(path)
+        if found is None or int(found[1]) >= len(self._items):
+            return path
+        i, rest = int(found[1]), path[found.end() :]
+        k, at = self._items[i]
+        if i in self._parts:
+            part = _CONTENT.match(rest)
+            if part is None or int(part[1]) >= len(self._parts[i]):
+                return f"{self._path}[{k}]"
+            return f"{self._path}[{self._parts[i][int(part[1])]}]{rest[part.end() :]}"
+        if k not in self._stretches:
+            return f"{self._path}[{k}]{rest}"
+        format, messages, size = self._stretches[k]
+        if k not in self._counts:
+            self._counts[k] = [size] if len(messages) == 1 else self._made_of(messages, format)
+        counts = self._counts[k]
+        if sum(counts) != size:
+            return self._path  # a message became other items because of those beside it
+        for (entry, _), count in zip(messages, counts, strict=True):
+            if at < count:
+                # Of several items that one message became, none is at a place that the caller would know.
+                return f"{self._path}[{entry}]" + (rest if count == 1 else "")
+            at -= count
+        return self._path
+
+    def losses(self, losses: Iterable[Loss]) -> list[Loss]:
+        """Losses of the items as losses of the entries."""
+        return [replace(loss, path=self.path(loss.path)) for loss in losses]
+
+
+_ITEM = re.compile(r"input\[(\d+)\]")
+_CONTENT = re.compile(r"\.content\[(\d+)\]")
 
 
 class _Reader:
@@ -102,6 +164,7 @@ class _Reader:
         self._taken: dict[str, list[tuple[int, Plain]]] = {}  # by format
         self._found: dict[int, list[Any]] = {}
         self._rows: set[str] = set()  # calls of flat rows
+        self.origins = Origins(path, self._counts)
 
     def _at(self, k: int) -> str:
         return f"{self._path}[{k}]"
@@ -143,25 +206,32 @@ class _Reader:
         decoded = {k for messages in self._taken.values() for k, _ in messages}
         items: list[Any] = []
         loose: list[Any] = []
+        origins: list[int] = []
 
         def close() -> None:
             if loose:
                 alone = loose[0] if len(loose) == 1 else None
                 items.append(Message(role="user", content=alone if isinstance(alone, str) else _as_parts(loose)))
+                self.origins.parts([*origins])
                 loose.clear()
+                origins.clear()
 
         for k, entry in enumerate(self._entries):
             if k not in self._loose:
                 close()
-                items += self._found.get(k, () if k in decoded else (entry,))
+                for at, item in enumerate(self._found.get(k, () if k in decoded else (entry,))):
+                    items.append(item)
+                    self.origins.item(k, at)
                 continue
             for item in self._found.get(k, (entry,)):
                 content = _user_content(item)
                 if content is None:
                     close()
                     items.append(item)
+                    self.origins.item(k)
                 else:
                     loose.extend(content)
+                    origins += [k] * len(content)
         close()
         return items
 
@@ -188,6 +258,19 @@ class _Reader:
         for k, items in zip(begins, _split(self._read(format, body, places), spacer), strict=True):
             told = format == GEMINI and k in apart and k not in self._loose
             self._found[k] = [_system(item) for item in items] if told else items
+        begun = [bisect_left(messages, k, key=itemgetter(0)) for k in begins]
+        for k, start, end in zip(begins, begun, [*begun[1:], len(messages)], strict=True):
+            self.origins.stretch(format, messages[start:end], len(self._found[k]))
+
+    def _counts(self, messages: list[tuple[int, Plain]], format: str) -> list[int]:
+        """How many items each of these messages becomes by itself; none where one of them cannot be read so."""
+        lost, self.lost = self.lost, Losses()
+        try:
+            return [len(self._read(format, [message], [k])) for k, message in messages]
+        except DecodeError:
+            return []
+        finally:
+            self.lost = lost
 
     def _read(self, format: str, body: list[Any], places: list[int]) -> list[Any]:
         wire = load(format)

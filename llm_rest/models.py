@@ -705,7 +705,7 @@ ROWS: list[Row] = [
         default_effort="high",
         context_window=500 * _K,
     ),
-    # --- DeepSeek; the server maps every effort to one it has ---
+    # --- DeepSeek; the server maps every effort to one it has, and refuses forced calls in thinking mode only ---
     *_rows(
         ("deepseek", ""),
         "deepseek-v4-flash deepseek-v4-pro",

@@ -607,3 +607,15 @@ def test_the_efforts_of_a_model_are_those_its_vendor_listed_when_it_refused_anot
     (message,) = [body["error"]["message"] for body in refusals if "effort level" in body["error"]["message"]]
     listed = set(message.partition("Supported levels: ")[2].rstrip(".").split(", "))
     assert listed == set(capabilities("claude-opus-4-6", "anthropic").efforts or ()) - {"none"}
+
+
+def test_deepseek_refuses_a_forced_call_only_while_it_thinks() -> None:
+    def problems(model: str, **more: Any) -> list[str]:
+        known = capabilities(model, "deepseek")
+        request = msgspec.convert({"model": model, "input": "Hi", "tools": [TOOL], **more}, Request)
+        return [problem.path for problem in check(request, known)]
+
+    for choice in ("required", {"type": "function", "name": "f"}):
+        assert problems("deepseek-v4-flash", tool_choice=choice) == ["tool_choice"]
+        assert problems("deepseek-v4-flash", tool_choice=choice, reasoning={"effort": "none"}) == []
+        assert problems("deepseek-chat", tool_choice=choice) == []

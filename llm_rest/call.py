@@ -13,7 +13,6 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from . import models
@@ -30,7 +29,7 @@ from .responses.request import Request
 from .responses.response import Response
 from .retry import Budget, RetryPolicy, policy_of
 from .sending import Accept, asked
-from .transport import WHOLE, Timeouts, is_duration
+from .transport import WHOLE, Timeouts, is_duration, limit
 from .trials import CANCELLED
 from .unknown import given
 from .wires import long_wire
@@ -135,10 +134,10 @@ def untold(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
 def left_of(settings: Settings, started: float) -> Settings:
     """The settings with what is left of the time for a whole answer that was asked for at `started`."""
     timeouts = settings.timeouts
-    total = WHOLE if timeouts.total is UNSET else timeouts.total
+    total = limit(timeouts.total, WHOLE)
     if total is not None:
         total = max(total - (time.monotonic() - started), 0.001)
-    return settings._replace(timeouts=replace(timeouts, total=total))
+    return settings._replace(timeouts=replace(timeouts, total="none" if total is None else total))
 
 
 class CanStop(Protocol):
@@ -189,9 +188,9 @@ class Caller:
         self.defaults = merged
 
     def _merged(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        merged = {**self.defaults, **options}
-        if merged.get("model") is None:
-            merged["model"] = self.defaults.get("model")
+        # An option that is None is not given, so that it does not undo a default; but `retry=None` is no retries.
+        said = {name: value for name, value in options.items() if value is not None or name == "retry"}
+        merged = {**self.defaults, **said}
         if options.get("extra_headers") and self.defaults.get("extra_headers"):
             merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
         return merged
@@ -211,7 +210,7 @@ class Caller:
         checked_names(options, stream=stream)
         if isinstance(input, Request):
             # What the request says is said by the call: it comes before the defaults.
-            said = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not UNSET}
+            said = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not None}
             options = {**said, **options}
         merged = self._merged(options)
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
@@ -219,8 +218,8 @@ class Caller:
         if origins is not None:
             settings = settings._replace(origins=origins)
         target = self.targets.find(request.model or None)
-        more = request.stream_options if stream else UNSET
-        request = replace(request, model=target.model, stream=stream or UNSET, stream_options=more)
+        more = request.stream_options if stream else None
+        request = replace(request, model=target.model, stream=stream or None, stream_options=more)
         if settings.invalid_options == "send":
             return target, settings, request, lost
         problems = models.check(request, target.known, target.endpoint.wire)
@@ -267,7 +266,7 @@ class Caller:
         async def accept(answer: HTTPAnswer, trial: Trial) -> tuple[T, None]:
             return read(Sent(answer, trial.secrets, trial.end(answer.status), trial.losses)), None
 
-        total = WHOLE if settings.timeouts.total is UNSET else settings.timeouts.total
+        total = limit(settings.timeouts.total, WHOLE)
         return await self._asked(self.call(), target, settings, outgoing, self.transport.send, accept, total)
 
     async def open(
@@ -280,10 +279,10 @@ class Caller:
     ) -> T:
         """What `begin` makes of the beginning of a good answer. Raises an `LLMError` for any other."""
         timeouts = settings.stream_timeouts
-        if timeouts.first_byte is UNSET:
+        if timeouts.first_byte is None:
             timeouts = replace(timeouts, first_byte=target.endpoint.vendor.first_byte)
         settings = settings._replace(timeouts=timeouts)
-        total = None if timeouts.total is UNSET else timeouts.total
+        total = limit(timeouts.total, None)
         return await self._asked(call, target, settings, outgoing, self.transport.open, begin, total)
 
     async def _asked(

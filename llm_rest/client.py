@@ -271,7 +271,7 @@ class Client(_Shared):
 
         return JSONStream(self._caller, input, _plain(options), Site(), type)
 
-    def run(self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]) -> Run[Reply]:
+    def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> Run[Reply]:
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
 
         `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` hears what happens, `approve` is
@@ -284,7 +284,7 @@ class Client(_Shared):
         return run_of(self._caller, input, tools, _plain(options), Site())
 
     def generate_with_tools(
-        self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]
+        self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
     ) -> Reply:
         """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
         from .running import run_of
@@ -428,14 +428,14 @@ class AsyncClient(_Shared):
 
         return AsyncJSONStream(self._caller, input, _plain(options), Site(), type)
 
-    def run(self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]) -> AsyncRun[Reply]:
+    def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> AsyncRun[Reply]:
         """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes."""
         from .running import async_run_of
 
         return async_run_of(self._caller, input, tools, _plain(options), Site())
 
     def generate_with_tools(
-        self, input: Input | None = None, tools: Offers = (), **options: Unpack[RunOptions]
+        self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
     ) -> Coroutine[Any, Any, Reply]:
         """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
         from .running import async_run_of

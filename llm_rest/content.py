@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urljoin, urlsplit
 
-from msgspec import UNSET
-
 from .driving import drive
 from .errors import ConfigError, ProtocolError
 from .responses.items import Message
@@ -103,16 +101,15 @@ def image(source: Source, *, detail: Detail | None = None) -> InputImage:
     else:
         data, name = _read(source, "image")
         url = _image_url(data, name)
-    return InputImage(image_url=url, detail=UNSET if detail is None else detail)
+    return InputImage(image_url=url, detail=detail)
 
 
 def file(source: Source, *, filename: str | None = None) -> InputFile:
     """A file from a path, bytes or a URL; `filename` is the name the model sees, by default its own."""
-    shown = UNSET if filename is None else filename
     if isinstance(source, str) and _is_url(source):
         if source.startswith("data:"):
-            return InputFile(file_data=source, filename=shown)
-        return InputFile(file_url=source, filename=shown)
+            return InputFile(file_data=source, filename=filename)
+        return InputFile(file_url=source, filename=filename)
     data, name = _read(source, "file")
     media_type = _type_of_file(data, filename or name)
     ending = next((ending for ending, known in FILES.items() if known == media_type), ".txt")
@@ -231,7 +228,7 @@ async def _fetched(transport: Transport, url: str, detail: Detail | None, timeou
                 f"the image was answered with status {answer.status}", status=answer.status, retryable=False
             )
         # The server's word on the type counts for nothing: pages are served as images and images as anything.
-        return InputImage(image_url=_image_url(answer.body, ""), detail=UNSET if detail is None else detail)
+        return InputImage(image_url=_image_url(answer.body, ""), detail=detail)
     raise ProtocolError(f"the image was redirected more than {_REDIRECTS} times", retryable=False)
 
 

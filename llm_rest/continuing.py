@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from .errors import APIConnectionError, APITimeoutError
@@ -93,7 +92,7 @@ class Hops:
         self.count += 1
         body = self._wire.continued(self._outgoing.body, token)
         total = self._timeouts.total
-        if total is not None and total is not UNSET:
+        if isinstance(total, int | float):
             total = max(total - (time.monotonic() - self._started), 0.001)
         return Hop(replace(self._outgoing, body=body), replace(self._timeouts, total=total))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from .errors import ConfigError, printable
 from .responses.tools import McpTool
@@ -51,9 +51,9 @@ class MCP(Struct, frozen=True):
         return McpTool(
             server_label=self.name,
             server_url=self.url,
-            authorization=token or UNSET,
-            headers=headers or UNSET,
-            allowed_tools=UNSET if self.allowed_tools is None else list(self.allowed_tools),
+            authorization=token or None,
+            headers=headers or None,
+            allowed_tools=None if self.allowed_tools is None else list(self.allowed_tools),
             require_approval=self.require_approval,
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .errors import CapabilityError
@@ -107,7 +107,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     path: str
     what: str
     option: str
-    instead: Any = UNSET
+    instead: Any = None
     fact: str = ""
     """The field of `Capabilities` that says so, where `dialects.REFUSALS` has the vendor's words for it."""
 
@@ -176,7 +176,7 @@ def _options(request: Request, known: Capabilities) -> Iterator[Problem]:
         refusal = _refusal(getattr(known, kind), reasons)
         if refusal is not None:
             yield Problem(path=option, what=f"{option} {refusal}", option=option)
-    effort = request.reasoning.effort if given(request.reasoning) else UNSET
+    effort = request.reasoning.effort if given(request.reasoning) else None
     if given(effort):
         yield from _effort(effort, known)
     limit = known.max_output
@@ -186,7 +186,7 @@ def _options(request: Request, known: Capabilities) -> Iterator[Problem]:
     if known.encrypted_reasoning is False and given(request.include) and ENCRYPTED in request.include:
         what = f"this model does not reason and refuses {ENCRYPTED}; leave it out"
         others = [name for name in request.include if name != ENCRYPTED]
-        yield Problem(path="include", what=what, option="include", instead=others or UNSET, fact="encrypted_reasoning")
+        yield Problem(path="include", what=what, option="include", instead=others or None, fact="encrypted_reasoning")
     if given(request.text):
         match request.text.format:
             case JsonSchemaFormat() if known.json_schema is False:
@@ -212,7 +212,7 @@ def _tools(request: Request, known: Capabilities, wire: str | None) -> Iterator[
     others = [tool for tool in request.tools or () if not isinstance(tool, FunctionTool | CustomTool)]
     if known.tools is False and len(request.tools or ()) > len(others):
         what = "this model takes no tools; leave them out"
-        yield Problem(path="tools", what=what, option="tools", instead=others or UNSET, fact="tools")
+        yield Problem(path="tools", what=what, option="tools", instead=others or None, fact="tools")
         return
     if wire == CHAT and any(isinstance(tool, FunctionTool) for tool in request.tools or ()):
         if known.chat_tools is False:
@@ -305,14 +305,14 @@ def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Lo
                 asked = request.reasoning if given(request.reasoning) else ReasoningOptions()
                 fields["reasoning"] = replace(asked, effort=problem.instead)
             case "text.format" if given(request.text):
-                fields["text"] = replace(request.text, format=UNSET)
+                fields["text"] = replace(request.text, format=None)
             case "tools":
-                fields |= {"tools": problem.instead, "tool_choice": UNSET, "parallel_tool_calls": UNSET}
+                fields |= {"tools": problem.instead, "tool_choice": None, "parallel_tool_calls": None}
             case path if path.startswith("input["):
                 paths.add(path)
             case option:
                 fields[option] = problem.instead
-        if problem.instead is UNSET or problem.path == "tools":
+        if problem.instead is None or problem.path == "tools":
             lost.dropped(problem.path, problem.what)
         else:
             lost.changed(problem.path, f"{problem.what}; sent as {problem.instead}")

@@ -13,7 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, cast
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .errors import ConfigError, DecodeError
@@ -216,11 +216,7 @@ def read_request(
 
     Where that is `None`, each entry is an item.
     """
-    fields = {
-        name: value
-        for name, value in options.items()
-        if value is not None and value is not UNSET and name not in SETTINGS
-    }
+    fields = {name: value for name, value in options.items() if value is not None and name not in SETTINGS}
     document: Any = fields
     lost: list[Loss] = []
     origins: Origins | None = None
@@ -407,7 +403,7 @@ def _refuse_empty(request: Request) -> None:
         raise ConfigError("input is empty", hint="give a text or items")
     for name, entries in (("input", asked), ("tools", request.tools)):
         for i, entry in enumerate(entries if isinstance(entries, list) else ()):
-            if isinstance(entry, Unknown) and not entry.type:
+            if isinstance(entry, Unknown) and not entry.kind:
                 raise ConfigError(
                     f"{name}[{i}]: expected an object with a type, got {', '.join(entry) or 'an empty one'}"
                 )
@@ -416,7 +412,7 @@ def _refuse_empty(request: Request) -> None:
 def _fault(value: Any, path: str, depth: int = 0) -> str | None:
     """The first place in plain values and structs that JSON cannot carry, in words; `None` where all is well."""
     where = path or "the request"
-    if value is None or value is UNSET or isinstance(value, int):
+    if value is None or isinstance(value, int):
         return None
     if isinstance(value, str):
         if value.isascii():

@@ -300,12 +300,11 @@ def summed(calls: Sequence[CallInfo]) -> CallInfo:
 def _counts(usage: Usage | None) -> dict[str, str]:
     if usage is None:
         return dict.fromkeys(COUNTS, "0")
-    came, went = usage.input_tokens, usage.output_tokens
     inside, outside = usage.input_tokens_details, usage.output_tokens_details
     return {
-        "input_tokens": str(int(came)),
-        "output_tokens": str(int(went)),
-        "total_tokens": str(int(usage.total_tokens if given(usage.total_tokens) else came + went)),
-        "cached_input_tokens": str(int(inside.cached_tokens or 0)) if given(inside) else "0",
-        "reasoning_tokens": str(int(outside.reasoning_tokens or 0)) if given(outside) else "0",
+        "input_tokens": str(usage.input_tokens),
+        "output_tokens": str(usage.output_tokens),
+        "total_tokens": str(usage.total_tokens),
+        "cached_input_tokens": str(inside.cached_tokens or 0) if given(inside) else "0",
+        "reasoning_tokens": str(outside.reasoning_tokens or 0) if given(outside) else "0",
     }

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from . import endpoints, typed
@@ -122,9 +121,9 @@ def _state(
         return replace(state, limits=_limits(state.limits, limits)), []
     request, lost, _ = read_request(input, fields, receiver)
     said = items_of(request)
-    if limits.get("use_previous_response_id") and request.store is UNSET:
+    if limits.get("use_previous_response_id") and request.store is None:
         request = replace(request, store=True)
-    request = replace(request, input=UNSET, tools=UNSET)
+    request = replace(request, input=None, tools=None)
     state = RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), limits))
     return state, lost
 
@@ -165,8 +164,12 @@ class _Asked:
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
         said = input if isinstance(input, Request) else Request()
         defaults = self._caller.defaults
+        # Its tools go into the run now, which may take them back later.
+        self._caller.defaults = {
+            name: value for name, value in defaults.items() if name not in ("tools", "tool_choice")
+        }
         executor = how.get("executor")
-        if tools == ():  # nothing was said, as opposed to: none
+        if tools is None:  # nothing was said; an empty list is none
             tools = said.tools if given(said.tools) else defaults.get("tools") or executor
         toolbox = Toolbox(listed(tools), executor)
         if how.get("deps") is None and (needing := toolbox.needs_deps):
@@ -233,7 +236,7 @@ class _Asked:
 
     async def answer(self, request: Request) -> Reply:
         """The model's reply; one that is made in the background is waited for."""
-        caller, settings, site = self._caller, self._options(request), self._site
+        caller, settings, site = self._caller, {**self._settings}, self._site
         if self._form is not None:
             return (await typed.generate(caller, request, settings, site, self._form)).reply
         found = await caller.ask(*caller.prepare(request, settings), site, _said_in_words(request))
@@ -243,12 +246,7 @@ class _Asked:
 
     def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Stream | AsyncStream:
         """The model's reply as it comes."""
-        return kind(self._caller, request, self._options(request), self._site, _shape)
-
-    def _options(self, request: Request) -> dict[str, Any]:
-        """How a request is made. The client's defaults for its tools went into the run when it was begun."""
-        taken_back = dict.fromkeys(name for name in ("tools", "tool_choice") if getattr(request, name) is UNSET)
-        return {**self._settings, **taken_back}
+        return kind(self._caller, request, {**self._settings}, self._site, _shape)
 
     def concluded(self, state: RunState, answers: list[Response]) -> Reply:
         """The last answer as a reply that tells of the whole run, as far as this process saw it."""

@@ -10,6 +10,7 @@ values, so that `Raw` fields (tool arguments) keep the vendor's own spelling.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, count
 from math import inf
@@ -22,6 +23,7 @@ from typing import (
     Any,
     ClassVar,
     Generic,
+    Literal,
     TypeGuard,
     TypeVar,
     Union,
@@ -72,8 +74,10 @@ class Unknown(dict[str, Any]):
 
     __slots__ = ()
 
+    type: ClassVar[Literal["unknown"]] = "unknown"
+
     @property
-    def type(self) -> str:
+    def kind(self) -> str:
         """The kind the sender gave it, or an empty string."""
         kind = self.get("type", "")
         return kind if isinstance(kind, str) else ""
@@ -87,7 +91,7 @@ class Unknown(dict[str, Any]):
 
 
 Opt = Union[T, None, UnsetType]
-"""An optional field: absent is `UNSET`, a JSON null is `None`."""
+"""An optional field of a vendor's document: absent is `UNSET`, a JSON null is `None`."""
 
 if TYPE_CHECKING:
     Open = Union[T, Unknown]
@@ -101,10 +105,15 @@ else:
 
 
 class ModelMeta(StructMeta):
-    """Makes keyword-only fields the rule, which msgspec itself does not hand down to subclasses."""
+    """Makes keyword-only fields the rule, which msgspec itself does not hand down to subclasses.
+
+    A `type: ClassVar[Literal["message"]] = "message"` is the tag of its struct.
+    """
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> ModelMeta:
         config.setdefault("kw_only", True)
+        if "ClassVar" in str(namespace.get("__annotations__", {}).get("type", "")):
+            config |= {"tag_field": "type", "tag": namespace["type"]}
         return super().__new__(cls, name, bases, namespace, **config)
 
 
@@ -121,9 +130,28 @@ class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_d
         return cast("dict[str, Any]", msgspec.json.decode(msgspec.json.encode(self)))
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
+class ResponsesModel(Model, omit_defaults=True):
+    """The base of every struct of the Responses format: a field that is absent is `None`, and is not written.
+
+    Before adding a field, know that `omit_defaults` leaves out every field that equals its plain default. A default that
+    must be written is a `default_factory` other than `list`, `dict` and `set`: `field(default_factory=int)`.
+    """
+
+
 def given(value: T | None | UnsetType) -> TypeGuard[T]:
     """Whether an optional field holds a value: it is neither absent nor null."""
     return value is not UNSET and value is not None
+
+
+def or_none(value: T | None | UnsetType) -> T | None:
+    """A field of a vendor's document as the Responses format has it: null and absent are both `None`."""
+    return None if value is UNSET else value
+
+
+def or_unset(value: T | None) -> T | UnsetType:
+    """A field of the Responses format as a vendor's document has it: what is `None` is left out."""
+    return UNSET if value is None else value
 
 
 # --- unknown fields -------------------------------------------------------------------------------------------------
@@ -332,7 +360,7 @@ class _Form:
                 self._add(arm)
         elif form is int:
             self.counts = True
-        elif origin is list:
+        elif origin is list or origin is Sequence:
             (self.items,) = get_args(form)
         elif origin is dict:
             _, self.values = get_args(form)
@@ -385,6 +413,19 @@ def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
     }
 
 
+@cache
+def _needed(model: type[Struct]) -> frozenset[str]:
+    """The fields of `model` that have no default."""
+    names = model.__struct_fields__
+    return frozenset(
+        name
+        for name, default in zip(
+            names[::-1], (*model.__struct_defaults__[::-1], *[msgspec.NODEFAULT] * len(names)), strict=False
+        )
+        if default is msgspec.NODEFAULT
+    )
+
+
 class _Descent:
     """The way down into one document that did not fit as a whole."""
 
@@ -432,7 +473,10 @@ class _Descent:
             if name == tag_field:
                 continue
             known = declared.get(name)
-            if known is not None:
+            if known is not None and bytes(piece) == b"null" and issubclass(model, ResponsesModel):
+                if known[0] in _needed(model):
+                    values[known[0]] = self.value(piece, known[1], f"{path}.{name}")
+            elif known is not None:
                 values[known[0]] = self.value(piece, known[1], f"{path}.{name}")
             elif issubclass(model, Model):
                 unknown[name] = msgspec.json.decode(piece)

@@ -310,7 +310,7 @@ async def test_defaults_hold_for_every_call_and_a_call_overrides_them(
         await llm.with_options(user="v", max_output_tokens=20).generate("Hi")
         await llm.generate("Hi")
     bodies = [sent(httpx_mock, i) for i in range(4)]
-    assert [body.get("temperature") for body in bodies] == [0.9, None, 0.1, 0.1]
+    assert [body.get("temperature") for body in bodies] == [0.9, 0.1, 0.1, 0.1], "None is not given"
     assert [body["user"] for body in bodies] == ["u", "u", "v", "u"]
     assert "max_output_tokens" not in bodies[3]
 
@@ -619,7 +619,7 @@ async def test_a_timeout_is_seconds_or_each_limit(new_client: NewClient, httpx_m
     async with new_client(timeout=5) as llm:
         await llm.generate("Hi")
         await llm.generate("Hi", timeout=Timeouts(connect=1, first_byte=2, total=3))
-        await llm.generate("Hi", timeout=Timeouts(connect=None, total=None))
+        await llm.generate("Hi", timeout=Timeouts(connect=None, total="none"))
     limits = [request.extensions["timeout"] for request in httpx_mock.get_requests()]
     assert 4 < limits[0]["read"] <= 5
     assert limits[1]["connect"] == 1

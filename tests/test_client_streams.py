@@ -519,7 +519,7 @@ async def test_a_kind_of_event_nobody_knows_is_handed_out(new_client: NewClient,
     async with new_client() as llm:
         events = await told(llm.stream("Hi"))
     (unknown,) = [event for event in events if isinstance(event, Unknown)]
-    assert (unknown.type, unknown["x"]) == ("response.brand_new", 1)
+    assert (unknown.kind, unknown["x"]) == ("response.brand_new", 1)
 
 
 @pytest.mark.parametrize(
@@ -554,7 +554,7 @@ async def test_a_stream_that_does_not_go_on_is_ended(
 def test_a_stream_waits_for_its_beginning_as_long_as_the_vendor_may_take(httpx_mock: HTTPXMock) -> None:
     mocked(httpx_mock, *HELLO, is_reusable=True)
     with Client("openai/gpt-4o", api_key="sk-0123456789") as llm:
-        for timeout in (None, Timeouts(first_byte=5), Timeouts(first_byte=None)):
+        for timeout in (None, Timeouts(first_byte=5), Timeouts(first_byte="none")):
             with llm.stream("Hi", timeout=timeout):
                 pass
     limits = [request.extensions["timeout"] for request in httpx_mock.get_requests()]

@@ -36,7 +36,7 @@ def test_a_bearer_token_becomes_the_authorization_and_the_other_headers_stay(nam
 
 def test_another_scheme_stays_a_header() -> None:
     made = MCP("wiki", "https://h/mcp", headers={"Authorization": "Basic dTpw"}).tool()
-    assert (made.authorization, made.headers) == (msgspec.UNSET, {"Authorization": "Basic dTpw"})
+    assert (made.authorization, made.headers) == (None, {"Authorization": "Basic dTpw"})
 
 
 def test_the_headers_given_are_not_changed() -> None:

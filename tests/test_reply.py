@@ -189,5 +189,5 @@ def test_a_count_nobody_gave_is_zero() -> None:
 
 
 def test_a_missing_total_is_the_sum() -> None:
-    found = metadata(made(usage=Usage(input_tokens=7, output_tokens=3.0)), vendor="p", model="m", seconds=0)
+    found = metadata(made(usage=Usage(input_tokens=7, output_tokens=3)), vendor="p", model="m", seconds=0)
     assert (found["total_tokens"], found["output_tokens"]) == ("10", "3")

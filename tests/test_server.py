@@ -65,7 +65,7 @@ class Scripted:
         if isinstance(self.does, Exception):
             raise self.does
         said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])])
-        return self.does or Response(id="resp_1", status="completed", model=request.model, output=[said])
+        return self.does or Response(id="resp_1", status="completed", model=request.model or "", output=[said])
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
         for event in disassemble(await self.answer(request, context))[: self.cut_at]:

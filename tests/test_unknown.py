@@ -69,7 +69,7 @@ RESPONSE_DOCUMENT: dict[str, Any] = {
         {"type": "mcp_list_tools", "id": "l", "server_label": "s", "tools": [{"name": "t", "input_schema": {}}]},
         {"type": "code_interpreter_call", "id": "ci", "outputs": [{"type": "logs", "logs": "x"}]},
     ],
-    "usage": {"input_tokens": 1, "output_tokens": 2.0, "input_tokens_details": {"cached_tokens": 0}},
+    "usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3, "input_tokens_details": {"cached_tokens": 0}},
 }
 DOCUMENTS: list[tuple[Decoder[Any], dict[str, Any]]] = [(REQUEST, REQUEST_DOCUMENT), (RESPONSE, RESPONSE_DOCUMENT)]
 
@@ -167,7 +167,7 @@ def test_an_unknown_kind_is_a_dict_that_knows_its_type() -> None:
     (item,) = READER.decode(b'{"items":[{"type":"later","n":1}]}').items
     assert isinstance(item, Unknown)
     assert isinstance(item, dict)
-    assert (item.type, item["n"]) == ("later", 1)
+    assert (item.kind, item["n"]) == ("later", 1)
     assert pickle.loads(pickle.dumps(item)) == copy.copy(item) == copy.deepcopy(item) == item
     assert type(copy.deepcopy(item)) is Unknown
 
@@ -176,7 +176,7 @@ def test_an_unknown_kind_is_a_dict_that_knows_its_type() -> None:
 def test_an_object_whose_type_is_no_word_is_unknown_too(tag: str) -> None:
     (item,) = READER.decode(f'{{"items":[{{"type":{tag}}}]}}').items
     assert isinstance(item, Unknown)
-    assert item.type == ""
+    assert item.kind == ""
 
 
 def test_a_type_may_be_spelled_with_escapes() -> None:

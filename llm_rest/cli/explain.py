@@ -11,7 +11,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from .. import models
@@ -42,7 +41,7 @@ def run(arguments: Namespace) -> int:
     request, changed, origins = read_request(
         input_of(arguments), options_of(arguments), lambda: (target.endpoint.wire, target.dialect)
     )
-    request = replace(request, model=target.model, stream=UNSET)
+    request = replace(request, model=target.model, stream=None)
     body, losses = target.wire.encode_request(request, dialect=target.dialect)
     losses = changed + (losses if origins is None else origins.losses(losses))
     route = target.wire.route(request, dialect=target.dialect)

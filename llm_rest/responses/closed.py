@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import UNSET
-
 if TYPE_CHECKING:
-    from ..unknown import Opt
     from .tools import Schema
 
 _DOUBTFUL = frozenset({"allOf", "not", "if", "then", "else", "oneOf", "patternProperties", "dependentRequired"})
 _VALUES = frozenset({"default", "enum", "const", "examples"})
 
 
-def strict_if_possible(schema: Schema) -> Opt[bool]:
+def strict_if_possible(schema: Schema) -> bool | None:
     """What to say of `strict` for a schema that its own vendor enforces."""
-    return True if schema.get("type") == "object" and is_closed(schema) and not doubtful(schema) else UNSET
+    return True if schema.get("type") == "object" and is_closed(schema) and not doubtful(schema) else None
 
 
 def is_closed(schema: Any) -> bool:

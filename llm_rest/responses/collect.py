@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..unknown import Unknown
@@ -110,7 +109,7 @@ class Collected:
             case Reasoning():
                 summary = [SummaryText(text=self.summary[index].text.getvalue()) for index in sorted(self.summary)]
                 content = [part for part in self._content() if isinstance(part, ReasoningText)]
-                return replace(begun, status="incomplete", summary=summary, content=content or UNSET)
+                return replace(begun, status="incomplete", summary=summary, content=content or None)
             case FunctionCall() | McpCall():
                 return replace(begun, status="incomplete", arguments=text or begun.arguments)
             case CustomToolCall():
@@ -224,7 +223,7 @@ def _part(kind: type, collected: Text) -> ContentPart:
         return RefusalPart(refusal=text)
     if issubclass(kind, ReasoningText):
         return ReasoningText(text=text)
-    return OutputText(text=text, annotations=collected.annotations, logprobs=collected.logprobs or UNSET)
+    return OutputText(text=text, annotations=collected.annotations, logprobs=collected.logprobs or None)
 
 
 HANDLERS: dict[type, Callable[[Collected, Any], None]] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..unknown import given
 from .tools import McpTool
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .request import Request
     from .tools import AnyTool
 
@@ -48,13 +49,13 @@ def echo(request: Request | None) -> dict[str, Any]:
     values = {name: getattr(request, name) for name in ECHOED}
     if request.tools:
         values["tools"] = echoed_tools(request.tools)
-    return {name: value for name, value in values.items() if value is not UNSET}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 _PATH = re.compile(r"(?<=[^/:])/.+", re.DOTALL)
 
 
-def echoed_tools(tools: list[AnyTool]) -> list[AnyTool]:
+def echoed_tools(tools: Sequence[AnyTool]) -> list[AnyTool]:
     """The tools as a server repeats them: with the secrets of MCP servers blotted out, which a path may hold too."""
     return [_blotted(tool) if isinstance(tool, McpTool) else tool for tool in tools]
 

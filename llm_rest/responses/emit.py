@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..unknown import Unknown, given
@@ -276,7 +275,7 @@ def _skeleton(item: AnyItem) -> AnyItem:
         case CustomToolCall():
             return replace(item, input="")
         case Reasoning():
-            return replace(item, status="in_progress", summary=[], content=UNSET, encrypted_content=UNSET)
+            return replace(item, status="in_progress", summary=[], content=None, encrypted_content=None)
         case CodeInterpreterCall():
             return replace(item, status="in_progress", code="", outputs=None)
         case WebSearchCall() | ImageGenerationCall():

@@ -8,46 +8,41 @@ leave `sequence_number` out, some give a new `item_id` in every event (so `outpu
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from msgspec import UNSET
+from msgspec import field
 
-from ..unknown import MOST_IN_ANSWER, Decoder, Model, Open, Opt, given
+from ..unknown import MOST_IN_ANSWER, Decoder, Open, ResponsesModel, given
 from .items import AnyItem, ShellOutput
 from .lenient import lenient_event
 from .parts import AnyAnnotation, ContentPart, Logprob, SummaryText
 from .response import Response, ResponseError
 
 
-class Event(Model, tag_field="type"):
+class Event(ResponsesModel):
     """What every event has. `stream_id` tells the conversations of one WebSocket apart."""
 
-    sequence_number: Opt[int] = UNSET
-    stream_id: Opt[str] = UNSET
-
-    @property
-    def type(self) -> str:
-        """Its kind, as it is written in the document."""
-        return str(type(self).__struct_config__.tag)
+    sequence_number: int | None = None
+    stream_id: str | None = None
 
 
 class OfItem(Event):
     """An event about one entry of the output. A place the sender leaves out is the first."""
 
-    item_id: Opt[str] = UNSET
-    output_index: int = 0
+    item_id: str | None = None
+    output_index: int = field(default_factory=int)
 
 
 class OfPart(OfItem):
     """An event about one part of an item's content."""
 
-    content_index: int = 0
+    content_index: int = field(default_factory=int)
 
 
 class OfSummary(OfItem):
     """An event about one part of a reasoning item's summary."""
 
-    summary_index: int = 0
+    summary_index: int = field(default_factory=int)
 
 
 # --- the response as a whole ----------------------------------------------------------------------------------------
@@ -59,47 +54,60 @@ class OfResponse(Event):
     response: Response
 
 
-class ResponseCreated(OfResponse, tag="response.created"):
+class ResponseCreated(OfResponse):
     """The first event."""
 
+    type: ClassVar[Literal["response.created"]] = "response.created"
 
-class ResponseQueued(OfResponse, tag="response.queued"):
+
+class ResponseQueued(OfResponse):
     """The response waits for its turn."""
 
+    type: ClassVar[Literal["response.queued"]] = "response.queued"
 
-class ResponseInProgress(OfResponse, tag="response.in_progress"):
+
+class ResponseInProgress(OfResponse):
     """Work has begun."""
 
+    type: ClassVar[Literal["response.in_progress"]] = "response.in_progress"
 
-class ResponseCompleted(OfResponse, tag="response.completed"):
+
+class ResponseCompleted(OfResponse):
     """The end: everything is there."""
 
+    type: ClassVar[Literal["response.completed"]] = "response.completed"
 
-class ResponseIncomplete(OfResponse, tag="response.incomplete"):
+
+class ResponseIncomplete(OfResponse):
     """The end: the answer was cut short, and the response says why."""
 
+    type: ClassVar[Literal["response.incomplete"]] = "response.incomplete"
 
-class ResponseFailed(OfResponse, tag="response.failed"):
+
+class ResponseFailed(OfResponse):
     """The end: the response carries an error."""
+
+    type: ClassVar[Literal["response.failed"]] = "response.failed"
 
 
 class StreamError(ResponseError):
     """What went wrong, as the nested shape of an error event tells it."""
 
-    headers: Opt[dict[str, str]] = UNSET
+    headers: dict[str, str] | None = None
 
 
-class ErrorEvent(Event, tag="error"):
+class ErrorEvent(Event):
     """Something went wrong. Half of the senders nest what they say in `error`, half spell it out beside the type.
 
     `details` reads either shape.
     """
 
-    error: Opt[StreamError] = UNSET
-    code: Opt[str | int] = UNSET
-    message: Opt[str] = UNSET
-    param: Opt[str] = UNSET
-    status: Opt[int] = UNSET
+    type: ClassVar[Literal["error"]] = "error"
+    error: StreamError | None = None
+    code: str | int | None = None
+    message: str | None = None
+    param: str | None = None
+    status: int | None = None
 
     @property
     def details(self) -> StreamError:
@@ -112,379 +120,467 @@ class ErrorEvent(Event, tag="error"):
 # --- items and parts ------------------------------------------------------------------------------------------------
 
 
-class OutputItemAdded(Event, tag="response.output_item.added"):
+class OutputItemAdded(Event):
     """An item begins."""
 
-    output_index: int = 0
+    type: ClassVar[Literal["response.output_item.added"]] = "response.output_item.added"
+    output_index: int = field(default_factory=int)
     item: AnyItem | None
 
 
-class OutputItemDone(Event, tag="response.output_item.done"):
+class OutputItemDone(Event):
     """An item is complete; it replaces what was collected of it."""
 
-    output_index: int = 0
+    type: ClassVar[Literal["response.output_item.done"]] = "response.output_item.done"
+    output_index: int = field(default_factory=int)
     item: AnyItem | None
 
 
-class ContentPartAdded(OfPart, tag="response.content_part.added"):
+class ContentPartAdded(OfPart):
     """A part of an item's content begins."""
 
+    type: ClassVar[Literal["response.content_part.added"]] = "response.content_part.added"
     part: ContentPart | None
 
 
-class ContentPartDone(OfPart, tag="response.content_part.done"):
+class ContentPartDone(OfPart):
     """A part of an item's content is complete."""
 
+    type: ClassVar[Literal["response.content_part.done"]] = "response.content_part.done"
     part: ContentPart | None
 
 
-class OutputTextDelta(OfPart, tag="response.output_text.delta"):
+class OutputTextDelta(OfPart):
     """A piece of text. `obfuscation` is noise against traffic analysis."""
 
+    type: ClassVar[Literal["response.output_text.delta"]] = "response.output_text.delta"
     delta: str
-    logprobs: Opt[list[Logprob]] = UNSET
-    obfuscation: Opt[str] = UNSET
+    logprobs: list[Logprob] | None = None
+    obfuscation: str | None = None
 
 
-class OutputTextDone(OfPart, tag="response.output_text.done"):
+class OutputTextDone(OfPart):
     """A text is complete."""
 
+    type: ClassVar[Literal["response.output_text.done"]] = "response.output_text.done"
     text: str
-    logprobs: Opt[list[Logprob]] = UNSET
+    logprobs: list[Logprob] | None = None
 
 
-class OutputTextAnnotationAdded(OfPart, tag="response.output_text.annotation.added"):
+class OutputTextAnnotationAdded(OfPart):
     """A source of the text."""
 
-    annotation_index: int = 0
+    type: ClassVar[Literal["response.output_text.annotation.added"]] = "response.output_text.annotation.added"
+    annotation_index: int = field(default_factory=int)
     annotation: AnyAnnotation | None
 
 
-class RefusalDelta(OfPart, tag="response.refusal.delta"):
+class RefusalDelta(OfPart):
     """A piece of a refusal."""
 
+    type: ClassVar[Literal["response.refusal.delta"]] = "response.refusal.delta"
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class RefusalDone(OfPart, tag="response.refusal.done"):
+class RefusalDone(OfPart):
     """A refusal is complete."""
 
+    type: ClassVar[Literal["response.refusal.done"]] = "response.refusal.done"
     refusal: str
 
 
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
-class FunctionCallArgumentsDelta(OfItem, tag="response.function_call_arguments.delta"):
+class FunctionCallArgumentsDelta(OfItem):
     """A piece of the JSON text of a call's arguments."""
 
+    type: ClassVar[Literal["response.function_call_arguments.delta"]] = "response.function_call_arguments.delta"
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class FunctionCallArgumentsDone(OfItem, tag="response.function_call_arguments.done"):
+class FunctionCallArgumentsDone(OfItem):
     """The arguments of a call are complete. Older senders repeat its name."""
 
+    type: ClassVar[Literal["response.function_call_arguments.done"]] = "response.function_call_arguments.done"
     arguments: str
-    name: Opt[str] = UNSET
+    name: str | None = None
 
 
-class CustomToolCallInputDelta(OfItem, tag="response.custom_tool_call_input.delta"):
+class CustomToolCallInputDelta(OfItem):
     """A piece of a custom call's input."""
 
+    type: ClassVar[Literal["response.custom_tool_call_input.delta"]] = "response.custom_tool_call_input.delta"
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class CustomToolCallInputDone(OfItem, tag="response.custom_tool_call_input.done"):
+class CustomToolCallInputDone(OfItem):
     """The input of a custom call is complete."""
 
+    type: ClassVar[Literal["response.custom_tool_call_input.done"]] = "response.custom_tool_call_input.done"
     input: str
 
 
 # --- reasoning ------------------------------------------------------------------------------------------------------
 
 
-class ReasoningSummaryPartAdded(OfSummary, tag="response.reasoning_summary_part.added"):
+class ReasoningSummaryPartAdded(OfSummary):
     """A part of a summary begins."""
 
+    type: ClassVar[Literal["response.reasoning_summary_part.added"]] = "response.reasoning_summary_part.added"
     part: Open[SummaryText] | None
 
 
-class ReasoningSummaryPartDone(OfSummary, tag="response.reasoning_summary_part.done"):
+class ReasoningSummaryPartDone(OfSummary):
     """A part of a summary is complete, or was cut short."""
 
+    type: ClassVar[Literal["response.reasoning_summary_part.done"]] = "response.reasoning_summary_part.done"
     part: Open[SummaryText] | None
-    status: Opt[Literal["incomplete"] | str] = UNSET
+    status: Literal["incomplete"] | str | None = None
 
 
-class ReasoningSummaryTextDelta(OfSummary, tag="response.reasoning_summary_text.delta"):
+class ReasoningSummaryTextDelta(OfSummary):
     """A piece of a summary."""
 
+    type: ClassVar[Literal["response.reasoning_summary_text.delta"]] = "response.reasoning_summary_text.delta"
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class ReasoningSummaryTextDone(OfSummary, tag="response.reasoning_summary_text.done"):
+class ReasoningSummaryTextDone(OfSummary):
     """The text of a summary's part is complete."""
 
+    type: ClassVar[Literal["response.reasoning_summary_text.done"]] = "response.reasoning_summary_text.done"
     text: str
 
 
-class ReasoningTextDelta(OfPart, tag="response.reasoning_text.delta"):
+class ReasoningTextDelta(OfPart):
     """A piece of raw reasoning."""
 
+    type: ClassVar[Literal["response.reasoning_text.delta"]] = "response.reasoning_text.delta"
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class ReasoningTextDone(OfPart, tag="response.reasoning_text.done"):
+class ReasoningTextDone(OfPart):
     """Raw reasoning is complete."""
 
+    type: ClassVar[Literal["response.reasoning_text.done"]] = "response.reasoning_text.done"
     text: str
 
 
-class ReasoningDelta(OfPart, tag="response.reasoning.delta"):
+class ReasoningDelta(OfPart):
     """A piece of raw reasoning, by the name the Open Responses core gives it."""
 
+    type: ClassVar[Literal["response.reasoning.delta"]] = "response.reasoning.delta"
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class ReasoningDone(OfPart, tag="response.reasoning.done"):
+class ReasoningDone(OfPart):
     """Raw reasoning is complete, by the name the Open Responses core gives it."""
 
+    type: ClassVar[Literal["response.reasoning.done"]] = "response.reasoning.done"
     text: str
 
 
 # --- tools the vendor runs ------------------------------------------------------------------------------------------
 
 
-class WebSearchInProgress(OfItem, tag="response.web_search_call.in_progress"):
+class WebSearchInProgress(OfItem):
     """A web search begins."""
 
+    type: ClassVar[Literal["response.web_search_call.in_progress"]] = "response.web_search_call.in_progress"
 
-class WebSearchSearching(OfItem, tag="response.web_search_call.searching"):
+
+class WebSearchSearching(OfItem):
     """A web search is under way."""
 
+    type: ClassVar[Literal["response.web_search_call.searching"]] = "response.web_search_call.searching"
 
-class WebSearchCompleted(OfItem, tag="response.web_search_call.completed"):
+
+class WebSearchCompleted(OfItem):
     """A web search is over."""
 
+    type: ClassVar[Literal["response.web_search_call.completed"]] = "response.web_search_call.completed"
 
-class FileSearchInProgress(OfItem, tag="response.file_search_call.in_progress"):
+
+class FileSearchInProgress(OfItem):
     """A file search begins."""
 
+    type: ClassVar[Literal["response.file_search_call.in_progress"]] = "response.file_search_call.in_progress"
 
-class FileSearchSearching(OfItem, tag="response.file_search_call.searching"):
+
+class FileSearchSearching(OfItem):
     """A file search is under way."""
 
+    type: ClassVar[Literal["response.file_search_call.searching"]] = "response.file_search_call.searching"
 
-class FileSearchCompleted(OfItem, tag="response.file_search_call.completed"):
+
+class FileSearchCompleted(OfItem):
     """A file search is over."""
 
+    type: ClassVar[Literal["response.file_search_call.completed"]] = "response.file_search_call.completed"
 
-class CodeInterpreterInProgress(OfItem, tag="response.code_interpreter_call.in_progress"):
+
+class CodeInterpreterInProgress(OfItem):
     """Code is being written."""
 
+    type: ClassVar[Literal["response.code_interpreter_call.in_progress"]] = "response.code_interpreter_call.in_progress"
 
-class CodeInterpreterInterpreting(OfItem, tag="response.code_interpreter_call.interpreting"):
+
+class CodeInterpreterInterpreting(OfItem):
     """Code is running."""
 
+    type: ClassVar[Literal["response.code_interpreter_call.interpreting"]] = (
+        "response.code_interpreter_call.interpreting"
+    )
 
-class CodeInterpreterCompleted(OfItem, tag="response.code_interpreter_call.completed"):
+
+class CodeInterpreterCompleted(OfItem):
     """Code has run."""
 
+    type: ClassVar[Literal["response.code_interpreter_call.completed"]] = "response.code_interpreter_call.completed"
 
-class CodeInterpreterCodeDelta(OfItem, tag="response.code_interpreter_call_code.delta"):
+
+class CodeInterpreterCodeDelta(OfItem):
     """A piece of code."""
 
+    type: ClassVar[Literal["response.code_interpreter_call_code.delta"]] = "response.code_interpreter_call_code.delta"
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class CodeInterpreterCodeDone(OfItem, tag="response.code_interpreter_call_code.done"):
+class CodeInterpreterCodeDone(OfItem):
     """The code is complete."""
 
+    type: ClassVar[Literal["response.code_interpreter_call_code.done"]] = "response.code_interpreter_call_code.done"
     code: str
 
 
-class ImageGenerationInProgress(OfItem, tag="response.image_generation_call.in_progress"):
+class ImageGenerationInProgress(OfItem):
     """An image is asked for."""
 
+    type: ClassVar[Literal["response.image_generation_call.in_progress"]] = "response.image_generation_call.in_progress"
 
-class ImageGenerationGenerating(OfItem, tag="response.image_generation_call.generating"):
+
+class ImageGenerationGenerating(OfItem):
     """An image is being made."""
 
+    type: ClassVar[Literal["response.image_generation_call.generating"]] = "response.image_generation_call.generating"
 
-class ImageGenerationPartialImage(OfItem, tag="response.image_generation_call.partial_image"):
+
+class ImageGenerationPartialImage(OfItem):
     """An image as far as it is made, as base64."""
 
+    type: ClassVar[Literal["response.image_generation_call.partial_image"]] = (
+        "response.image_generation_call.partial_image"
+    )
     partial_image_b64: str
-    partial_image_index: int = 0
-    background: Opt[str] = UNSET
-    output_format: Opt[str] = UNSET
-    quality: Opt[str] = UNSET
-    size: Opt[str] = UNSET
+    partial_image_index: int = field(default_factory=int)
+    background: str | None = None
+    output_format: str | None = None
+    quality: str | None = None
+    size: str | None = None
 
 
-class ImageGenerationCompleted(OfItem, tag="response.image_generation_call.completed"):
+class ImageGenerationCompleted(OfItem):
     """An image is made."""
 
+    type: ClassVar[Literal["response.image_generation_call.completed"]] = "response.image_generation_call.completed"
 
-class McpListToolsInProgress(OfItem, tag="response.mcp_list_tools.in_progress"):
+
+class McpListToolsInProgress(OfItem):
     """A remote server is asked for its tools."""
 
+    type: ClassVar[Literal["response.mcp_list_tools.in_progress"]] = "response.mcp_list_tools.in_progress"
 
-class McpListToolsCompleted(OfItem, tag="response.mcp_list_tools.completed"):
+
+class McpListToolsCompleted(OfItem):
     """A remote server named its tools."""
 
+    type: ClassVar[Literal["response.mcp_list_tools.completed"]] = "response.mcp_list_tools.completed"
 
-class McpListToolsFailed(OfItem, tag="response.mcp_list_tools.failed"):
+
+class McpListToolsFailed(OfItem):
     """A remote server did not name its tools."""
 
+    type: ClassVar[Literal["response.mcp_list_tools.failed"]] = "response.mcp_list_tools.failed"
 
-class McpCallInProgress(OfItem, tag="response.mcp_call.in_progress"):
+
+class McpCallInProgress(OfItem):
     """A remote tool runs."""
 
+    type: ClassVar[Literal["response.mcp_call.in_progress"]] = "response.mcp_call.in_progress"
 
-class McpCallCompleted(OfItem, tag="response.mcp_call.completed"):
+
+class McpCallCompleted(OfItem):
     """A remote tool has run."""
 
+    type: ClassVar[Literal["response.mcp_call.completed"]] = "response.mcp_call.completed"
 
-class McpCallFailed(OfItem, tag="response.mcp_call.failed"):
+
+class McpCallFailed(OfItem):
     """A remote tool failed."""
 
+    type: ClassVar[Literal["response.mcp_call.failed"]] = "response.mcp_call.failed"
 
-class McpCallArgumentsDelta(OfItem, tag="response.mcp_call_arguments.delta"):
+
+class McpCallArgumentsDelta(OfItem):
     """A piece of the JSON text of a remote call's arguments."""
 
+    type: ClassVar[Literal["response.mcp_call_arguments.delta"]] = "response.mcp_call_arguments.delta"
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class McpCallArgumentsDone(OfItem, tag="response.mcp_call_arguments.done"):
+class McpCallArgumentsDone(OfItem):
     """The arguments of a remote call are complete."""
 
+    type: ClassVar[Literal["response.mcp_call_arguments.done"]] = "response.mcp_call_arguments.done"
     arguments: str
 
 
 # --- shell and patches ----------------------------------------------------------------------------------------------
 
 
-class ShellCommandAdded(OfItem, tag="response.shell_call_command.added"):
+class ShellCommandAdded(OfItem):
     """One command of a shell call begins."""
 
-    command_index: int = 0
+    type: ClassVar[Literal["response.shell_call_command.added"]] = "response.shell_call_command.added"
+    command_index: int = field(default_factory=int)
     command: str
 
 
-class ShellCommandDelta(OfItem, tag="response.shell_call_command.delta"):
+class ShellCommandDelta(OfItem):
     """A piece of a command."""
 
-    command_index: int = 0
+    type: ClassVar[Literal["response.shell_call_command.delta"]] = "response.shell_call_command.delta"
+    command_index: int = field(default_factory=int)
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class ShellCommandDone(OfItem, tag="response.shell_call_command.done"):
+class ShellCommandDone(OfItem):
     """A command is complete."""
 
-    command_index: int = 0
+    type: ClassVar[Literal["response.shell_call_command.done"]] = "response.shell_call_command.done"
+    command_index: int = field(default_factory=int)
     command: str
 
 
-class ShellPiece(Model):
+class ShellPiece(ResponsesModel):
     """What a command printed since the last piece."""
 
-    stdout: Opt[str] = UNSET
-    stderr: Opt[str] = UNSET
+    stdout: str | None = None
+    stderr: str | None = None
 
 
-class ShellOutputDelta(OfItem, tag="response.shell_call_output_content.delta"):
+class ShellOutputDelta(OfItem):
     """A piece of what a command printed."""
 
-    command_index: int = 0
+    type: ClassVar[Literal["response.shell_call_output_content.delta"]] = "response.shell_call_output_content.delta"
+    command_index: int = field(default_factory=int)
     delta: ShellPiece
 
 
-class ShellOutputDone(OfItem, tag="response.shell_call_output_content.done"):
+class ShellOutputDone(OfItem):
     """What a command printed, and how it ended."""
 
-    command_index: int = 0
+    type: ClassVar[Literal["response.shell_call_output_content.done"]] = "response.shell_call_output_content.done"
+    command_index: int = field(default_factory=int)
     output: list[ShellOutput]
 
 
-class ApplyPatchDiffDelta(OfItem, tag="response.apply_patch_call_operation_diff.delta"):
+class ApplyPatchDiffDelta(OfItem):
     """A piece of a patch."""
 
+    type: ClassVar[Literal["response.apply_patch_call_operation_diff.delta"]] = (
+        "response.apply_patch_call_operation_diff.delta"
+    )
     delta: str
-    obfuscation: Opt[str] = UNSET
+    obfuscation: str | None = None
 
 
-class ApplyPatchDiffDone(OfItem, tag="response.apply_patch_call_operation_diff.done"):
+class ApplyPatchDiffDone(OfItem):
     """A patch is complete."""
 
+    type: ClassVar[Literal["response.apply_patch_call_operation_diff.done"]] = (
+        "response.apply_patch_call_operation_diff.done"
+    )
     diff: str
 
 
-class CompactionCompacting(OfItem, tag="response.compaction.compacting"):
+class CompactionCompacting(OfItem):
     """The server compacts the conversation."""
+
+    type: ClassVar[Literal["response.compaction.compacting"]] = "response.compaction.compacting"
 
 
 # --- sound ----------------------------------------------------------------------------------------------------------
 
 
-class AudioDelta(Event, tag="response.audio.delta"):
+class AudioDelta(Event):
     """A piece of sound as base64."""
 
+    type: ClassVar[Literal["response.audio.delta"]] = "response.audio.delta"
     delta: str
 
 
-class AudioDone(Event, tag="response.audio.done"):
+class AudioDone(Event):
     """The sound is complete."""
 
+    type: ClassVar[Literal["response.audio.done"]] = "response.audio.done"
 
-class AudioTranscriptDelta(Event, tag="response.audio.transcript.delta"):
+
+class AudioTranscriptDelta(Event):
     """A piece of what the sound says."""
 
+    type: ClassVar[Literal["response.audio.transcript.delta"]] = "response.audio.transcript.delta"
     delta: str
 
 
-class AudioTranscriptDone(Event, tag="response.audio.transcript.done"):
+class AudioTranscriptDone(Event):
     """The transcript is complete."""
+
+    type: ClassVar[Literal["response.audio.transcript.done"]] = "response.audio.transcript.done"
 
 
 # --- a WebSocket only -----------------------------------------------------------------------------------------------
 
 
-class Steer(Model):
+class Steer(ResponsesModel):
     """Input that was added to a running response."""
 
-    id: Opt[str] = UNSET
-    previous_response_id: Opt[str] = UNSET
+    id: str | None = None
+    previous_response_id: str | None = None
 
 
-class SteerAccepted(Event, tag="response.steer.accepted"):
+class SteerAccepted(Event):
     """The added input takes effect."""
 
-    steer: Opt[Steer] = UNSET
+    type: ClassVar[Literal["response.steer.accepted"]] = "response.steer.accepted"
+    steer: Steer | None = None
 
 
-class SteerPending(Event, tag="response.steer.pending"):
+class SteerPending(Event):
     """The added input waits for what `required_input` names: tool outputs or approvals."""
 
-    steer: Opt[Steer] = UNSET
-    reason: Opt[Literal["waiting_for_required_input"] | str] = UNSET
-    required_input: Opt[list[Any]] = UNSET
+    type: ClassVar[Literal["response.steer.pending"]] = "response.steer.pending"
+    steer: Steer | None = None
+    reason: Literal["waiting_for_required_input"] | str | None = None
+    required_input: list[Any] | None = None
 
 
-class SteerFailed(Event, tag="response.steer.failed"):
+class SteerFailed(Event):
     """The added input was refused."""
 
-    steer: Opt[Steer] = UNSET
-    error: Opt[StreamError] = UNSET
+    type: ClassVar[Literal["response.steer.failed"]] = "response.steer.failed"
+    steer: Steer | None = None
+    error: StreamError | None = None
 
 
 AnyEvent = Open[

@@ -7,11 +7,11 @@ what ties a call to its output.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from msgspec import UNSET, UnsetType, field
+from msgspec import field
 
-from ..unknown import Model, Open, Opt
+from ..unknown import Open, ResponsesModel
 from .arguments import parsed
 from .parts import ComputerScreenshot, ContentPart, Leftovers, ReasoningText, SummaryText
 from .tools import AnyTool
@@ -24,22 +24,25 @@ Status = Literal[
 ]
 
 
-class Item(Model, tag_field="type"):
+class ItemBase(ResponsesModel):
     """What every item has."""
 
-    id: Opt[str] = UNSET
-    status: Opt[Status | str] = UNSET
-    created_by: Opt[str] = UNSET
-    leftovers: Leftovers | UnsetType = UNSET
+    id: str | None = None
+    status: Status | str | None = None
+    created_by: str | None = None
+    leftovers: Leftovers | None = None
 
 
-class Direct(Model, tag_field="type", tag="direct"):
+class Direct(ResponsesModel):
     """The model itself made the call."""
 
+    type: ClassVar[Literal["direct"]] = "direct"
 
-class ByProgram(Model, tag_field="type", tag="program"):
+
+class ByProgram(ResponsesModel):
     """A program of the model made the call."""
 
+    type: ClassVar[Literal["program"]] = "program"
     caller_id: str
 
 
@@ -49,12 +52,13 @@ Caller = Open[Direct | ByProgram]
 # --- messages -------------------------------------------------------------------------------------------------------
 
 
-class Message(Item, tag="message"):
+class Message(ItemBase):
     """What somebody said. `content` is a string or parts; a string stays a string. `agent` and `human` are roles too."""
 
+    type: ClassVar[Literal["message"]] = "message"
     role: Literal["user", "assistant", "system", "developer"] | str
     content: str | list[ContentPart]
-    phase: Opt[Literal["commentary", "final_answer"] | str] = UNSET
+    phase: Literal["commentary", "final_answer"] | str | None = None
 
     def __post_init__(self) -> None:
         if self.role in ROLES:
@@ -64,15 +68,16 @@ class Message(Item, tag="message"):
 # --- functions ------------------------------------------------------------------------------------------------------
 
 
-class FunctionCall(Item, tag="function_call"):
+class FunctionCall(ItemBase):
     """The model asks for a function; `arguments` is JSON text and may be empty or invalid."""
 
+    type: ClassVar[Literal["function_call"]] = "function_call"
     call_id: str
     name: str
     arguments: str
-    namespace: Opt[str] = UNSET
-    caller: Opt[Caller] = UNSET
-    async_: Opt[bool] = field(name="async", default=UNSET)
+    namespace: str | None = None
+    caller: Caller | None = None
+    async_: bool | None = field(name="async", default=None)
 
     @property
     def parsed_arguments(self) -> dict[str, Any]:
@@ -80,282 +85,323 @@ class FunctionCall(Item, tag="function_call"):
         return parsed(self.name, self.arguments)
 
 
-class FunctionCallOutput(Item, tag="function_call_output"):
+class FunctionCallOutput(ItemBase):
     """What the function gave: text or parts. `is_error` is ours and never sent to a Responses host as a field."""
 
+    type: ClassVar[Literal["function_call_output"]] = "function_call_output"
     call_id: str | None
     output: str | list[ContentPart]
-    name: Opt[str] = UNSET
-    namespace: Opt[str] = UNSET
-    caller: Opt[Caller] = UNSET
-    is_error: bool | UnsetType = UNSET
+    name: str | None = None
+    namespace: str | None = None
+    caller: Caller | None = None
+    is_error: bool | None = None
 
 
-class CustomToolCall(Item, tag="custom_tool_call"):
+class CustomToolCall(ItemBase):
     """A call whose `input` is free text."""
 
+    type: ClassVar[Literal["custom_tool_call"]] = "custom_tool_call"
     call_id: str
     name: str
     input: str
-    namespace: Opt[str] = UNSET
-    caller: Opt[Caller] = UNSET
-    async_: Opt[bool] = field(name="async", default=UNSET)
+    namespace: str | None = None
+    caller: Caller | None = None
+    async_: bool | None = field(name="async", default=None)
 
 
-class CustomToolCallOutput(Item, tag="custom_tool_call_output"):
+class CustomToolCallOutput(ItemBase):
+    type: ClassVar[Literal["custom_tool_call_output"]] = "custom_tool_call_output"
     call_id: str
     output: str | list[ContentPart]
-    caller: Opt[Caller] = UNSET
-    is_error: bool | UnsetType = UNSET
+    caller: Caller | None = None
+    is_error: bool | None = None
 
 
 # --- reasoning and compaction ---------------------------------------------------------------------------------------
 
 
-class Reasoning(Item, tag="reasoning"):
+class Reasoning(ItemBase):
     """What the model thought: a summary, the raw text, or opaque state that its vendor wants back."""
 
-    summary: Opt[list[SummaryText]] = UNSET
-    content: Opt[list[ReasoningText]] = UNSET
-    encrypted_content: Opt[str] = UNSET
+    type: ClassVar[Literal["reasoning"]] = "reasoning"
+    summary: list[SummaryText] | None = None
+    content: list[ReasoningText] | None = None
+    encrypted_content: str | None = None
 
 
-class Compaction(Item, tag="compaction"):
+class Compaction(ItemBase):
     """An opaque stand-in for the conversation before it."""
 
+    type: ClassVar[Literal["compaction"]] = "compaction"
     encrypted_content: str
 
 
-class CompactionTrigger(Item, tag="compaction_trigger"):
+class CompactionTrigger(ItemBase):
     """Asks the server to compact now; the last item of an input."""
 
+    type: ClassVar[Literal["compaction_trigger"]] = "compaction_trigger"
 
-class ItemReference(Item, tag="item_reference"):
+
+class ItemReference(ItemBase):
     """An item the server already holds, by its id."""
+
+    type: ClassVar[Literal["item_reference"]] = "item_reference"
 
 
 # --- built-in tools -------------------------------------------------------------------------------------------------
 
 
-class UrlSource(Model, tag_field="type", tag="url"):
+class UrlSource(ResponsesModel):
+    type: ClassVar[Literal["url"]] = "url"
     url: str
 
 
-class ApiSource(Model, tag_field="type", tag="api"):
+class ApiSource(ResponsesModel):
+    type: ClassVar[Literal["api"]] = "api"
     name: str
 
 
-class Search(Model, tag_field="type", tag="search"):
-    query: Opt[str] = UNSET
-    queries: Opt[list[str]] = UNSET
-    sources: Opt[list[Open[UrlSource | ApiSource]]] = UNSET
+class Search(ResponsesModel):
+    type: ClassVar[Literal["search"]] = "search"
+    query: str | None = None
+    queries: list[str] | None = None
+    sources: list[Open[UrlSource | ApiSource]] | None = None
 
 
-class OpenPage(Model, tag_field="type", tag="open_page"):
-    url: Opt[str] = UNSET
+class OpenPage(ResponsesModel):
+    type: ClassVar[Literal["open_page"]] = "open_page"
+    url: str | None = None
 
 
-class FindInPage(Model, tag_field="type", tag="find_in_page"):
+class FindInPage(ResponsesModel):
+    type: ClassVar[Literal["find_in_page"]] = "find_in_page"
     pattern: str
     url: str
 
 
-class WebSearchCall(Item, tag="web_search_call"):
-    action: Opt[Open[Search | OpenPage | FindInPage]] = UNSET
-    name: Opt[str] = UNSET
-    arguments: Opt[str] = UNSET
-    call_id: Opt[str] = UNSET
+class WebSearchCall(ItemBase):
+    type: ClassVar[Literal["web_search_call"]] = "web_search_call"
+    action: Open[Search | OpenPage | FindInPage] | None = None
+    name: str | None = None
+    arguments: str | None = None
+    call_id: str | None = None
 
 
-class FileSearchResult(Model):
-    file_id: Opt[str] = UNSET
-    filename: Opt[str] = UNSET
-    score: Opt[float | int] = UNSET
-    text: Opt[str] = UNSET
-    attributes: Opt[dict[str, Any]] = UNSET
-    vector_store_id: Opt[str] = UNSET
+class FileSearchResult(ResponsesModel):
+    file_id: str | None = None
+    filename: str | None = None
+    score: float | int | None = None
+    text: str | None = None
+    attributes: dict[str, Any] | None = None
+    vector_store_id: str | None = None
 
 
-class FileSearchCall(Item, tag="file_search_call"):
+class FileSearchCall(ItemBase):
+    type: ClassVar[Literal["file_search_call"]] = "file_search_call"
     queries: list[str]
-    results: Opt[list[FileSearchResult]] = UNSET
+    results: list[FileSearchResult] | None = None
 
 
-class CodeLogs(Model, tag_field="type", tag="logs"):
+class CodeLogs(ResponsesModel):
+    type: ClassVar[Literal["logs"]] = "logs"
     logs: str
 
 
-class CodeImage(Model, tag_field="type", tag="image"):
+class CodeImage(ResponsesModel):
+    type: ClassVar[Literal["image"]] = "image"
     url: str
 
 
-class CodeInterpreterCall(Item, tag="code_interpreter_call"):
-    code: Opt[str] = UNSET
-    container_id: Opt[str] = UNSET
-    outputs: Opt[list[Open[CodeLogs | CodeImage]]] = UNSET
+class CodeInterpreterCall(ItemBase):
+    type: ClassVar[Literal["code_interpreter_call"]] = "code_interpreter_call"
+    code: str | None = None
+    container_id: str | None = None
+    outputs: list[Open[CodeLogs | CodeImage]] | None = None
 
 
-class ImageGenerationCall(Item, tag="image_generation_call"):
+class ImageGenerationCall(ItemBase):
     """`result` is the image as base64."""
 
-    result: Opt[str] = UNSET
-    action: Opt[str] = UNSET
-    background: Opt[str] = UNSET
-    output_format: Opt[str] = UNSET
-    quality: Opt[str] = UNSET
-    revised_prompt: Opt[str] = UNSET
-    size: Opt[str] = UNSET
-    error: Opt[dict[str, Any]] = UNSET
-    svg_usage: Opt[dict[str, Any]] = UNSET
+    type: ClassVar[Literal["image_generation_call"]] = "image_generation_call"
+    result: str | None = None
+    action: str | None = None
+    background: str | None = None
+    output_format: str | None = None
+    quality: str | None = None
+    revised_prompt: str | None = None
+    size: str | None = None
+    error: dict[str, Any] | None = None
+    svg_usage: dict[str, Any] | None = None
 
 
-class SafetyCheck(Model):
+class SafetyCheck(ResponsesModel):
     id: str
-    code: Opt[str] = UNSET
-    message: Opt[str] = UNSET
+    code: str | None = None
+    message: str | None = None
 
 
-class ComputerCall(Item, tag="computer_call"):
+class ComputerCall(ItemBase):
     """`action` is the older, `actions` the newer form; each is a click, scroll, keypress and so on."""
 
+    type: ClassVar[Literal["computer_call"]] = "computer_call"
     call_id: str
-    action: Opt[dict[str, Any]] = UNSET
-    actions: Opt[list[dict[str, Any]]] = UNSET
-    pending_safety_checks: Opt[list[SafetyCheck]] = UNSET
+    action: dict[str, Any] | None = None
+    actions: list[dict[str, Any]] | None = None
+    pending_safety_checks: list[SafetyCheck] | None = None
 
 
-class ComputerCallOutput(Item, tag="computer_call_output"):
+class ComputerCallOutput(ItemBase):
+    type: ClassVar[Literal["computer_call_output"]] = "computer_call_output"
     call_id: str
     output: ComputerScreenshot
-    acknowledged_safety_checks: Opt[list[SafetyCheck]] = UNSET
+    acknowledged_safety_checks: list[SafetyCheck] | None = None
 
 
-class LocalShellCall(Item, tag="local_shell_call"):
+class LocalShellCall(ItemBase):
+    type: ClassVar[Literal["local_shell_call"]] = "local_shell_call"
     call_id: str
     action: dict[str, Any]
 
 
-class LocalShellCallOutput(Item, tag="local_shell_call_output"):
+class LocalShellCallOutput(ItemBase):
+    type: ClassVar[Literal["local_shell_call_output"]] = "local_shell_call_output"
     output: str
-    call_id: Opt[str] = UNSET
+    call_id: str | None = None
 
 
-class ShellCall(Item, tag="shell_call"):
+class ShellCall(ItemBase):
+    type: ClassVar[Literal["shell_call"]] = "shell_call"
     call_id: str
     action: dict[str, Any]
-    environment: Opt[dict[str, Any]] = UNSET
-    caller: Opt[Caller] = UNSET
+    environment: dict[str, Any] | None = None
+    caller: Caller | None = None
 
 
-class Exited(Model, tag_field="type", tag="exit"):
+class Exited(ResponsesModel):
     """The command ended by itself."""
 
+    type: ClassVar[Literal["exit"]] = "exit"
     exit_code: int
 
 
-class TimedOut(Model, tag_field="type", tag="timeout"):
+class TimedOut(ResponsesModel):
     """The command was stopped because it took too long."""
 
+    type: ClassVar[Literal["timeout"]] = "timeout"
 
-class ShellOutput(Model):
+
+class ShellOutput(ResponsesModel):
     """What one command printed, and how it ended."""
 
     stdout: str
     stderr: str
     outcome: Open[Exited | TimedOut]
-    created_by: Opt[str] = UNSET
+    created_by: str | None = None
 
 
-class ShellCallOutput(Item, tag="shell_call_output"):
+class ShellCallOutput(ItemBase):
+    type: ClassVar[Literal["shell_call_output"]] = "shell_call_output"
     call_id: str
     output: list[ShellOutput]
-    max_output_length: Opt[int] = UNSET
-    caller: Opt[Caller] = UNSET
+    max_output_length: int | None = None
+    caller: Caller | None = None
 
 
-class ApplyPatchCall(Item, tag="apply_patch_call"):
+class ApplyPatchCall(ItemBase):
+    type: ClassVar[Literal["apply_patch_call"]] = "apply_patch_call"
     call_id: str
     operation: dict[str, Any]
-    caller: Opt[Caller] = UNSET
+    caller: Caller | None = None
 
 
-class ApplyPatchCallOutput(Item, tag="apply_patch_call_output"):
+class ApplyPatchCallOutput(ItemBase):
+    type: ClassVar[Literal["apply_patch_call_output"]] = "apply_patch_call_output"
     call_id: str
-    output: Opt[str] = UNSET
-    caller: Opt[Caller] = UNSET
+    output: str | None = None
+    caller: Caller | None = None
 
 
-class McpToolInfo(Model):
+class McpToolInfo(ResponsesModel):
     name: str
     input_schema: Any
-    description: Opt[str] = UNSET
-    annotations: Opt[Any] = UNSET
+    description: str | None = None
+    annotations: Any | None = None
 
 
-class McpListTools(Item, tag="mcp_list_tools"):
+class McpListTools(ItemBase):
+    type: ClassVar[Literal["mcp_list_tools"]] = "mcp_list_tools"
     server_label: str
     tools: list[McpToolInfo]
-    error: Opt[Any] = UNSET
+    error: Any | None = None
 
 
-class McpApprovalRequest(Item, tag="mcp_approval_request"):
+class McpApprovalRequest(ItemBase):
+    type: ClassVar[Literal["mcp_approval_request"]] = "mcp_approval_request"
     server_label: str
     name: str
     arguments: str
 
 
-class McpApprovalResponse(Item, tag="mcp_approval_response"):
+class McpApprovalResponse(ItemBase):
+    type: ClassVar[Literal["mcp_approval_response"]] = "mcp_approval_response"
     approval_request_id: str
     approve: bool
-    reason: Opt[str] = UNSET
+    reason: str | None = None
 
 
-class McpCall(Item, tag="mcp_call"):
+class McpCall(ItemBase):
     """A call to a remote MCP tool that the vendor made; `error` is an object, a plain string, or null."""
 
+    type: ClassVar[Literal["mcp_call"]] = "mcp_call"
     server_label: str
     name: str
     arguments: str
-    output: Opt[str] = UNSET
-    error: Opt[Any] = UNSET
-    approval_request_id: Opt[str] = UNSET
+    output: str | None = None
+    error: Any | None = None
+    approval_request_id: str | None = None
 
 
-class ToolSearchCall(Item, tag="tool_search_call"):
+class ToolSearchCall(ItemBase):
     """`arguments` is an object here, not text."""
 
+    type: ClassVar[Literal["tool_search_call"]] = "tool_search_call"
     arguments: Any
-    execution: Opt[Literal["server", "client"] | str] = UNSET
-    call_id: Opt[str] = UNSET
+    execution: Literal["server", "client"] | str | None = None
+    call_id: str | None = None
 
 
-class ToolSearchOutput(Item, tag="tool_search_output"):
+class ToolSearchOutput(ItemBase):
+    type: ClassVar[Literal["tool_search_output"]] = "tool_search_output"
     tools: list[AnyTool]
-    execution: Opt[Literal["server", "client"] | str] = UNSET
-    call_id: Opt[str] = UNSET
+    execution: Literal["server", "client"] | str | None = None
+    call_id: str | None = None
 
 
-class AdditionalTools(Item, tag="additional_tools"):
+class AdditionalTools(ItemBase):
+    type: ClassVar[Literal["additional_tools"]] = "additional_tools"
     role: str
     tools: list[AnyTool]
 
 
-class ConfigurationUpdate(Item, tag="configuration_update"):
+class ConfigurationUpdate(ItemBase):
     """Changes reasoning or text settings for the responses that follow."""
 
-    reasoning: Opt[dict[str, Any]] = UNSET
-    text: Opt[dict[str, Any]] = UNSET
+    type: ClassVar[Literal["configuration_update"]] = "configuration_update"
+    reasoning: dict[str, Any] | None = None
+    text: dict[str, Any] | None = None
 
 
-class Program(Item, tag="program"):
+class Program(ItemBase):
     """JavaScript the model runs to call tools; `fingerprint` goes back unchanged."""
 
+    type: ClassVar[Literal["program"]] = "program"
     call_id: str
     code: str
-    fingerprint: Opt[str] = UNSET
+    fingerprint: str | None = None
 
 
-class ProgramOutput(Item, tag="program_output"):
+class ProgramOutput(ItemBase):
+    type: ClassVar[Literal["program_output"]] = "program_output"
     call_id: str
     result: str
 
@@ -394,3 +440,6 @@ AnyItem = Open[
     | ProgramOutput
 ]
 """Any entry of a request's input or a response's output."""
+
+Item = AnyItem
+"""The same, for annotations: `items: list[Item] = [...]`."""

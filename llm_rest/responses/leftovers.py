@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import UNSET, UnsetType
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -99,16 +97,16 @@ ORDER = frozenset({"index"})
 """Fields whose value is the position, which the order says on other wires."""
 
 
-def own(leftovers: Leftovers | UnsetType, wire: str) -> dict[str, Any]:
+def own(leftovers: Leftovers | None, wire: str) -> dict[str, Any]:
     """What `wire` itself left; empty where it left nothing."""
-    return {} if leftovers is UNSET else leftovers.get(wire, {})
+    return {} if leftovers is None else leftovers.get(wire, {})
 
 
 def report_foreign(
-    leftovers: Leftovers | UnsetType, wire: str, path: str, lost: Losses, request: Request | None = None
+    leftovers: Leftovers | None, wire: str, path: str, lost: Losses, request: Request | None = None
 ) -> None:
     """Report as lost what other wires left at `path`, which is empty for the document itself: for `request` or an answer."""
-    if leftovers is UNSET:
+    if leftovers is None:
         return
     for other, fields in leftovers.items():
         if other == wire or not isinstance(fields, dict):  # pyright: ignore[reportUnnecessaryIsInstance]

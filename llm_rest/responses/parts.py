@@ -6,144 +6,159 @@ does not know; `leftovers` holds what another wire said about it and Responses h
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import field
 
-from ..unknown import Model, Open, Opt
+from ..unknown import Open, ResponsesModel
 
 Leftovers = dict[str, dict[str, Any]]
 """What one document of one wire said and Responses cannot: by wire name."""
 
 
-class CacheBreakpoint(Model):
+class CacheBreakpoint(ResponsesModel):
     """Marks the end of a stretch of the prompt that the vendor may cache."""
 
-    mode: Literal["explicit"] | str = "explicit"
-    ttl: Opt[Literal["30m", "12h"] | str] = UNSET
+    mode: Literal["explicit"] | str = field(default_factory=lambda: "explicit")
+    ttl: Literal["30m", "12h"] | str | None = None
 
 
-class Part(Model, tag_field="type"):
+class Part(ResponsesModel):
     """What every content part has."""
 
-    leftovers: Leftovers | UnsetType = UNSET
+    leftovers: Leftovers | None = None
 
 
-class InputText(Part, tag="input_text"):
+class InputText(Part):
+    type: ClassVar[Literal["input_text"]] = "input_text"
     text: str
-    prompt_cache_breakpoint: Opt[CacheBreakpoint] = UNSET
+    prompt_cache_breakpoint: CacheBreakpoint | None = None
 
 
-class InputImage(Part, tag="input_image"):
+class InputImage(Part):
     """An image by URL (`https:` or `data:`) or by file id."""
 
-    image_url: Opt[str] = UNSET
-    file_id: Opt[str] = UNSET
-    detail: Opt[Literal["low", "high", "auto", "original"] | str] = UNSET
-    prompt_cache_breakpoint: Opt[CacheBreakpoint] = UNSET
+    type: ClassVar[Literal["input_image"]] = "input_image"
+    image_url: str | None = None
+    file_id: str | None = None
+    detail: Literal["low", "high", "auto", "original"] | str | None = None
+    prompt_cache_breakpoint: CacheBreakpoint | None = None
 
 
-class InputFile(Part, tag="input_file"):
+class InputFile(Part):
     """A file by its data (a data URL or base64), by file id or by URL."""
 
-    file_data: Opt[str] = UNSET
-    file_id: Opt[str] = UNSET
-    file_url: Opt[str] = UNSET
-    filename: Opt[str] = UNSET
-    detail: Opt[Literal["auto", "low", "high"] | str] = UNSET
-    prompt_cache_breakpoint: Opt[CacheBreakpoint] = UNSET
+    type: ClassVar[Literal["input_file"]] = "input_file"
+    file_data: str | None = None
+    file_id: str | None = None
+    file_url: str | None = None
+    filename: str | None = None
+    detail: Literal["auto", "low", "high"] | str | None = None
+    prompt_cache_breakpoint: CacheBreakpoint | None = None
 
 
-class InputVideo(Part, tag="input_video"):
+class InputVideo(Part):
     """A video by URL; in tool outputs of Open Responses hosts only."""
 
+    type: ClassVar[Literal["input_video"]] = "input_video"
     video_url: str
 
 
-class AudioData(Model):
+class AudioData(ResponsesModel):
     data: str
     format: Literal["mp3", "wav"] | str
 
 
-class InputAudio(Part, tag="input_audio"):
+class InputAudio(Part):
     """Sound as base64. No Responses host takes it; other wires do."""
 
+    type: ClassVar[Literal["input_audio"]] = "input_audio"
     input_audio: AudioData
 
 
-class TopLogprob(Model):
+class TopLogprob(ResponsesModel):
     token: str
     logprob: float
-    bytes: Opt[list[int]] = UNSET
+    bytes: list[int] | None = None
 
 
 class Logprob(TopLogprob):
-    top_logprobs: Opt[list[TopLogprob]] = UNSET
+    top_logprobs: list[TopLogprob] | None = None
 
 
-class Annotation(Model, tag_field="type"):
+class Annotation(ResponsesModel):
     """A source of a text. Indices are character offsets into the text of the part."""
 
-    leftovers: Leftovers | UnsetType = UNSET
+    leftovers: Leftovers | None = None
 
 
-class UrlCitation(Annotation, tag="url_citation"):
+class UrlCitation(Annotation):
+    type: ClassVar[Literal["url_citation"]] = "url_citation"
     url: str
-    title: Opt[str] = UNSET
-    start_index: Opt[int] = UNSET
-    end_index: Opt[int] = UNSET
+    title: str | None = None
+    start_index: int | None = None
+    end_index: int | None = None
 
 
-class FileCitation(Annotation, tag="file_citation"):
+class FileCitation(Annotation):
+    type: ClassVar[Literal["file_citation"]] = "file_citation"
     file_id: str
-    filename: Opt[str] = UNSET
-    index: Opt[int] = UNSET
+    filename: str | None = None
+    index: int | None = None
 
 
-class ContainerFileCitation(Annotation, tag="container_file_citation"):
+class ContainerFileCitation(Annotation):
+    type: ClassVar[Literal["container_file_citation"]] = "container_file_citation"
     container_id: str
     file_id: str
-    filename: Opt[str] = UNSET
-    start_index: Opt[int] = UNSET
-    end_index: Opt[int] = UNSET
+    filename: str | None = None
+    start_index: int | None = None
+    end_index: int | None = None
 
 
-class FilePath(Annotation, tag="file_path"):
+class FilePath(Annotation):
+    type: ClassVar[Literal["file_path"]] = "file_path"
     file_id: str
-    index: Opt[int] = UNSET
+    index: int | None = None
 
 
 AnyAnnotation = Open[UrlCitation | FileCitation | ContainerFileCitation | FilePath]
 
 
-class OutputText(Part, tag="output_text"):
+class OutputText(Part):
+    type: ClassVar[Literal["output_text"]] = "output_text"
     text: str
-    annotations: Opt[list[AnyAnnotation]] = UNSET
-    logprobs: Opt[list[Logprob]] = UNSET
+    annotations: list[AnyAnnotation] | None = None
+    logprobs: list[Logprob] | None = None
 
 
-class RefusalPart(Part, tag="refusal"):
+class RefusalPart(Part):
+    type: ClassVar[Literal["refusal"]] = "refusal"
     refusal: str
 
 
-class SummaryText(Part, tag="summary_text"):
+class SummaryText(Part):
+    type: ClassVar[Literal["summary_text"]] = "summary_text"
     text: str
 
 
-class ReasoningText(Part, tag="reasoning_text"):
+class ReasoningText(Part):
+    type: ClassVar[Literal["reasoning_text"]] = "reasoning_text"
     text: str
 
 
-class PlainText(Part, tag="text"):
+class PlainText(Part):
     """Plain text, as the Open Responses core lists it."""
 
+    type: ClassVar[Literal["text"]] = "text"
     text: str
 
 
-class ComputerScreenshot(Part, tag="computer_screenshot"):
-    image_url: Opt[str] = UNSET
-    file_id: Opt[str] = UNSET
-    detail: Opt[str] = UNSET
+class ComputerScreenshot(Part):
+    type: ClassVar[Literal["computer_screenshot"]] = "computer_screenshot"
+    image_url: str | None = None
+    file_id: str | None = None
+    detail: str | None = None
 
 
 ContentPart = Open[

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
+from msgspec import UNSET
 
 from .carriers import digest
 from .items import CustomToolCall, FunctionCall
@@ -48,7 +49,7 @@ def arguments_text(value: Any) -> tuple[str, str]:
         if value not in ("", "null"):
             return value, ""
         return "{}", "its arguments were empty, read as {}"
-    if value is None or value is msgspec.UNSET:
+    if value is None or value is UNSET:
         return "{}", "it had no arguments, read as {}"
     kind = "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a bare value"
     return msgspec.json.encode(value).decode(), f"its arguments were {kind} instead of text"
@@ -58,7 +59,7 @@ def input_text(value: Any) -> tuple[str, str]:
     """The free text of a custom tool's input, and what was wrong with it: an empty string where nothing was."""
     if isinstance(value, str):
         return value, ""
-    if value is None or value is msgspec.UNSET:
+    if value is None or value is UNSET:
         return "", "it had no input"
     return msgspec.json.encode(value).decode(), "its input was JSON instead of text"
 

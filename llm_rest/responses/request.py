@@ -6,144 +6,159 @@ travel as Responses: options that several wires share and Responses lacks, the c
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import field
 
-from ..unknown import MOST_UNKNOWN, Decoder, Model, Open, Opt
+from ..unknown import MOST_UNKNOWN, Decoder, Open, ResponsesModel
 from .items import AnyItem, Message
 from .normalize import normalize
 from .parts import Leftovers
 from .tools import AnyTool, Schema, ToolChoice
 
 
-class TextFormat(Model, tag_field="type", tag="text"):
+class TextFormat(ResponsesModel):
     """Plain text."""
 
+    type: ClassVar[Literal["text"]] = "text"
 
-class JsonSchemaFormat(Model, tag_field="type", tag="json_schema"):
+
+class JsonSchemaFormat(ResponsesModel):
     """JSON that fits a schema. `name` is up to 64 letters, digits, underscores and dashes."""
 
-    name: Opt[str] = UNSET
-    schema: Opt[Schema] = UNSET
-    description: Opt[str] = UNSET
-    strict: Opt[bool] = UNSET
+    type: ClassVar[Literal["json_schema"]] = "json_schema"
+    name: str | None = None
+    schema: Schema | None = None
+    description: str | None = None
+    strict: bool | None = None
 
 
-class JsonObjectFormat(Model, tag_field="type", tag="json_object"):
+class JsonObjectFormat(ResponsesModel):
     """Any JSON object; the word "json" must occur in the input."""
 
+    type: ClassVar[Literal["json_object"]] = "json_object"
 
-class TextOptions(Model):
-    format: Opt[Open[TextFormat | JsonSchemaFormat | JsonObjectFormat]] = UNSET
-    verbosity: Opt[Literal["low", "medium", "high"] | str] = UNSET
+
+class TextOptions(ResponsesModel):
+    format: Open[TextFormat | JsonSchemaFormat | JsonObjectFormat] | None = None
+    verbosity: Literal["low", "medium", "high"] | str | None = None
 
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
-class ReasoningOptions(Model):
-    effort: Opt[Effort | str] = UNSET
-    summary: Opt[Literal["auto", "concise", "detailed"] | str] = UNSET
-    generate_summary: Opt[str] = UNSET
-    context: Opt[Literal["auto", "current_turn", "all_turns"] | str] = UNSET
-    mode: Opt[Literal["standard", "pro"] | str] = UNSET
+class ReasoningOptions(ResponsesModel):
+    effort: Effort | str | None = None
+    summary: Literal["auto", "concise", "detailed"] | str | None = None
+    generate_summary: str | None = None
+    context: Literal["auto", "current_turn", "all_turns"] | str | None = None
+    mode: Literal["standard", "pro"] | str | None = None
 
 
-class StreamOptions(Model):
-    include_obfuscation: Opt[bool] = UNSET
+class StreamOptions(ResponsesModel):
+    include_obfuscation: bool | None = None
 
 
-class CacheOptions(Model):
-    mode: Opt[Literal["implicit", "explicit"] | str] = UNSET
-    ttl: Opt[Literal["30m", "12h"] | str] = UNSET
-    prewarm: Opt[bool] = UNSET
-    comparison_response_id: Opt[str] = UNSET
+class CacheOptions(ResponsesModel):
+    mode: Literal["implicit", "explicit"] | str | None = None
+    ttl: Literal["30m", "12h"] | str | None = None
+    prewarm: bool | None = None
+    comparison_response_id: str | None = None
 
 
-class ConversationRef(Model):
+class ConversationRef(ResponsesModel):
     id: str
 
 
-class Prompt(Model):
+class Prompt(ResponsesModel):
     """A prompt stored with the vendor."""
 
     id: str
-    version: Opt[str] = UNSET
-    variables: Opt[dict[str, Any]] = UNSET
+    version: str | None = None
+    variables: dict[str, Any] | None = None
 
 
-class BackgroundOptions(Model):
+class BackgroundOptions(ResponsesModel):
     """How soon a response in the background is needed; a longer window costs less.
 
     Requests with the same `continuation_id` belong to one piece of work and get a common priority; no history comes with it.
     """
 
-    completion_window: Opt[Literal["soonest", "2h", "8h"] | str] = UNSET
-    continuation_id: Opt[str] = UNSET
+    completion_window: Literal["soonest", "2h", "8h"] | str | None = None
+    continuation_id: str | None = None
 
 
-class ContextManagement(Model):
-    type: Literal["compaction"] | str = "compaction"
-    compact_threshold: Opt[int] = UNSET
+class ContextManagement(ResponsesModel):
+    type: Literal["compaction"] | str = field(default_factory=lambda: "compaction")
+    compact_threshold: int | None = None
 
 
-class Request(Model):
+_INPUTS = (list, str, type(None))
+
+
+class Request(ResponsesModel):
     """One request to a model, in the Responses format.
 
     Fields have the names, shapes and ranges of the vendor's reference. `stop` (up to four strings), `seed` and `top_k` are
     options that other wires share; `extra` is merged into one wire's body last (`{"anthropic_messages": {...}}`).
     """
 
-    model: Opt[str] = UNSET
-    input: Opt[str | list[AnyItem]] = UNSET
-    instructions: Opt[str] = UNSET
-    stream: Opt[bool] = UNSET
-    stream_options: Opt[StreamOptions] = UNSET
-    max_output_tokens: Opt[int] = UNSET
-    max_tool_calls: Opt[int] = UNSET
-    temperature: Opt[float | int] = UNSET
-    top_p: Opt[float | int] = UNSET
-    top_logprobs: Opt[int] = UNSET
-    presence_penalty: Opt[float | int] = UNSET
-    frequency_penalty: Opt[float | int] = UNSET
-    tools: Opt[list[AnyTool]] = UNSET
-    tool_choice: Opt[ToolChoice] = UNSET
-    parallel_tool_calls: Opt[bool] = UNSET
-    text: Opt[TextOptions] = UNSET
-    reasoning: Opt[ReasoningOptions] = UNSET
-    include: Opt[list[str]] = UNSET
-    truncation: Opt[Literal["auto", "disabled"] | str] = UNSET
-    metadata: Opt[dict[str, str]] = UNSET
-    store: Opt[bool] = UNSET
-    previous_response_id: Opt[str] = UNSET
-    conversation: Opt[str | ConversationRef] = UNSET
-    background: Opt[bool] = UNSET
-    background_options: Opt[BackgroundOptions] = UNSET
-    service_tier: Opt[Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str] = UNSET
-    prompt_cache_key: Opt[str] = UNSET
-    prompt_cache_options: Opt[CacheOptions] = UNSET
-    prompt_cache_retention: Opt[Literal["in_memory", "24h"] | str] = UNSET
-    safety_identifier: Opt[str] = UNSET
-    user: Opt[str] = UNSET
-    prompt: Opt[Prompt] = UNSET
-    context_management: Opt[list[ContextManagement]] = UNSET
-    moderation: Opt[dict[str, Any]] = UNSET
-    image: Opt[dict[str, Any]] = UNSET
-    access_programs: Opt[dict[str, Any]] = UNSET
+    model: str | None = None
+    input: str | Sequence[AnyItem] | None = None
+    instructions: str | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    temperature: float | int | None = None
+    top_p: float | int | None = None
+    top_logprobs: int | None = None
+    presence_penalty: float | int | None = None
+    frequency_penalty: float | int | None = None
+    tools: Sequence[AnyTool] | None = None
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    text: TextOptions | None = None
+    reasoning: ReasoningOptions | None = None
+    include: Sequence[str] | None = None
+    truncation: Literal["auto", "disabled"] | str | None = None
+    metadata: dict[str, str] | None = None
+    store: bool | None = None
+    previous_response_id: str | None = None
+    conversation: str | ConversationRef | None = None
+    background: bool | None = None
+    background_options: BackgroundOptions | None = None
+    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: CacheOptions | None = None
+    prompt_cache_retention: Literal["in_memory", "24h"] | str | None = None
+    safety_identifier: str | None = None
+    user: str | None = None
+    prompt: Prompt | None = None
+    context_management: Sequence[ContextManagement] | None = None
+    moderation: dict[str, Any] | None = None
+    image: dict[str, Any] | None = None
+    access_programs: dict[str, Any] | None = None
 
-    stop: Opt[str | list[str]] = UNSET
-    seed: Opt[int] = UNSET
-    top_k: Opt[int] = UNSET
-    extra: dict[str, dict[str, Any]] | UnsetType = UNSET
-    leftovers: Leftovers | UnsetType = UNSET
+    stop: str | Sequence[str] | None = None
+    seed: int | None = None
+    top_k: int | None = None
+    extra: dict[str, dict[str, Any]] | None = None
+    leftovers: Leftovers | None = None
+
+    def __post_init__(self) -> None:
+        # Whoever reads the input finds a text, a list or nothing.
+        if not isinstance(self.input, _INPUTS):
+            self.input = list(self.input)
 
 
 def items_of(request: Request) -> list[AnyItem]:
     """The input as items; a text is what the user says."""
     if isinstance(request.input, str):
         return [Message(role="user", content=request.input)]
-    return request.input or []
+    said = request.input
+    return said if isinstance(said, list) else list(said or ())
 
 
 OURS = ("stop", "seed", "top_k", "extra", "leftovers")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import field
 
-from ..unknown import MOST_IN_ANSWER, Bounded, Decoder, Model, Opt
+from ..unknown import MOST_IN_ANSWER, Bounded, Decoder, ResponsesModel
 from .items import AnyItem
 from .lenient import lenient_response
 from .parts import Leftovers
@@ -20,46 +20,55 @@ from .tools import AnyTool, ToolChoice
 ResponseStatus = Literal["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"]
 
 
-class InputTokensDetails(Model):
-    cached_tokens: Opt[int | float] = UNSET
-    cache_write_tokens: Opt[int | float] = UNSET
-    cache_write_tokens_details: Opt[dict[str, Any]] = UNSET
+class InputTokensDetails(ResponsesModel):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cache_write_tokens_details: dict[str, Any] | None = None
 
 
-class OutputTokensDetails(Model):
-    reasoning_tokens: Opt[int | float] = UNSET
+class OutputTokensDetails(ResponsesModel):
+    reasoning_tokens: int | None = None
 
 
-class Usage(Model):
+_SUM = -(2**62)
+"""Stands for a total that was not given until the sum replaces it."""
+
+
+class Usage(ResponsesModel):
     """Token counts. Input includes cached tokens, output includes reasoning tokens. Some hosts add what it cost."""
 
-    input_tokens: int | float
-    output_tokens: int | float
-    total_tokens: Opt[int | float] = UNSET
-    input_tokens_details: Opt[InputTokensDetails] = UNSET
-    output_tokens_details: Opt[OutputTokensDetails] = UNSET
-    cost: Opt[float | int] = UNSET
-    cost_details: Opt[dict[str, Any]] = UNSET
-    is_byok: Opt[bool] = UNSET
-    leftovers: Leftovers | UnsetType = UNSET
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int = _SUM
+    input_tokens_details: InputTokensDetails | None = None
+    output_tokens_details: OutputTokensDetails | None = None
+    cost: float | int | None = None
+    cost_details: dict[str, Any] | None = None
+    is_byok: bool | None = None
+    leftovers: Leftovers | None = None
+
+    def __post_init__(self) -> None:
+        # Hosts that leave the total out mean the sum.
+        if self.total_tokens == _SUM:
+            self.total_tokens = self.input_tokens + self.output_tokens
 
 
-class ResponseError(Model):
+class ResponseError(ResponsesModel):
     """Why a response failed; `code` is an open list of the vendor's words."""
 
-    code: Opt[str | int] = UNSET
-    message: Opt[str] = UNSET
-    param: Opt[str] = UNSET
-    type: Opt[str] = UNSET
-    misalignment: Opt[Any] = UNSET
+    code: str | int | None = None
+    message: str | None = None
+    param: str | None = None
+    type: str | None = None
+    misalignment: Any | None = None
 
 
-class IncompleteDetails(Model):
-    reason: Opt[Literal["max_output_tokens", "max_messages", "content_filter", "steered"] | str] = UNSET
+class IncompleteDetails(ResponsesModel):
+    reason: Literal["max_output_tokens", "max_messages", "content_filter", "steered"] | str | None = None
 
 
 # With a `__dict__`, so that a response can become a `Reply`, which has one, in place.
-class Response(Model, dict=True):
+class Response(ResponsesModel, dict=True):
     """One answer of a model. `output` holds the items in the order they were made.
 
     `output_text` and its siblings are readers of `Reply`; on the wire they do not exist. `incomplete` and `failed` come with
@@ -67,60 +76,60 @@ class Response(Model, dict=True):
     """
 
     id: str
-    object: Literal["response"] | str = "response"
-    created_at: Opt[int | float] = UNSET
-    completed_at: Opt[int | float] = UNSET
+    object: Literal["response"] | str = field(default_factory=lambda: "response")
+    created_at: int | float | None = None
+    completed_at: int | float | None = None
     status: ResponseStatus | str
-    error: Opt[ResponseError] = UNSET
-    incomplete_details: Opt[IncompleteDetails] = UNSET
-    model: Opt[str] = UNSET
+    error: ResponseError | None = None
+    incomplete_details: IncompleteDetails | None = None
+    model: str = ""
     output: Bounded[AnyItem]
-    usage: Opt[Usage] = UNSET
-    instructions: Opt[str | list[AnyItem]] = UNSET
-    previous_response_id: Opt[str] = UNSET
-    conversation: Opt[ConversationRef] = UNSET
-    tools: Opt[list[AnyTool]] = UNSET
-    tool_choice: Opt[ToolChoice] = UNSET
-    parallel_tool_calls: Opt[bool] = UNSET
-    temperature: Opt[float | int] = UNSET
-    top_p: Opt[float | int] = UNSET
-    top_logprobs: Opt[int] = UNSET
-    presence_penalty: Opt[float | int] = UNSET
-    frequency_penalty: Opt[float | int] = UNSET
-    max_output_tokens: Opt[int] = UNSET
-    max_tool_calls: Opt[int] = UNSET
-    truncation: Opt[str] = UNSET
-    text: Opt[TextOptions] = UNSET
-    reasoning: Opt[ReasoningOptions] = UNSET
-    metadata: Opt[dict[str, Any]] = UNSET
-    user: Opt[str] = UNSET
-    service_tier: Opt[str] = UNSET
-    background: Opt[bool] = UNSET
-    store: Opt[bool] = UNSET
-    prompt_cache_key: Opt[str] = UNSET
-    prompt_cache_retention: Opt[str] = UNSET
-    prompt_cache_options: Opt[CacheOptions] = UNSET
-    safety_identifier: Opt[str] = UNSET
-    billing: Opt[dict[str, Any]] = UNSET
-    moderation: Opt[Any] = UNSET
-    tool_usage: Opt[dict[str, Any]] = UNSET
-    prompt_cache_diagnostics: Opt[Any] = UNSET
-    input_transformations: Opt[list[Any]] = UNSET
-    content_filters: Opt[list[Any]] = UNSET
-    access_programs: Opt[dict[str, Any]] = UNSET
-    image: Opt[dict[str, Any]] = UNSET
+    usage: Usage | None = None
+    instructions: str | list[AnyItem] | None = None
+    previous_response_id: str | None = None
+    conversation: ConversationRef | None = None
+    tools: list[AnyTool] | None = None
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    temperature: float | int | None = None
+    top_p: float | int | None = None
+    top_logprobs: int | None = None
+    presence_penalty: float | int | None = None
+    frequency_penalty: float | int | None = None
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    truncation: str | None = None
+    text: TextOptions | None = None
+    reasoning: ReasoningOptions | None = None
+    metadata: dict[str, Any] | None = None
+    user: str | None = None
+    service_tier: str | None = None
+    background: bool | None = None
+    store: bool | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: str | None = None
+    prompt_cache_options: CacheOptions | None = None
+    safety_identifier: str | None = None
+    billing: dict[str, Any] | None = None
+    moderation: Any | None = None
+    tool_usage: dict[str, Any] | None = None
+    prompt_cache_diagnostics: Any | None = None
+    input_transformations: list[Any] | None = None
+    content_filters: list[Any] | None = None
+    access_programs: dict[str, Any] | None = None
+    image: dict[str, Any] | None = None
 
-    leftovers: Leftovers | UnsetType = UNSET
+    leftovers: Leftovers | None = None
 
 
-class CompactedResponse(Model):
+class CompactedResponse(ResponsesModel):
     """The answer of the compaction endpoint: items to send instead of the conversation before."""
 
     id: str
     output: list[AnyItem]
-    object: Literal["response.compaction"] | str = "response.compaction"
-    created_at: Opt[int | float] = UNSET
-    usage: Opt[Usage] = UNSET
+    object: Literal["response.compaction"] | str = field(default_factory=lambda: "response.compaction")
+    created_at: int | float | None = None
+    usage: Usage | None = None
 
 
 RESPONSE: Decoder[Response] = Decoder(Response, repair=lenient_response, most_unknown=MOST_IN_ANSWER)

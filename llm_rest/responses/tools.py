@@ -6,12 +6,12 @@ Follows the tools and tool choices of the OpenAI Responses reference (read 2026-
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from msgspec import UNSET, field
+from msgspec import field
 from msgspec.structs import replace
 
-from ..unknown import Model, Open, Opt, given
+from ..unknown import Open, ResponsesModel, given
 
 Schema = dict[str, Any]
 """A JSON Schema."""
@@ -19,158 +19,179 @@ Schema = dict[str, Any]
 AllowedCaller = Literal["direct", "programmatic"] | str
 
 
-class Tool(Model, tag_field="type"):
+class Tool(ResponsesModel):
     """What every tool is: tagged by `type`, keeping the fields it does not know."""
 
 
-class FunctionTool(Tool, tag="function"):
+class FunctionTool(Tool):
     """A function the caller runs. Without `strict` a Responses host tries strict decoding and falls back."""
 
+    type: ClassVar[Literal["function"]] = "function"
     name: str
-    description: Opt[str] = UNSET
-    parameters: Opt[Schema] = UNSET
-    strict: Opt[bool] = UNSET
-    defer_loading: Opt[bool] = UNSET
-    allowed_callers: Opt[list[AllowedCaller]] = UNSET
-    output_schema: Opt[Schema] = UNSET
-    async_: Opt[bool] = field(name="async", default=UNSET)
+    description: str | None = None
+    parameters: Schema | None = None
+    strict: bool | None = None
+    defer_loading: bool | None = None
+    allowed_callers: list[AllowedCaller] | None = None
+    output_schema: Schema | None = None
+    async_: bool | None = field(name="async", default=None)
 
 
-class TextGrammar(Model, tag_field="type", tag="text"):
+class TextGrammar(ResponsesModel):
     """Any text."""
 
+    type: ClassVar[Literal["text"]] = "text"
 
-class Grammar(Model, tag_field="type", tag="grammar"):
+
+class Grammar(ResponsesModel):
     """Text that follows a grammar."""
 
+    type: ClassVar[Literal["grammar"]] = "grammar"
     definition: str
     syntax: Literal["lark", "regex"] | str
 
 
-class CustomTool(Tool, tag="custom"):
+class CustomTool(Tool):
     """A tool whose input is free text, or text of a grammar."""
 
+    type: ClassVar[Literal["custom"]] = "custom"
     name: str
-    description: Opt[str] = UNSET
-    format: Opt[Open[TextGrammar | Grammar]] = UNSET
-    defer_loading: Opt[bool] = UNSET
-    allowed_callers: Opt[list[AllowedCaller]] = UNSET
-    async_: Opt[bool] = field(name="async", default=UNSET)
+    description: str | None = None
+    format: Open[TextGrammar | Grammar] | None = None
+    defer_loading: bool | None = None
+    allowed_callers: list[AllowedCaller] | None = None
+    async_: bool | None = field(name="async", default=None)
 
 
-class NamespaceTool(Tool, tag="namespace"):
+class NamespaceTool(Tool):
     """A named group of functions and custom tools."""
 
+    type: ClassVar[Literal["namespace"]] = "namespace"
     name: str
     tools: list[Open[FunctionTool | CustomTool]]
-    description: Opt[str] = UNSET
+    description: str | None = None
 
 
-class ToolSearchTool(Tool, tag="tool_search"):
-    execution: Opt[Literal["server", "client"] | str] = UNSET
-    description: Opt[str] = UNSET
-    parameters: Opt[Schema] = UNSET
+class ToolSearchTool(Tool):
+    type: ClassVar[Literal["tool_search"]] = "tool_search"
+    execution: Literal["server", "client"] | str | None = None
+    description: str | None = None
+    parameters: Schema | None = None
 
 
-class ProgrammaticToolCalling(Tool, tag="programmatic_tool_calling"):
+class ProgrammaticToolCalling(Tool):
     """Lets the model write programs that call the other tools."""
 
-
-class SearchFilters(Model):
-    allowed_domains: Opt[list[str]] = UNSET
-    blocked_domains: Opt[list[str]] = UNSET
+    type: ClassVar[Literal["programmatic_tool_calling"]] = "programmatic_tool_calling"
 
 
-class UserLocation(Model):
-    type: Opt[Literal["approximate"] | str] = UNSET
-    city: Opt[str] = UNSET
-    country: Opt[str] = UNSET
-    region: Opt[str] = UNSET
-    timezone: Opt[str] = UNSET
+class SearchFilters(ResponsesModel):
+    allowed_domains: list[str] | None = None
+    blocked_domains: list[str] | None = None
+
+
+class UserLocation(ResponsesModel):
+    type: Literal["approximate"] | str | None = None
+    city: str | None = None
+    country: str | None = None
+    region: str | None = None
+    timezone: str | None = None
 
 
 class _WebSearch(Tool):
-    filters: Opt[SearchFilters] = UNSET
-    search_context_size: Opt[Literal["low", "medium", "high"] | str] = UNSET
-    user_location: Opt[UserLocation] = UNSET
-    external_web_access: Opt[bool] = UNSET
-    search_content_types: Opt[list[Literal["text", "image"] | str]] = UNSET
-    return_token_budget: Opt[Any] = UNSET
+    filters: SearchFilters | None = None
+    search_context_size: Literal["low", "medium", "high"] | str | None = None
+    user_location: UserLocation | None = None
+    external_web_access: bool | None = None
+    search_content_types: list[Literal["text", "image"] | str] | None = None
+    return_token_budget: Any | None = None
 
 
-class WebSearchTool(_WebSearch, tag="web_search"):
+class WebSearchTool(_WebSearch):
     """The vendor's web search."""
 
+    type: ClassVar[Literal["web_search"]] = "web_search"
 
-class WebSearchTool20250826(_WebSearch, tag="web_search_2025_08_26"):
+
+class WebSearchTool20250826(_WebSearch):
     """The same, pinned to a version."""
 
+    type: ClassVar[Literal["web_search_2025_08_26"]] = "web_search_2025_08_26"
 
-class WebSearchPreviewTool(_WebSearch, tag="web_search_preview"):
+
+class WebSearchPreviewTool(_WebSearch):
     """The older web search."""
 
+    type: ClassVar[Literal["web_search_preview"]] = "web_search_preview"
 
-class WebSearchPreviewTool20250311(_WebSearch, tag="web_search_preview_2025_03_11"):
+
+class WebSearchPreviewTool20250311(_WebSearch):
     """The older web search, pinned to a version."""
 
+    type: ClassVar[Literal["web_search_preview_2025_03_11"]] = "web_search_preview_2025_03_11"
 
-class FileSearchTool(Tool, tag="file_search"):
+
+class FileSearchTool(Tool):
+    type: ClassVar[Literal["file_search"]] = "file_search"
     vector_store_ids: list[str]
-    filters: Opt[dict[str, Any]] = UNSET
-    max_num_results: Opt[int] = UNSET
-    ranking_options: Opt[dict[str, Any]] = UNSET
+    filters: dict[str, Any] | None = None
+    max_num_results: int | None = None
+    ranking_options: dict[str, Any] | None = None
 
 
-class CodeInterpreterTool(Tool, tag="code_interpreter"):
+class CodeInterpreterTool(Tool):
     """`container` is an id, or `{"type": "auto", ...}`."""
 
-    container: Opt[str | dict[str, Any]] = UNSET
-    allowed_callers: Opt[list[AllowedCaller]] = UNSET
+    type: ClassVar[Literal["code_interpreter"]] = "code_interpreter"
+    container: str | dict[str, Any] | None = None
+    allowed_callers: list[AllowedCaller] | None = None
 
 
-class ImageGenerationTool(Tool, tag="image_generation"):
-    action: Opt[str] = UNSET
-    model: Opt[str] = UNSET
-    size: Opt[str] = UNSET
-    quality: Opt[str] = UNSET
-    background: Opt[str] = UNSET
-    output_format: Opt[str] = UNSET
-    output_compression: Opt[int] = UNSET
-    partial_images: Opt[int] = UNSET
-    input_fidelity: Opt[str] = UNSET
-    input_image_mask: Opt[dict[str, Any]] = UNSET
-    moderation: Opt[str] = UNSET
-    complexity: Opt[str] = UNSET
-    frame_count: Opt[int] = UNSET
-    frame_duration_ms: Opt[int] = UNSET
-    svg: Opt[dict[str, Any]] = UNSET
-    n: Opt[int] = UNSET
+class ImageGenerationTool(Tool):
+    type: ClassVar[Literal["image_generation"]] = "image_generation"
+    action: str | None = None
+    model: str | None = None
+    size: str | None = None
+    quality: str | None = None
+    background: str | None = None
+    output_format: str | None = None
+    output_compression: int | None = None
+    partial_images: int | None = None
+    input_fidelity: str | None = None
+    input_image_mask: dict[str, Any] | None = None
+    moderation: str | None = None
+    complexity: str | None = None
+    frame_count: int | None = None
+    frame_duration_ms: int | None = None
+    svg: dict[str, Any] | None = None
+    n: int | None = None
 
 
-class McpToolFilter(Model):
-    tool_names: Opt[list[str]] = UNSET
-    read_only: Opt[bool] = UNSET
+class McpToolFilter(ResponsesModel):
+    tool_names: list[str] | None = None
+    read_only: bool | None = None
 
 
-class McpApproval(Model):
-    always: Opt[McpToolFilter] = UNSET
-    never: Opt[McpToolFilter] = UNSET
+class McpApproval(ResponsesModel):
+    always: McpToolFilter | None = None
+    never: McpToolFilter | None = None
 
 
-class McpTool(Tool, tag="mcp"):
+class McpTool(Tool):
     """A remote MCP server that the vendor calls. `authorization` and `headers` are secrets."""
 
+    type: ClassVar[Literal["mcp"]] = "mcp"
     server_label: str
-    server_url: Opt[str] = UNSET
-    connector_id: Opt[str] = UNSET
-    tunnel_id: Opt[str] = UNSET
-    authorization: Opt[str] = UNSET
-    headers: Opt[dict[str, str]] = UNSET
-    allowed_tools: Opt[list[str] | McpToolFilter] = UNSET
-    require_approval: Opt[str | McpApproval] = UNSET
-    server_description: Opt[str] = UNSET
-    defer_loading: Opt[bool] = UNSET
-    allowed_callers: Opt[list[AllowedCaller]] = UNSET
+    server_url: str | None = None
+    connector_id: str | None = None
+    tunnel_id: str | None = None
+    authorization: str | None = None
+    headers: dict[str, str] | None = None
+    allowed_tools: list[str] | McpToolFilter | None = None
+    require_approval: str | McpApproval | None = None
+    server_description: str | None = None
+    defer_loading: bool | None = None
+    allowed_callers: list[AllowedCaller] | None = None
 
     def __repr__(self) -> str:
         token = "[redacted]" if given(self.authorization) else self.authorization
@@ -178,27 +199,34 @@ class McpTool(Tool, tag="mcp"):
         return super(McpTool, replace(self, authorization=token, headers=headers)).__repr__()
 
 
-class ComputerTool(Tool, tag="computer"):
+class ComputerTool(Tool):
     """Control of a computer through screenshots."""
 
+    type: ClassVar[Literal["computer"]] = "computer"
 
-class ComputerUsePreviewTool(Tool, tag="computer_use_preview"):
+
+class ComputerUsePreviewTool(Tool):
+    type: ClassVar[Literal["computer_use_preview"]] = "computer_use_preview"
     display_width: int
     display_height: int
     environment: Literal["windows", "mac", "linux", "ubuntu", "browser"] | str
 
 
-class ShellTool(Tool, tag="shell"):
-    environment: Opt[dict[str, Any]] = UNSET
-    allowed_callers: Opt[list[AllowedCaller]] = UNSET
+class ShellTool(Tool):
+    type: ClassVar[Literal["shell"]] = "shell"
+    environment: dict[str, Any] | None = None
+    allowed_callers: list[AllowedCaller] | None = None
 
 
-class LocalShellTool(Tool, tag="local_shell"):
+class LocalShellTool(Tool):
     """A shell the caller runs."""
 
+    type: ClassVar[Literal["local_shell"]] = "local_shell"
 
-class ApplyPatchTool(Tool, tag="apply_patch"):
-    allowed_callers: Opt[list[AllowedCaller]] = UNSET
+
+class ApplyPatchTool(Tool):
+    type: ClassVar[Literal["apply_patch"]] = "apply_patch"
+    allowed_callers: list[AllowedCaller] | None = None
 
 
 AnyTool = Open[
@@ -226,24 +254,28 @@ AnyTool = Open[
 # --- tool choice ----------------------------------------------------------------------------------------------------
 
 
-class ChooseFunction(Model, tag_field="type", tag="function"):
+class ChooseFunction(ResponsesModel):
+    type: ClassVar[Literal["function"]] = "function"
     name: str
 
 
-class ChooseCustom(Model, tag_field="type", tag="custom"):
+class ChooseCustom(ResponsesModel):
+    type: ClassVar[Literal["custom"]] = "custom"
     name: str
 
 
-class ChooseMcp(Model, tag_field="type", tag="mcp"):
+class ChooseMcp(ResponsesModel):
+    type: ClassVar[Literal["mcp"]] = "mcp"
     server_label: str
-    name: Opt[str] = UNSET
+    name: str | None = None
 
 
-class ChooseAllowed(Model, tag_field="type", tag="allowed_tools"):
+class ChooseAllowed(ResponsesModel):
     """The model may use these of the tools, and must use one where `mode` is `required`."""
 
+    type: ClassVar[Literal["allowed_tools"]] = "allowed_tools"
     tools: list[dict[str, Any]]
-    mode: Opt[Literal["auto", "required", "none"] | str] = UNSET
+    mode: Literal["auto", "required", "none"] | str | None = None
 
 
 ToolChoice = Literal["none", "auto", "required"] | str | Open[ChooseFunction | ChooseCustom | ChooseMcp | ChooseAllowed]

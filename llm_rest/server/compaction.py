@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..responses.carriers import digest, seal, unseal
@@ -41,8 +40,8 @@ def asking(request: Request) -> Request:
     """The request for a summary of the conversation in `request`."""
     said = [*items_of(request), Message(role="user", content=_ASKED)]
     # Vendors want the tools of earlier calls described, and none called now.
-    choice = "none" if request.tools else UNSET
-    return replace(request, input=said, tool_choice=choice, text=UNSET, stream=UNSET, store=False)
+    choice = "none" if request.tools else None
+    return replace(request, input=said, tool_choice=choice, text=None, stream=None, store=False)
 
 
 def compacted(request: Request, reply: Reply) -> CompactedResponse:

@@ -33,7 +33,7 @@ from ..errors import (
 from ..models import UNKNOWN, Capabilities
 from ..responses.carriers import digest
 from ..streams import StreamWriter
-from ..unknown import given
+from ..unknown import given, or_unset
 from ..wires.ollama_chat import endpoints as ollama
 from . import keeping, listings, routes
 from .handler import Context, Refused
@@ -140,7 +140,7 @@ async def exchange(
             body = msgspec.json.encode(asked)
         model = place.model or getattr(asked, "model", None)
         facts["model"] = printable(model, 200) if given(model) else None
-        place = _as_spoken(place, asked, model, handler)
+        place = _as_spoken(place, asked, or_unset(model), handler)
         context = Context(
             wire=wire,
             dialect=place.dialect,

@@ -12,7 +12,6 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ..auth import Secret, credentials
@@ -299,11 +298,11 @@ class Gateway:
             asked,
             model=way.model,
             max_output_tokens=wanted,
-            store=UNSET,
-            background=UNSET,
-            background_options=UNSET,
-            previous_response_id=UNSET,
-            conversation=UNSET,
+            store=None,
+            background=None,
+            background_options=None,
+            previous_response_id=None,
+            conversation=None,
             extra=_betas(context),
         )
 
@@ -338,10 +337,10 @@ class Gateway:
         return _Way(self._shared, endpoint, name, name)
 
 
-def _betas(context: Context) -> dict[str, dict[str, Any]] | UnsetType:
+def _betas(context: Context) -> dict[str, dict[str, Any]] | None:
     """The betas that a client of Anthropic's wire names in a header, for a vendor on that wire."""
     named = context.headers.get("anthropic-beta") if context.wire == MESSAGES else None
-    return {MESSAGES: {"betas": re.findall(r"[\w.-]+", named)}} if named else UNSET
+    return {MESSAGES: {"betas": re.findall(r"[\w.-]+", named)}} if named else None
 
 
 def _unserved(message: str, param: str, code: str | None = None) -> Refused:

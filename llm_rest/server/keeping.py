@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import parse_qs
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..errors import ErrorFacts, printable
@@ -74,7 +73,7 @@ async def items(keeper: Keeper, name: str, context: Context, query: str) -> Any:
     """A page of the input that a kept response answers."""
     turn = await _turn(keeper, name, context)
     asked = {key: values[-1] for key, values in parse_qs(query).items()}
-    stripped = [item if isinstance(item, Unknown) else replace(item, leftovers=UNSET) for item in turn.input]
+    stripped = [item if isinstance(item, Unknown) else replace(item, leftovers=None) for item in turn.input]
     found = complete_items(stripped, f"{turn.response.id}_input", "completed")
     if asked.get("order", "desc") != "asc":
         found.reverse()

@@ -27,7 +27,7 @@ from ..responses.items import (
 )
 from ..responses.request import items_of
 from ..responses.response import Response
-from ..unknown import Decoder, Model, Opt, Unknown, given
+from ..unknown import Decoder, Model, Opt, Unknown, given, or_unset
 from ..wires.openai_responses.complete import complete_items
 from .handler import Refused
 
@@ -86,7 +86,7 @@ class Kept:
             items.append(item)
         if given(name):
             _check_calls(items, new)
-        return replace(request, input=items, previous_response_id=UNSET)
+        return replace(request, input=items, previous_response_id=None)
 
     async def _before(self, named: str, scope: str, session: Session | None, hold: Hold | None) -> list[AnyItem]:
         """The conversation up to that response, and with it."""
@@ -113,7 +113,7 @@ class Kept:
     async def keep(self, request: Request, response: Response, scope: str) -> None:
         """Keep the response to `request`, which is as its caller wrote it."""
         told = replace(response, **echo(request))
-        turn = Turn(response=told, input=items_of(request), previous=request.previous_response_id)
+        turn = Turn(response=told, input=items_of(request), previous=or_unset(request.previous_response_id))
         stored = {
             key: msgspec.json.encode(_Stored(response=response.id, item=item))
             for key, item in zip(_item_keys(response), response.output, strict=True)

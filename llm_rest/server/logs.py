@@ -14,7 +14,6 @@ from ..unknown import given
 
 if TYPE_CHECKING:
     from ..responses.response import Usage
-    from ..unknown import Opt
 
 FIELDS = (
     "request_id",
@@ -46,10 +45,10 @@ before the end.
 _log = logging.getLogger("llm_rest.server.requests")
 
 
-def counted(facts: dict[str, Any], usage: Opt[Usage]) -> None:
+def counted(facts: dict[str, Any], usage: Usage | None) -> None:
     """Note what an answer cost."""
     if given(usage):
-        facts["input_tokens"], facts["output_tokens"] = int(usage.input_tokens), int(usage.output_tokens)
+        facts["input_tokens"], facts["output_tokens"] = usage.input_tokens, usage.output_tokens
 
 
 def finished(facts: dict[str, Any]) -> None:

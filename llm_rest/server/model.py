@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import ErrorFacts
@@ -96,7 +96,7 @@ def _played(request: Request) -> Tale:
 def seed(request: Request) -> str:
     """What the ids of an answer are made of: the same for the same request, streamed or not, different for any other."""
     # In the leftovers a wire notes how streaming was asked for, too.
-    asked = replace(request, stream=UNSET, stream_options=UNSET, leftovers=UNSET)
+    asked = replace(request, stream=None, stream_options=None, leftovers=None)
     return digest(msgspec.json.encode(asked).decode())
 
 

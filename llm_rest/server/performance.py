@@ -61,7 +61,7 @@ class Performance:
             status="incomplete" if incomplete else "completed",
             error=None,
             incomplete_details=IncompleteDetails(reason="max_output_tokens") if incomplete else None,
-            model=self._request.model,
+            model=self._request.model or "",
             output=self._output,
             usage=self._usage(),
             **echo(self._request),
@@ -106,7 +106,7 @@ class Performance:
 
     def _stopped(self, text: str) -> str:
         """`text` up to the first stop sequence."""
-        stop = self._request.stop if given(self._request.stop) else []
+        stop = self._request.stop or ()
         ends = [text.find(word) for word in ([stop] if isinstance(stop, str) else stop)]
         found = [end for end in ends if end >= 0]
         return text[: min(found)] if found else text

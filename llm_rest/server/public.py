@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from ..responses.lenient import REPAIRED, WIRE
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def public(request: Request, body: bytes) -> Request:
     """The request in that body, which is changed, without what is ours alone."""
-    request.extra = UNSET
+    request.extra = None
     # A name in JSON may be spelled with escapes.
     if b"leftovers" in body or b"\\u00" in body:
         _strip(request)
@@ -34,7 +34,7 @@ def _strip(value: Any) -> None:
         for name in value.__struct_fields__:
             if name != "leftovers":
                 _strip(getattr(value, name))
-            elif value.leftovers is not UNSET:  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+            elif value.leftovers is not None:  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
                 value.leftovers = _repairs(value.leftovers)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 
@@ -42,5 +42,5 @@ def _repairs(leftovers: Any) -> Any:
     """What our own decoder noted about a call; the caller may forge it, and then reads it in the losses."""
     noted = cast("object", leftovers.get(WIRE, {}).get(REPAIRED))
     if not isinstance(noted, list) or not all(isinstance(fault, str) for fault in cast("list[object]", noted)):
-        return UNSET
+        return None
     return cast("object", {WIRE: {REPAIRED: noted}})

@@ -55,7 +55,7 @@ def text_of(content: str | list[ContentPart]) -> str:
             case RefusalPart(refusal=text):
                 pieces.append(text)
             case Unknown():
-                pieces.append(f"[{part.type}]")
+                pieces.append(f"[{part.kind}]")
             case _:
                 pieces.append(f"[{part.__struct_config__.tag}]")
     return "\n".join(piece for piece in pieces if piece)

@@ -14,7 +14,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..errors import DecodeError
@@ -37,6 +36,8 @@ from .reading import text_of
 if TYPE_CHECKING:
     from ..responses import Request, Response
     from .store import Store
+
+_NOTHING = object()
 
 BOUND = "anthropic_messages"
 """The wire whose vendor takes a thought back only where everything before it is as it was, whether on this turn or another."""
@@ -255,12 +256,12 @@ def _states(items: list[AnyItem]) -> list[object]:
     found: list[object] = []
     for item in items:
         if isinstance(item, Reasoning | Compaction):
-            found.append(item.encrypted_content or UNSET)
+            found.append(item.encrypted_content or _NOTHING)
         elif isinstance(item, Message | FunctionCall | CustomToolCall):
             found.append(None)
         elif not isinstance(item, Unknown):
             found.append(item.id)
-    return [state for state in found if state is not UNSET]
+    return [state for state in found if state is not _NOTHING]
 
 
 def _lacks_text(turn: list[AnyItem], kept: list[AnyItem]) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Union, get_args, get_origin
 
-from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, to_builtins
+from msgspec import Meta, Struct, ValidationError, to_builtins
 
 from ..errors import ConfigError
 from ..unknown import convert
 
 OnResume = Literal["restart", "fail"]
-Timeout = Annotated[float, Meta(gt=0)] | None | UnsetType
+Timeout = Annotated[float, Meta(gt=0)] | Literal["none"] | None
 
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     name: str
     blocking: bool = True
     """Whether the model waits for the result; else it is told that the result will follow."""
-    timeout: Timeout = UNSET
-    """Seconds; `None` for no limit, `UNSET` for the run's own."""
+    timeout: Timeout = None
+    """Seconds; `"none"` for no limit, `None` for the run's own."""
     needs_approval: bool = False
     on_resume: OnResume = "fail"
     """What becomes of a call that was running when the state of its run was saved."""
@@ -106,8 +106,12 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
 
 def valid(facts: ToolFacts, **more: Any) -> ToolFacts:
     """The facts, with more of them as JSON gives it. Raises `ConfigError` for what says nothing."""
+    fields = {**to_builtins(facts), **more}
     try:
-        return convert({**to_builtins(facts), **more}, ToolFacts)
+        return convert(fields, ToolFacts)
     except ValidationError as problem:
-        what, _, name = str(problem).partition(" - at `$.")
-        raise ConfigError(f"tool {facts.name!r}: {name.rstrip('`')}: {what[:1].lower()}{what[1:]}") from None
+        what, _, place = str(problem).partition(" - at `$.")
+        name = place.rstrip("`")
+        if name == "timeout" and isinstance(fields[name], str):
+            what = f'expected a number of seconds or "none", got {fields[name]!r}'
+        raise ConfigError(f"tool {facts.name!r}: {name}: {what[:1].lower()}{what[1:]}") from None

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
-from msgspec import UNSET, UnsetType
-
 from ..errors import ConfigError
 from ..forms import DoesNotFit, convert
 from ..json_schema import Schema, checked, walk
@@ -42,10 +40,10 @@ class Tool(Generic[P, R_co]):
         name: str | None = None,
         description: str | None = None,
         blocking: bool = True,
-        timeout: Timeout = UNSET,
+        timeout: Timeout = None,
         needs_approval: bool = False,
         on_resume: OnResume = "fail",
-        strict: bool | UnsetType = UNSET,
+        strict: bool | None = None,
     ) -> None:
         if isinstance(function, Tool):
             function = cast("Tool[P, R_co]", function).function
@@ -55,7 +53,7 @@ class Tool(Generic[P, R_co]):
         self.description, self.parameters = schema_of(self._signature, self.name)
         self.description = self.description if description is None else description
         self.blocking = blocking
-        self.timeout = timeout
+        self.timeout: Timeout = timeout
         self.needs_approval = needs_approval
         self.on_resume: OnResume = on_resume
         self.strict = strict
@@ -93,10 +91,10 @@ class Tool(Generic[P, R_co]):
     def definition(self) -> FunctionTool:
         """The tool as a request offers it."""
         strict = self.strict
-        if strict is UNSET and any(_optional(one) for _, one in walk(self.parameters)):
+        if strict is None and any(_optional(one) for _, one in walk(self.parameters)):
             strict = False  # or a Responses host would have the model fill in what may be left out
         return FunctionTool(
-            name=self.name, description=self.description or UNSET, parameters=self._offered, strict=strict
+            name=self.name, description=self.description or None, parameters=self._offered, strict=strict
         )
 
     @property
@@ -165,10 +163,10 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     blocking: bool = True,
-    timeout: Timeout = UNSET,
+    timeout: Timeout = None,
     needs_approval: bool = False,
     on_resume: OnResume = "fail",
-    strict: bool | UnsetType = UNSET,
+    strict: bool | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """A function as a `Tool`: `@tool`, or `@tool(blocking=False, timeout=30.0, ...)`.

@@ -130,7 +130,7 @@ class Toolbox:
         one, facts = _read(offered)
         self.definitions.append(one)
         for each in one.tools if isinstance(one, NamespaceTool) else [one]:
-            kind = each.type if isinstance(each, Unknown) else str(type(each).__struct_config__.tag)
+            kind = each.kind if isinstance(each, Unknown) else str(type(each).__struct_config__.tag)
             name = each.name if isinstance(each, _NAMED) else kind
             if isinstance(each, _RUN_BY_CALLER):
                 runner = executor if executor is not None and executor.has_tool(name) else None

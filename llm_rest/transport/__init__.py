@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 
 from ..errors import ConfigError
 
@@ -57,11 +57,12 @@ class HTTPAnswer(Struct, frozen=True):
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long a call may take, in seconds; `None` is no limit.
+    """How long a call may take, in seconds.
 
     `connect` ends a connection attempt, `total` the whole call, `first_byte` the wait for the first bytes of the answer once
     the request is sent. Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is
-    unlimited unless it is given; for streams it is as long as the vendor's row says.
+    unlimited unless it is given; for streams it is as long as the vendor's row says. `"none"` for `first_byte` and `total` is
+    no limit, and `None` what holds where nothing is given; for the others `None` is no limit.
 
     `read` is the longest time without any byte, once the answer began to come; `stall`, of a stream, the longest time without
     content: keep-alives count as bytes and not as content. What the caller does between two waits does not count.
@@ -69,16 +70,24 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     """
 
     connect: float | None = 10.0
-    first_byte: float | None | UnsetType = UNSET
+    first_byte: float | Literal["none"] | None = None
     read: float | None = 60.0
     stall: float | None = 600.0
-    total: float | None | UnsetType = UNSET
+    total: float | Literal["none"] | None = None
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value: object = getattr(self, name)
-            if value is not None and value is not UNSET and not is_duration(value):
-                raise ConfigError(f"timeout {name} must be a positive number of seconds or None, not {value!r}")
+            if value is None or (value == "none" and name in ("first_byte", "total")):
+                continue
+            if not is_duration(value):
+                word = '"none"' if name in ("first_byte", "total") else "None"
+                raise ConfigError(f"timeout {name} must be a positive number of seconds or {word}, not {value!r}")
+
+
+def limit(value: float | Literal["none"] | None, usual: float | None) -> float | None:
+    """The seconds of a limit that may be `"none"`, or not given; `None` is no limit."""
+    return usual if value is None else None if value == "none" else value
 
 
 def is_duration(value: object) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
-
-from . import WHOLE
+from . import WHOLE, limit
 from .problems import timed_out
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ class Deadline:
 
     def __init__(self, timeouts: Timeouts) -> None:
         self._connect = timeouts.connect
-        self._first_byte = None if timeouts.first_byte is UNSET else timeouts.first_byte
+        self._first_byte = limit(timeouts.first_byte, None)
         self._read = _FOREVER if timeouts.read is None else timeouts.read
         self._step = "first_byte"
         self._step_end = _FOREVER
@@ -32,7 +30,7 @@ class Deadline:
         self._limits: dict[str, float | None] = {}
 
     def _total(self, timeouts: Timeouts) -> float | None:
-        return WHOLE if timeouts.total is UNSET else timeouts.total
+        return limit(timeouts.total, WHOLE)
 
     def connect(self) -> None:
         """A connection is made, names looked up and encryption agreed on included."""
@@ -109,14 +107,14 @@ class StreamDeadline(Deadline):
 
     def __init__(self, timeouts: Timeouts) -> None:
         super().__init__(timeouts)
-        if timeouts.first_byte is UNSET:
+        if timeouts.first_byte is None:
             self._first_byte = timeouts.stall
         self._stall = self._stall_left = _FOREVER if timeouts.stall is None else timeouts.stall
         self._since = 0.0
         self._linger_end = _FOREVER
 
     def _total(self, timeouts: Timeouts) -> float | None:
-        return None if timeouts.total is UNSET else timeouts.total
+        return limit(timeouts.total, None)
 
     def wait(self) -> None:
         self._since = time.monotonic()

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
 from ..responses.items import (
     AnyItem,
@@ -93,11 +92,11 @@ def answer(item: AnyItem, output: Output, *, failed: bool = False) -> AnyItem:
     match item:
         case FunctionCall():
             return FunctionCallOutput(
-                call_id=item.call_id, output=output, caller=item.caller, is_error=True if failed else UNSET
+                call_id=item.call_id, output=output, caller=item.caller, is_error=True if failed else None
             )
         case CustomToolCall():
             return CustomToolCallOutput(
-                call_id=item.call_id, output=output, caller=item.caller, is_error=True if failed else UNSET
+                call_id=item.call_id, output=output, caller=item.caller, is_error=True if failed else None
             )
         case ComputerCall():
             return ComputerCallOutput(call_id=item.call_id, output=_screen(output))
@@ -113,7 +112,7 @@ def answer(item: AnyItem, output: Output, *, failed: bool = False) -> AnyItem:
         case ToolSearchCall():
             return ToolSearchOutput(call_id=item.call_id, execution="client", tools=[])
         case McpApprovalRequest():
-            reason = text if failed and text else UNSET
+            reason = text if failed and text else None
             return McpApprovalResponse(approval_request_id=item.id or "", approve=not failed, reason=reason)
         case _:
             raise TypeError(f"a {type(item).__name__} is no call")

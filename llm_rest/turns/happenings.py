@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct, UnsetType, field
+from msgspec import Struct, field
 
 from ..responses.items import AnyItem
 from ..responses.request import Request
@@ -139,7 +139,7 @@ class Facts(Protocol):
     @property
     def blocking(self) -> bool: ...
     @property
-    def timeout(self) -> float | UnsetType | None: ...
+    def timeout(self) -> float | Literal["none"] | None: ...
     @property
     def needs_approval(self) -> bool: ...
     @property

@@ -16,7 +16,6 @@ from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, assert_never, cast
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..responses.items import CustomToolCall, FunctionCall, McpApprovalRequest
@@ -279,7 +278,7 @@ class Turn:
             items = items[state.kept :]
             if not given(request.conversation):
                 request = replace(request, previous_response_id=state.response.id)
-        self.actions.append(h.Ask(replace(request, input=[*items] if items else UNSET)))
+        self.actions.append(h.Ask(replace(request, input=[*items] if items else None)))
 
     def answered(self, response: Response, repairs: dict[int, list[str]]) -> None:
         """Take in what the model said, and begin what it asks for."""
@@ -337,11 +336,11 @@ class Turn:
         if given(usage := response.usage):
             came, went, both = usage.input_tokens, usage.output_tokens, usage.total_tokens
             inside, outside = usage.input_tokens_details, usage.output_tokens_details
-            totals.input_tokens += int(came)
-            totals.output_tokens += int(went)
-            totals.total_tokens += int(both if given(both) else came + went)
-            totals.cached_input_tokens += int(inside.cached_tokens or 0) if given(inside) else 0
-            totals.reasoning_tokens += int(outside.reasoning_tokens or 0) if given(outside) else 0
+            totals.input_tokens += came
+            totals.output_tokens += went
+            totals.total_tokens += both
+            totals.cached_input_tokens += (inside.cached_tokens or 0) if given(inside) else 0
+            totals.reasoning_tokens += (outside.reasoning_tokens or 0) if given(outside) else 0
         state.totals = totals
 
     # -- calls
@@ -356,7 +355,7 @@ class Turn:
             if wanted is None or wanted.call_id in settled:
                 continue
             facts = self.tools.facts(wanted.name)
-            limit = UNSET if facts is None else facts.timeout
+            limit = None if facts is None else facts.timeout
             call = ToolCall(
                 execution_id=f"{self.model_call}.{len(found) + 1}",
                 iteration=state.iteration,
@@ -365,7 +364,7 @@ class Turn:
                 name=wanted.name,
                 arguments=wanted.arguments,
                 blocking=facts is None or facts.blocking,
-                timeout=state.limits.tool_timeout if limit is UNSET else limit,
+                timeout=state.limits.tool_timeout if limit is None else None if limit == "none" else limit,
                 on_resume="fail" if facts is None else facts.on_resume,
                 created=state.at,
                 repairs=repairs.get(i, []),
@@ -388,7 +387,7 @@ class Turn:
         """Check the calls of an answer; those in order wait for a word or are started next."""
         state = self.state
         for call in calls:
-            if getattr(call.item, "status", UNSET) == "incomplete":
+            if getattr(call.item, "status", None) == "incomplete":
                 self.end(call, "cancelled", "not run: the call was cut before it was complete")
             elif self.tools.facts(call.name) is not None or call.waiting_for is None:
                 self.check(call)
@@ -517,7 +516,7 @@ def _without_secrets(tools: Opt[list[AnyTool]]) -> Opt[list[AnyTool]]:
     """The tools as an answer repeats them, without the keys of MCP servers: they are kept with the run."""
     if not given(tools):
         return tools
-    return [replace(one, authorization=UNSET, headers=UNSET) if isinstance(one, McpTool) else one for one in tools]
+    return [replace(one, authorization=None, headers=None) if isinstance(one, McpTool) else one for one in tools]
 
 
 def _next_choice(request: Request) -> Any:
@@ -525,4 +524,4 @@ def _next_choice(request: Request) -> Any:
     choice = request.tool_choice
     if isinstance(choice, ChooseAllowed):
         return replace(choice, mode="auto") if choice.mode == "required" else choice
-    return choice if choice in ("auto", "none") else UNSET
+    return choice if choice in ("auto", "none") else None

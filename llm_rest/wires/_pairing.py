@@ -10,6 +10,8 @@ from ..responses import items as it
 from ..unknown import given
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..losses import Losses
 
 CALLS = (it.FunctionCall, it.CustomToolCall, it.ComputerCall, it.LocalShellCall, it.ShellCall, it.ApplyPatchCall)
@@ -23,7 +25,7 @@ OUTPUTS = (
 )
 
 
-def paired(items: list[it.AnyItem], lost: Losses) -> list[it.AnyItem]:
+def paired(items: Sequence[it.AnyItem], lost: Losses) -> Sequence[it.AnyItem]:
     """The items with every output named by the `call_id` of its call; the same list where nothing had to change."""
     calls: set[str] = set()
     named: dict[str, str] = {}

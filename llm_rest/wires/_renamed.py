@@ -12,12 +12,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
 from ..responses.carriers import digest
 from ..responses.items import AdditionalTools, CustomToolCall, Direct, FunctionCall
 from ..responses.tools import CustomTool, FunctionTool, NamespaceTool
-from ..unknown import Opt, given
+from ..unknown import Opt, given, or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +37,7 @@ class Sent(NamedTuple):
     custom: bool
 
 
-def qualified(name: str, namespace: Opt[str]) -> str:
+def qualified(name: str, namespace: str | None) -> str:
     """The name of a tool on a wire without namespaces."""
     return f"{namespace}__{name}" if given(namespace) else name
 
@@ -48,12 +47,12 @@ _illegal = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @lru_cache(maxsize=1024)
-def wire_name(name: str, namespace: Opt[str] = UNSET) -> str:
+def wire_name(name: str, namespace: str | None = None) -> str:
     """The name of a tool as most vendors take it, never the same for two tools."""
     return fitted_name(f"{namespace}__{name}" if namespace else name, _legal, _illegal)
 
 
-def sent_name(name: str, namespace: Opt[str] = UNSET) -> str:
+def sent_name(name: str, namespace: str | None = None) -> str:
     """The name of a tool as most vendors take it; an empty one stays empty, so that it is refused or comes back."""
     return wire_name(name, namespace) if name else name
 
@@ -67,7 +66,7 @@ def fitted_name(name: str, legal: Callable[[str], object], illegal: re.Pattern[s
 
 
 def names_sent(
-    request: Request | None, *, custom_tools: bool, naming: Callable[[str, Opt[str]], str] = qualified
+    request: Request | None, *, custom_tools: bool, naming: Callable[[str, str | None], str] = qualified
 ) -> dict[str, Sent]:
     """What the names in the calls of an answer stand for, where tools were sent under another name or as another kind.
 
@@ -82,7 +81,7 @@ def names_sent(
             if isinstance(item, AdditionalTools):
                 offered += item.tools
     for tool in offered:
-        space = tool.name if isinstance(tool, NamespaceTool) else UNSET
+        space = tool.name if isinstance(tool, NamespaceTool) else None
         for inner in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
             if isinstance(inner, FunctionTool | CustomTool):
                 name, custom = naming(inner.name, space), isinstance(inner, CustomTool) and not custom_tools
@@ -106,7 +105,7 @@ def undo(item: Call, sent: dict[str, Sent], path: str, lost: Losses) -> Call:
     meant = sent.get(item.name)
     if meant is None:
         return item
-    item.name, item.namespace = meant.name, meant.namespace
+    item.name, item.namespace = meant.name, or_none(meant.namespace)
     if not meant.custom or not isinstance(item, FunctionCall):
         return item
     try:

@@ -45,6 +45,26 @@ def _message_type(request: Plain) -> None:
             item.setdefault("type", "message")
 
 
+CALLERS = frozenset("parameters schema input_schema output_schema metadata".split())
+"""Fields whose values are the caller's own JSON."""
+
+
+def without_nulls(value: Any) -> Any:
+    """The document of the Responses wire without the fields that are null."""
+    if isinstance(value, list):
+        return [without_nulls(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    fields = value.items()
+    return {name: inner if name in CALLERS else without_nulls(inner) for name, inner in fields if inner is not None}
+
+
+def _null_is_absent(document: Plain) -> None:
+    fields = without_nulls(document)
+    document.clear()
+    document.update(fields)
+
+
 # --- openai_chat ----------------------------------------------------------------------------------------------------
 
 
@@ -97,6 +117,7 @@ TABLE: dict[str, tuple[Canonical, ...]] = {
         Canonical(
             "responses.canonical.1", "a message is written with its type", _message_type, ("request",), struct=True
         ),
+        Canonical("responses.canonical.2", "what is null is left out", _null_is_absent, struct=True),
     ),
     "openai_chat": (
         Canonical(

@@ -26,11 +26,17 @@ class Excuse(NamedTuple):
 
 ONE_WORD = "the format knows one word for this place, so that writing it and leaving it out mean the same"
 
+NO_MODEL = "an empty name names no model, so that writing it and leaving it out mean the same"
+
 TABLE: dict[str, tuple[Excuse, ...]] = {
     "openai_responses": (
-        Excuse("request", "drop", r"(content|summary|context_management)\[\]\.type$|breakpoint\.mode$", ONE_WORD),
+        Excuse("request", "drop null", r"(content|summary|context_management)\[\]\.type$|breakpoint\.mode$", ONE_WORD),
         Excuse("request", "empty", r"context_management\[\]$|breakpoint$", ONE_WORD),
         Excuse("response", "drop null", r"^\.object$", ONE_WORD),
+        Excuse("response", "empty", r"^\.model$", NO_MODEL),
+        Excuse(
+            "response", "drop null", r"^\.usage\.total_tokens$", "a total that is missing is the sum, and is written"
+        ),
         Excuse("response", "drop", r"\.(content|summary)\[\]\.type$", ONE_WORD),
         Excuse(
             "request", "drop null empty", r"\.output\[\](\.type)?$", "a list of data, not of parts, is its JSON text"
@@ -41,7 +47,11 @@ TABLE: dict[str, tuple[Excuse, ...]] = {
         Excuse("request", "empty", r"^\.input\[\]\.id$", "an empty id names no item"),
         Excuse("request", "drop null", r"\.encrypted_content$", "the item after it goes without its id: bookkeeping"),
     ),
+    "ollama_chat": (
+        Excuse("response", "null", r"\.(bytes|top_logprobs)$", "null and absent are the same list that is not there"),
+    ),
     "gemini_generate_content": (
+        Excuse("response", "empty", r"^\.modelVersion$", "an empty text is a field that is not set (ProtoJSON)"),
         Excuse(
             "request",
             "drop null empty",

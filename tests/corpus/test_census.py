@@ -19,7 +19,7 @@ from tests.support import WIRES
 def undeclared(value: Any, place: str) -> Iterator[str]:
     """The fields and kinds in a decoded document that no struct declares."""
     if isinstance(value, Unknown):
-        yield f"{place}: {value.type}"
+        yield f"{place}: {value.kind}"
     elif isinstance(value, Struct):
         name = type(value).__name__
         unknown = extras(value)

@@ -129,7 +129,7 @@ def test_the_check_sees_what_is_missing(after: dict[str, Any], lost: list[str], 
                 {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]},
                 {"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments},
             ],
-            "usage": {"input_tokens": tokens, "output_tokens": 1},
+            "usage": {"input_tokens": tokens, "output_tokens": 1, "total_tokens": 8},
         }
         return msgspec.convert(document, Response)
 

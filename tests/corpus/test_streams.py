@@ -13,6 +13,7 @@ from llm_rest.responses.events import TERMINAL
 from tests.corpus import Exchange, exchanges, file_of
 from tests.corpus.test_other_wires import silent
 from tests.corpus.test_recorded import failures
+from tests.support.documents import unset
 from tests.support.hosts import facts
 from tests.support.legal import faults
 from tests.support.streams import STREAMING, assembled, read, slices, written
@@ -54,6 +55,7 @@ def test_a_recorded_stream_is_legal_events_wherever_it_is_cut(name: str, vendor:
             return
         whole = read(name, [stream], dialect=exchange.dialect)
         yield from faults(whole)
+        yield from unset(whole)
         if whole and isinstance(whole[-1], TERMINAL) and whole[-1].response.status not in ENDS:
             yield f"it ends as {whole[-1].response.status}"
         chance = random.Random(len(stream))

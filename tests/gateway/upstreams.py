@@ -160,4 +160,4 @@ class Echo(Busy):
 def saying(text: str, request: Request) -> Response:
     """A response of that text."""
     said = Message(id="msg_1", role="assistant", status="completed", content=[OutputText(text=text, annotations=[])])
-    return Response(id="resp_1", created_at=1, status="completed", model=request.model, output=[said])
+    return Response(id="resp_1", created_at=1, status="completed", model=request.model or "", output=[said])

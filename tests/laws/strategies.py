@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
-from msgspec import UNSET, UnsetType
 
 from llm_rest.responses import (
     AdditionalTools,
@@ -110,9 +109,9 @@ ODD_ARGUMENTS = st.sampled_from(
 )
 
 
-def maybe(strategy: S[T]) -> S[T | UnsetType]:
+def maybe(strategy: S[T]) -> S[T | None]:
     """Absent more often than not, as options are."""
-    return st.one_of(st.just(UNSET), st.just(UNSET), strategy)
+    return st.one_of(st.just(None), st.just(None), strategy)
 
 
 LEFTOVERS = maybe(st.just({"another_wire": {"thing": {"a": [1]}}}))
@@ -263,7 +262,7 @@ def calls(draw: st.DrawFn, used: set[str], *, rich: bool) -> list[AnyItem]:
         asked.append(FunctionCall(call_id=call_id, name=draw(st.sampled_from(FUNCTIONS)), arguments=arguments))
         output: Any = draw(TEXTS | BLANK | st.lists(RICH_PARTS, max_size=2) if rich else TEXTS)
         answered.append(
-            FunctionCallOutput(call_id=call_id, output=output, is_error=draw(maybe(st.just(True))) if rich else UNSET)
+            FunctionCallOutput(call_id=call_id, output=output, is_error=draw(maybe(st.just(True))) if rich else None)
         )
     return [*asked, *answered]
 
@@ -502,7 +501,7 @@ def usages(draw: st.DrawFn, *, rich: bool = False) -> Usage:
         total_tokens=into + out,
         input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=written),
         output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
-        leftovers=draw(LEFTOVERS) if rich else UNSET,
+        leftovers=draw(LEFTOVERS) if rich else None,
     )
 
 
@@ -537,11 +536,11 @@ def responses(
     return Response(
         id=draw(st.sampled_from(["resp_1", "msg_2", "chatcmpl-3"])),
         model=draw(st.sampled_from(models)),
-        created_at=draw(maybe(st.integers(0, 2_000_000_000))) if rich else UNSET,
+        created_at=draw(maybe(st.integers(0, 2_000_000_000))) if rich else None,
         output=output,
         usage=draw(maybe(usages(rich=True)) if rich else usages()),
-        service_tier=draw(maybe(st.sampled_from(["default", "priority"]))) if rich else UNSET,
-        leftovers=draw(LEFTOVERS) if rich else UNSET,
+        service_tier=draw(maybe(st.sampled_from(["default", "priority"]))) if rich else None,
+        leftovers=draw(LEFTOVERS) if rich else None,
         **ends,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from contextlib import suppress
 from typing import Any
@@ -15,6 +16,7 @@ from llm_rest import wires
 from llm_rest.errors import DecodeError, ErrorFacts
 from llm_rest.losses import Loss
 from llm_rest.responses import REQUEST, RESPONSE, Request, Response
+from tests.corpus.canonical import canonical
 from tests.laws.harness import WIRES, every_wire, untouched
 from tests.laws.rows import ROWS, dialects, vendors
 from tests.laws.strategies import requests, responses
@@ -69,7 +71,9 @@ def take_response(response: Response) -> None:
 @every_decoder
 def test_the_documents_of_the_row_are_documents(name: str, kind: str) -> None:
     for document in documents(name, kind):
-        assert plain(getattr(wires.load(name), kind).decode(json.dumps(document).encode())) == document
+        found = plain(getattr(wires.load(name), kind).decode(json.dumps(document).encode()))
+        came = canonical(copy.deepcopy(document), name, kind.lower(), struct=True)
+        assert canonical(found, name, kind.lower(), struct=True) == came
 
 
 @every_wire

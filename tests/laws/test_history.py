@@ -61,7 +61,7 @@ def _unmark(items: list[AnyItem]) -> None:
         content = getattr(item, "content", None) or getattr(item, "output", None)
         for part in content if isinstance(content, list) else ():
             if isinstance(getattr(part, "prompt_cache_breakpoint", None), CacheBreakpoint):
-                part.prompt_cache_breakpoint = msgspec.UNSET
+                part.prompt_cache_breakpoint = None
 
 
 @every_wire

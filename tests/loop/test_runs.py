@@ -238,9 +238,9 @@ async def test_a_model_that_was_made_to_call_may_answer_next(way: str) -> None:
     """Otherwise it would be made to call for ever."""
     allowed = [{"type": "function", "name": "add"}]
     for choice, after in (
-        ("required", msgspec.UNSET),
-        (ChooseFunction(name="add"), msgspec.UNSET),
-        (Unknown(type="shell"), msgspec.UNSET),
+        ("required", None),
+        (ChooseFunction(name="add"), None),
+        (Unknown(type="shell"), None),
         ("none", "none"),
         (ChooseAllowed(mode="required", tools=allowed), ChooseAllowed(mode="auto", tools=allowed)),
         ("auto", "auto"),
@@ -1169,7 +1169,7 @@ async def test_a_chained_run_sends_only_what_is_new(way: str) -> None:
 async def test_a_stored_conversation_gets_only_what_is_new(way: str) -> None:
     model = Model(says(call("add", '{"a":1,"b":2}')), says("Done"))
     await result(new_run(way, model, [add], request=Request(conversation="conv_1")))
-    assert [request.previous_response_id for request in model.asked] == [msgspec.UNSET] * 2
+    assert [request.previous_response_id for request in model.asked] == [None] * 2
     assert len(model.seen) == 1
 
 
@@ -1177,7 +1177,7 @@ async def test_a_stored_conversation_gets_only_what_is_new(way: str) -> None:
 async def test_a_run_hears_words_from_other_threads_at_once(word: str, way: str) -> None:
     late: list[str] = []
 
-    @tool(timeout=None)
+    @tool(timeout="none")
     async def waits() -> str:
         await anyio.sleep(20)
         late.append("the word was not heard")

@@ -8,7 +8,7 @@ from llm_rest.responses.echo import echo
 
 def test_what_the_request_set_is_repeated_and_nothing_else() -> None:
     request = Request(model="m", temperature=0, tools=[FunctionTool(name="f")], stop="x", truncation=None)
-    assert echo(request) == {"temperature": 0, "tools": request.tools, "truncation": None}
+    assert echo(request) == {"temperature": 0, "tools": request.tools}
     assert echo(None) == {}
 
 

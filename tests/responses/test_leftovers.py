@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET
-
 from llm_rest.losses import Loss, Losses
 from llm_rest.responses.leftovers import own, report_foreign
 from llm_rest.responses.request import Request
@@ -23,10 +21,10 @@ def test_what_another_wire_left_is_reported_by_its_path() -> None:
 def test_a_wire_does_not_report_its_own() -> None:
     lost = Losses()
     report_foreign({"openai_chat": {"name": "ada"}}, "openai_chat", "", lost)
-    report_foreign(UNSET, "openai_chat", "", lost)
+    report_foreign(None, "openai_chat", "", lost)
     assert lost == []
     assert own({"openai_chat": {"name": "ada"}}, "openai_chat") == {"name": "ada"}
-    assert own(UNSET, "openai_chat") == {}
+    assert own(None, "openai_chat") == {}
 
 
 def test_false_zero_and_empty_values_are_reported() -> None:

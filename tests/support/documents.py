@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec import UNSET, Struct
 
 Place = tuple[Any, ...]
 """Where a value stands in a document: the keys and positions that lead to it."""
@@ -38,6 +39,21 @@ def differences(one: Any, other: Any, place: str = "$") -> Iterator[str]:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def unset(value: Any, place: str = "$") -> Iterator[str]:
+    """Each field of a Responses document that is `UNSET`, where absent is `None`."""
+    if isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from unset(getattr(value, name), f"{place}.{name}")
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            yield from unset(inner, f"{place}[{i}]")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from unset(inner, f"{place}.{name}")
+    elif value is UNSET:
+        yield f"{place} is UNSET"
 
 
 def places(document: Any, place: Place = ()) -> Iterator[Place]:

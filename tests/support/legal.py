@@ -27,7 +27,7 @@ def faults(events: Iterable[object], *, numbered: bool = True) -> list[str]:
     begun = ended = False
     number = -1
     for position, event in enumerate(events):
-        name = event.type if isinstance(event, Unknown) else type(event).__name__
+        name = event.kind if isinstance(event, Unknown) else type(event).__name__
         at = f"{position} {name}"
         if numbered:
             sent = (

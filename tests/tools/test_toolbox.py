@@ -153,7 +153,7 @@ def test_the_functions_of_a_namespace_are_run_by_name() -> None:
         ([{"type": "web_search", "blocking": False}], "web_search is run by the vendor and cannot be non-blocking"),
         (
             [{"type": "function", "name": "a", "timeout": "soon"}],
-            "tool 'a': timeout: expected `float | null`, got `str`",
+            "tool 'a': timeout: expected a number of seconds or \"none\", got 'soon'",
         ),
         ([{"type": "function", "name": "a", "timeout": 0}], "tool 'a': timeout: expected `float` > 0.0"),
         ([{"name": "a", "input_schema": {}}], "no definition of a tool: it has no type"),

@@ -96,7 +96,7 @@ def events_are_told_apart_by_their_class(events: Stream) -> None:
             case ResponseCompleted(response=response):
                 assert_type(response, Response)
             case Unknown():
-                assert_type(event.type, str)
+                assert_type(event.kind, str)
             case _:
                 pass
 

@@ -22,7 +22,7 @@ def weather(city: str, days: int = 1) -> str:
     return city * days
 
 
-@tool(blocking=False, timeout=None, needs_approval=True, on_resume="restart")
+@tool(blocking=False, timeout="none", needs_approval=True, on_resume="restart")
 async def forecast(city: str) -> list[str]:
     return [city]
 

@@ -38,7 +38,7 @@ TAKEN = {
 every_wire = pytest.mark.parametrize("name", wires.NAMES)
 
 
-def call(name: str, namespace: Any = msgspec.UNSET) -> FunctionCall:
+def call(name: str, namespace: str | None = None) -> FunctionCall:
     return FunctionCall(id="fc_1", call_id="call_1", name=name, arguments="{}", namespace=namespace)
 
 
@@ -79,7 +79,7 @@ def test_names_stay_apart_and_the_same_every_time(name: str) -> None:
     assert len(set(found)) == len(NAMES)
 
 
-def answer(name: str, request: Request, space: Any = msgspec.UNSET) -> tuple[Response, bytes]:
+def answer(name: str, request: Request, space: str | None = None) -> tuple[Response, bytes]:
     """What a vendor answers that calls the tool by the name it was sent under, whole and as a stream."""
     wire = wires.load(name)
     called = names_in(sent(name, request))[0]
@@ -132,7 +132,7 @@ def test_a_responses_host_gets_every_name_changed_and_gives_every_name_back() ->
     found, _ = wire.decode_response(response, request=request)
     assert [(item.namespace, item.name) for item in found.output if isinstance(item, FunctionCall)] == [
         ("my.space", "a.b"),
-        (msgspec.UNSET, "c.d"),
+        (None, "c.d"),
     ]
     assert (found.tools, found.tool_choice) == (request.tools, chosen)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from ...dialects import OPENAI, REFUSALS
 from ...errors import ErrorFacts
 from ...responses import Request
-from ...responses.items import Item
+from ...responses.items import ItemBase
 from ...responses.parts import Part
 from . import schemas
 from .openai_state import finished, forgotten, invalid, kind_of
@@ -32,7 +32,9 @@ _OWN = {"leftovers", "is_error"}
 PARAMETERS = {*Request.__struct_encode_fields__, "client_metadata"} - {"extra", "leftovers"}
 """The parameters of the API, those included that some hosts lack; `client_metadata` is what the vendor's own tools send."""
 
-ITEMS = {str(kind.__struct_config__.tag): set(kind.__struct_encode_fields__) - _OWN for kind in Item.__subclasses__()}
+ITEMS = {
+    str(kind.__struct_config__.tag): set(kind.__struct_encode_fields__) - _OWN for kind in ItemBase.__subclasses__()
+}
 PARTS = {str(kind.__struct_config__.tag): set(kind.__struct_encode_fields__) - _OWN for kind in Part.__subclasses__()}
 """The fields of each kind of item and part."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...errors import ErrorFacts
@@ -114,7 +113,7 @@ def finished(response: Response, document: Plain, context: Context) -> Response:
             thought = str(item.id)
             following = mac("next", thought, _following(plain[i + 1 :]))
             sealed = START + seal(issuer, thought, following)
-            output.append(replace(item, encrypted_content=sealed, status=UNSET))
+            output.append(replace(item, encrypted_content=sealed, status=None))
         elif thought is not None and not isinstance(item, Unknown):
             output.append(replace(item, id=f"{item.id}r{thought[19:]}x{mark(issuer, thought)}"))
             thought = None

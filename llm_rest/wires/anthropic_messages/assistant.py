@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw
 
 from ... import responses as ours
 from ...responses.carriers import digest, seal, sender, unseal
-from ...unknown import Opt, Unknown, given
+from ...unknown import Opt, Unknown, given, or_none
 from .._left import report_unknown
 from . import types
 from .calls import Named, decode_call, encode_call, wire_id
@@ -84,7 +84,7 @@ class BlockReader:
             self.items.append(guest_item(block) or reasoning_of(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
-            self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
+            self.items.append(ours.Compaction(id=or_none(self.id_of("cmp", i)), encrypted_content=sealed))
         elif self._run is None:
             self._run = [(i, block)]
         else:
@@ -95,7 +95,9 @@ class BlockReader:
         if self.parts is not None and not isinstance(block, Text):
             parts, self.parts = self.parts, None
             id = self.id_of("msg", self._first)
-            self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=parts))
+            self.items.append(
+                ours.Message(id=or_none(id), role="assistant", status=or_none(self._status), content=parts)
+            )
             if self._citations is not None:
                 text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
                 self._carry(Cited(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
@@ -140,11 +142,11 @@ def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.Any
     for citation in citations:
         match citation:
             case types.WebSearchResultLocation(url=url, title=title):
-                found.append(ours.UrlCitation(url=url, title=title, start_index=0, end_index=end))
+                found.append(ours.UrlCitation(url=url, title=or_none(title), start_index=0, end_index=end))
             case types.SearchResultLocation(source=url, title=title) if url.startswith(("http://", "https://")):
-                found.append(ours.UrlCitation(url=url, title=title, start_index=0, end_index=end))
+                found.append(ours.UrlCitation(url=url, title=or_none(title), start_index=0, end_index=end))
             case types.DocumentCitation(file_id=str(file_id)):
-                found.append(ours.FileCitation(file_id=file_id, filename=citation.document_title, index=end))
+                found.append(ours.FileCitation(file_id=file_id, filename=or_none(citation.document_title), index=end))
             case _:
                 pass
     return found
@@ -251,7 +253,7 @@ class BlockWriter:
                 self._uncited.append(f"{path}.annotations")
             if part.logprobs:
                 self.lost.dropped(f"{path}.logprobs", "Anthropic has no log probabilities")
-            if type(part) is ours.OutputText and part.leftovers is UNSET:
+            if type(part) is ours.OutputText and part.leftovers is None:
                 return text_block(part.text, path, self.context)
         elif isinstance(part, ours.RefusalPart):
             if not self.context.replay:

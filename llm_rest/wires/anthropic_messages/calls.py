@@ -18,12 +18,12 @@ from msgspec import UNSET, Raw
 from ... import responses as ours
 from ...losses import not_taken
 from ...responses.leftovers import SPELLING
-from ...unknown import Opt, Unknown, extras, given
-from .._left import report_unknown
+from ...unknown import Opt, Unknown, extras, given, or_none, or_unset
+from .._left import copies, report_unknown
 from .._renamed import wire_name
 from . import types
 from .content import Context, blocks_of, part_of
-from .leftovers import copies, encode, left, own_fields, plain, rest, returned
+from .leftovers import encode, left, own_fields, plain, rest, returned
 
 TOOLSETS = ("computer", "browser")
 """Groups of tools of the vendor; namespaces of Responses."""
@@ -98,7 +98,7 @@ def plain_call(item: ours.FunctionCall) -> types.ToolUse | None:
     id, text = item.call_id, item.arguments
     if text[:1] != "{" or item.status == "incomplete":
         return None
-    if not (item.caller is item.namespace is item.leftovers is item.async_ is UNSET):
+    if not (item.caller is None and item.namespace is None and item.leftovers is None and item.async_ is None):
         return None
     if not (id.isidentifier() and id.isascii()) and wire_id(id) != id:
         return None
@@ -170,7 +170,7 @@ _call = copies(FunctionCall(call_id="", name="", arguments=""))
 def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: dict[str, Named] | None = None) -> Call:
     """The item of a call; `renamed` says which tools have another name or kind in the request."""
     wire, text, call = block.id, str(block.input, "utf-8", "replace"), _call()
-    call.id, call.name, call.arguments, call.status = id, block.name, text, status
+    call.id, call.name, call.arguments, call.status = or_none(id), block.name, text, or_none(status)
     call.call_id = call_id(wire) if wire.startswith(MARK) else wire
     caller = block.caller
     bare = caller is block.toolset_name is block.cache_control is UNSET and type(block) is ToolUse
@@ -188,16 +188,16 @@ def decode_call(block: types.ToolUse, id: Opt[str], status: Opt[str], renamed: d
             call.caller = ours.ByProgram(caller_id=caller.tool_id)
     call.leftovers = left(fields)
     named = (renamed or {}).get(block.name) or Named(block.name, "", custom=False)
-    call.name, call.namespace = named.name, named.namespace or toolset
+    call.name, call.namespace = named.name, or_none(named.namespace or toolset)
     if not named.custom:
         return call
     return ours.CustomToolCall(
-        id=id,
+        id=or_none(id),
         call_id=call.call_id,
         name=call.name,
         namespace=call.namespace,
         input=_free_text(call.arguments),
-        status=status,
+        status=or_none(status),
         caller=call.caller,
         leftovers=call.leftovers,
     )
@@ -223,13 +223,13 @@ def encode_result(item: Output, call: types.ToolUse, path: str, context: Context
     output = item.output
     if isinstance(output, str):
         block = ToolResult(call.id, output or UNSET)
-        bare = item.leftovers is item.is_error is call.toolset_name is UNSET
-        if bare and type(item) is ours.FunctionCallOutput and item.namespace is UNSET:
+        bare = item.leftovers is None and item.is_error is None and call.toolset_name is UNSET
+        if bare and type(item) is ours.FunctionCallOutput and item.namespace is None:
             return block
     else:
         block = ToolResult(call.id, _contents(output, f"{path}.output", context))
-    namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else UNSET
-    block.is_error = item.is_error
+    namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else None
+    block.is_error = or_unset(item.is_error)
     block.toolset_name = next((name for name in (namespace, call.toolset_name) if name in TOOLSETS), UNSET)
     report_unknown(item, path, context.lost)
     return context.marked(returned(block, own_fields(item.leftovers, path, context.lost), path, context.lost), path)
@@ -255,7 +255,7 @@ def decode_result(block: types.ToolResult) -> ours.FunctionCallOutput:
     return ours.FunctionCallOutput(
         call_id=call_id(block.tool_use_id),
         output=[part_of(piece) for piece in content] if isinstance(content, list) else content or "",
-        is_error=UNSET if block.is_error is None else block.is_error,
-        namespace=toolset,
+        is_error=or_none(block.is_error),
+        namespace=or_none(toolset),
         leftovers=left(fields),
     )

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from msgspec import UNSET, Raw, Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.carriers import digest, seal, sender, unseal
-from ...unknown import Decoder, Open, Opt, Unknown, extras, given
+from ...unknown import Decoder, Open, Opt, Unknown, extras, given, or_none
 from . import types
 from .leftovers import WIRE, encode, merged
 
@@ -107,7 +107,7 @@ def unopened(item: ours.Reasoning, issuer: str, path: str, lost: Losses) -> None
 def returning_blocks(raw: Raw) -> list[ReturningBlock] | None:
     """The blocks in an envelope, or `None` where something else was put there."""
     blocks = _inside(_returning, raw)
-    forged = any(isinstance(block, Unknown) and block.type in _SPOKEN for block in blocks or ())
+    forged = any(isinstance(block, Unknown) and block.kind in _SPOKEN for block in blocks or ())
     return None if forged else blocks
 
 
@@ -130,10 +130,12 @@ def reasoning_of(block: types.Thinking | types.RedactedThinking, issuer: str, id
     """A thinking block as a reasoning item: its text as the summary, the rest in an envelope."""
     if isinstance(block, types.RedactedThinking):
         sealed = seal(WIRE, issuer, Redacted(data=block.data, rest=extras(block)))
-        return ours.Reasoning(id=id, summary=[], encrypted_content=sealed)
+        return ours.Reasoning(id=or_none(id), summary=[], encrypted_content=sealed)
     text = block.thinking
     sealed = seal(WIRE, issuer, Signed(signature=block.signature, digest=digest(text), rest=extras(block)))
-    return ours.Reasoning(id=id, summary=[ours.SummaryText(text=text)] if text else [], encrypted_content=sealed)
+    return ours.Reasoning(
+        id=or_none(id), summary=[ours.SummaryText(text=text)] if text else [], encrypted_content=sealed
+    )
 
 
 def thinking_of(item: ours.Reasoning, payload: Signed | Redacted, path: str, lost: Losses) -> types.AnyBlock | None:
@@ -149,7 +151,7 @@ def thinking_of(item: ours.Reasoning, payload: Signed | Redacted, path: str, los
 
 def carrier(payload: Payload, issuer: str, id: Opt[str]) -> ours.Reasoning:
     """A reasoning item that shows nothing and carries `payload`."""
-    return ours.Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
+    return ours.Reasoning(id=or_none(id), summary=[], encrypted_content=seal(WIRE, issuer, payload))
 
 
 # --- guests: items of other vendors that travel through a client of this wire ---------------------------------------
@@ -200,15 +202,15 @@ def guest_block(item: ours.AnyItem, path: str, lost: Losses) -> types.AnyBlock |
     if isinstance(item, ours.Reasoning) and (item.summary or item.content):
         return guest_thought(item, "summary" if item.summary else "content")
     # The status is the answer's, and set again when it is read.
-    return types.RedactedThinking(data=seal(WIRE, CLIENT, Guest(item=Raw(encode(replace(item, status=UNSET))))))
+    return types.RedactedThinking(data=seal(WIRE, CLIENT, Guest(item=Raw(encode(replace(item, status=None))))))
 
 
 def guest_thought(item: ours.Reasoning, shown: str) -> types.Thinking:
     """Reasoning of another vendor as thinking that shows its `summary` or its `content`."""
     texts = [part.text for part in getattr(item, shown) or ()]
     text = GAP.join(texts)
-    unseen = replace(item, status=UNSET, leftovers=UNSET)
-    setattr(unseen, shown, UNSET)
+    unseen = replace(item, status=None, leftovers=None)
+    setattr(unseen, shown, None)
     guest = Guest(item=Raw(encode(unseen)), shown=shown, lengths=[len(text) for text in texts], digest=digest(text))
     return types.Thinking(thinking=text, signature=seal(WIRE, CLIENT, guest))
 

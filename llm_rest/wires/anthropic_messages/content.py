@@ -19,7 +19,7 @@ from ...dialects import MessagesDialect, MessagesModel
 from ...losses import Losses, not_in, not_taken
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.media import data_url, parse_data_url
-from ...unknown import Decoder, Opt, Unknown, extras, given
+from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from .._left import as_object, report_unknown
 from . import types
 from .leftovers import encode, kinds, left, merged, own_fields, plain, rest, returned
@@ -77,11 +77,11 @@ def blocks_of(parts: Iterable[ours.ContentPart], path: str, context: Context) ->
 def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBlock | None:
     """The block a part is on this wire; nothing, and a loss, where it is none."""
     # Plain text without anything on it is nearly everything there is.
-    if type(part) is ours.InputText and part.leftovers is UNSET and part.prompt_cache_breakpoint is UNSET:
+    if type(part) is ours.InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:
         return text_block(part.text, path, context)
     lost = context.lost
     if isinstance(part, Unknown):
-        lost.dropped(path, not_in(f"a part of type {part.type!r}", "Anthropic"))
+        lost.dropped(path, not_in(f"a part of type {part.kind!r}", "Anthropic"))
         return None
     fields = own_fields(part.leftovers, path, lost)
     if "block" in fields:
@@ -102,7 +102,9 @@ def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBl
         if mark.mode != "explicit":
             lost.dropped(f"{path}.prompt_cache_breakpoint.mode", not_in(repr(mark.mode), "Anthropic"))
         block.cache_control = mark_of(mark.ttl, fields, f"{path}.prompt_cache_breakpoint.ttl", lost)
-    if mark is not None and fields.get("cache_control"):  # which was looked at, or is no longer meant
+    if hasattr(part, "prompt_cache_breakpoint") and fields.get(
+        "cache_control"
+    ):  # which was looked at, or is no longer meant
         fields = {name: value for name, value in fields.items() if name != "cache_control"}
     return context.marked(returned(block, fields, path, lost), path)
 
@@ -116,26 +118,26 @@ def _whole(part: ours.ContentPart, block: dict[str, Any]) -> types.AnyBlock | No
     return decoded if part_of(decoded) == part else None
 
 
-def mark_of(ttl: Opt[str], kept: dict[str, Any], path: str, lost: Losses) -> types.CacheControl:
+def mark_of(ttl: str | None, kept: dict[str, Any], path: str, lost: Losses) -> types.CacheControl:
     """A cache mark for so long; as it was written on this wire, where that still says the same."""
     said = as_object(kept.get("cache_control") or kept.get(SPELLING, {}).get("cache_control"))
-    if said and TTL_BACK.get(str(said.get("ttl")), UNSET) == ttl:
+    if said and TTL_BACK.get(str(said.get("ttl"))) == ttl:
         return merged(types.CacheControl(), said, path, lost)
     if given(ttl) and (ttl not in TTL or ttl == "12h"):
         lost.changed(path, f"{ttl} became one hour, the longest there is")
     return types.CacheControl(ttl=TTL.get(ttl, "1h") if given(ttl) else UNSET)
 
 
-def ttl_of(mark: types.CacheControl, kept: dict[str, Any], spelled: dict[str, Any]) -> Opt[str]:
+def ttl_of(mark: types.CacheControl, kept: dict[str, Any], spelled: dict[str, Any]) -> str | None:
     """How long a mark lasts in Responses; what that has no word for goes to `kept`, how it was written to `spelled`."""
-    ttl = TTL_BACK.get(mark.ttl or "", UNSET)
+    ttl = TTL_BACK.get(mark.ttl or "")
     if extras(mark) or mark.type != "ephemeral":
         kept["cache_control"] = plain(mark)
-    elif mark.ttl is not UNSET and ttl is UNSET:
+    elif mark.ttl is not UNSET and ttl is None:
         spelled["cache_control"] = plain(mark)
         if mark.ttl != "5m":
             spelled[NEAR] = {**spelled.get(NEAR, {}), "cache_control.ttl": f"a cache lifetime of {mark.ttl}"}
-    if ttl is not UNSET:
+    if ttl is not None:
         spelled[NEAR] = {**spelled.get(NEAR, {}), "cache_control.ttl": f"a cache lifetime of {mark.ttl}, read as {ttl}"}
     return ttl
 
@@ -173,7 +175,7 @@ def _media(
     if given(part.detail) and part.detail != "auto":
         lost.dropped(f"{path}.detail", "Anthropic has no levels of detail")
     is_file = isinstance(part, ours.InputFile)
-    url, data = (part.file_url, part.file_data) if isinstance(part, ours.InputFile) else (part.image_url, UNSET)
+    url, data = (part.file_url, part.file_data) if isinstance(part, ours.InputFile) else (part.image_url, None)
     source: Any = None
     if given(part.file_id):
         if by_reference and part.file_id.startswith("file_"):
@@ -192,13 +194,13 @@ def _media(
         else:
             lost.refused(path, "a URL, which this host does not fetch; send the data itself")
     elif isinstance(part, ours.InputFile) and given(data):
-        source = _data(data, part.filename, path, lost)
+        source = _data(data, or_unset(part.filename), path, lost)
     else:
         lost.refused(path, f"{'a file' if is_file else 'an image'} without a source")
     if source is None:
         return None
     return (
-        types.Document(source=source, title=part.filename)
+        types.Document(source=source, title=or_unset(part.filename))
         if isinstance(part, ours.InputFile)
         else types.Image(source=source)
     )
@@ -248,7 +250,7 @@ def part_of(block: types.AnyBlock) -> ours.ContentPart:
         case types.Image(source=types.FileSource(file_id=file_id)):
             return _dressed(ours.InputImage(file_id=file_id), block, "transformations")
         case types.Document(source=source, title=title):
-            file = ours.InputFile(filename=title)
+            file = ours.InputFile(filename=or_none(title))
             match source:
                 case types.Base64Source(media_type=media, data=data):
                     file.file_data = data_url(media, data)
@@ -277,6 +279,8 @@ def _dressed(
         part.prompt_cache_breakpoint = ours.CacheBreakpoint(ttl=ttl_of(mark, fields, spelled))
     elif mark is None:
         fields["cache_control"] = None
+    if isinstance(block, types.Document) and block.title is None:
+        fields["title"] = None
     if spelled:
         fields[SPELLING] = spelled
     part.leftovers = left(fields)

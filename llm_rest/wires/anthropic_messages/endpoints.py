@@ -63,7 +63,7 @@ def decode_count(body: CountRequest, *, dialect: MessagesDialect = DEFAULT) -> t
     """The request whose tokens are to be counted."""
     fields = {name: getattr(body, name) for name in CountRequest.__struct_fields__}
     request, lost = decode_request(types.Request(max_tokens=1, **fields), dialect=dialect)
-    request.max_output_tokens = UNSET
+    request.max_output_tokens = None
     return request, lost
 
 

@@ -19,7 +19,7 @@ from ... import responses as ours
 from ...dialects import MessagesModel
 from ...losses import no_such
 from ...responses.carriers import digest
-from ...unknown import Opt, Unknown, extras, given
+from ...unknown import Opt, Unknown, extras, given, or_none, or_unset
 from .._left import report_unknown
 from . import types
 from .content import Context
@@ -73,10 +73,10 @@ def encode_web_search(tool: WebSearch, path: str, context: Context) -> types.Too
             report_unknown(inner, f"{path}.{name}", context.lost)
     encoded = types.Tool(type=context.model.web_search, name="web_search")
     if given(tool.filters):
-        encoded.allowed_domains = tool.filters.allowed_domains
-        encoded.blocked_domains = tool.filters.blocked_domains
+        encoded.allowed_domains = or_unset(tool.filters.allowed_domains)
+        encoded.blocked_domains = or_unset(tool.filters.blocked_domains)
     if given(tool.user_location):
-        place = {name: getattr(tool.user_location, name) for name in PLACE}
+        place = {name: or_unset(getattr(tool.user_location, name)) for name in PLACE}
         encoded.user_location = types.UserLocation(type="approximate", **place)
     if tool.external_web_access is False:
         context.lost.refused(f"{path}.external_web_access", "Anthropic searches the live web only")
@@ -90,10 +90,14 @@ def decode_web_search(tool: types.Tool) -> ours.WebSearchTool:
     """A web search in Responses."""
     search = ours.WebSearchTool()
     if given(tool.allowed_domains) or given(tool.blocked_domains):
-        search.filters = ours.SearchFilters(allowed_domains=tool.allowed_domains, blocked_domains=tool.blocked_domains)
+        search.filters = ours.SearchFilters(
+            allowed_domains=or_none(tool.allowed_domains), blocked_domains=or_none(tool.blocked_domains)
+        )
     there = tool.user_location
     if given(there) and not extras(there) and there.type == "approximate":
-        search.user_location = ours.UserLocation(type="approximate", **{name: getattr(there, name) for name in PLACE})
+        search.user_location = ours.UserLocation(
+            type="approximate", **{name: or_none(getattr(there, name)) for name in PLACE}
+        )
     return search
 
 
@@ -101,14 +105,14 @@ def encode_code(tool: ours.CodeInterpreterTool, path: str, context: Context) -> 
     """Code execution in the newest version the model has; its container is the request's."""
     if given(tool.container) and not isinstance(tool.container, str) and tool.container != AUTO:
         context.lost.dropped(f"{path}.container", "a container of Anthropic takes no settings")
-    callers = encode_callers(tool.allowed_callers, context.model)
+    callers = encode_callers(or_unset(tool.allowed_callers), context.model)
     return types.Tool(type=context.model.code_execution, name="code_execution", allowed_callers=callers)
 
 
 def decode_code(tool: types.Tool, container: Opt[str | types.Container]) -> ours.CodeInterpreterTool:
     """Code execution in Responses, in the container of the request."""
     where = container if isinstance(container, str) else AUTO.copy()
-    return ours.CodeInterpreterTool(container=where, allowed_callers=decode_callers(tool.allowed_callers))
+    return ours.CodeInterpreterTool(container=where, allowed_callers=or_none(decode_callers(tool.allowed_callers)))
 
 
 def encode_tool_search(tool: ours.ToolSearchTool, path: str, context: Context) -> list[types.Tool]:
@@ -146,7 +150,7 @@ def encode_mcp(
             lost.refused(f"{path}.allowed_tools.read_only", "Anthropic does not know which MCP tools only read")
         allowed = allowed.tool_names
     said: dict[str, Any] | None = alone.get(tool.server_label)
-    if said is not None and _allowed(said.get("enabled"), said.get("allowed_tools", UNSET)) == allowed:
+    if said is not None and or_none(_allowed(said.get("enabled"), said.get("allowed_tools", UNSET))) == allowed:
         return merged(server, {"tool_configuration": said}, path, lost) if said else server, None
     toolset = types.Tool(type="mcp_toolset", mcp_server_name=tool.server_label)
     if given(allowed):
@@ -155,7 +159,7 @@ def encode_mcp(
     if given(tool.defer_loading):
         toolset.default_config = toolset.default_config or types.McpToolConfig()
         toolset.default_config.defer_loading = tool.defer_loading
-    toolset.allowed_callers = encode_callers(tool.allowed_callers, context.model)
+    toolset.allowed_callers = encode_callers(or_unset(tool.allowed_callers), context.model)
     return server, toolset
 
 
@@ -167,7 +171,7 @@ def decode_mcp(tool: types.Tool, server: types.McpServer) -> ours.McpTool:
         mcp.allowed_tools = [*chosen]
     if given(default) and given(default.defer_loading):
         mcp.defer_loading = default.defer_loading
-    mcp.allowed_callers = decode_callers(tool.allowed_callers)
+    mcp.allowed_callers = or_none(decode_callers(tool.allowed_callers))
     return mcp
 
 
@@ -177,8 +181,8 @@ def decode_server(server: types.McpServer) -> ours.McpTool:
     return ours.McpTool(
         server_label=server.name,
         server_url=server.url,
-        authorization=server.authorization_token,
-        allowed_tools=_allowed(said.enabled, said.allowed_tools) if given(said) else UNSET,
+        authorization=or_none(server.authorization_token),
+        allowed_tools=or_none(_allowed(said.enabled, said.allowed_tools) if given(said) else None),
         require_approval="never",
     )
 
@@ -211,17 +215,17 @@ def conclude(hosted: Sequence[ours.AnyItem], going_on: bool, container: Opt[str]
     """Set what only the end of an answer tells: where its code ran, and whether a use without result still goes on."""
     for item in hosted:
         if isinstance(item, ours.CodeInterpreterCall):
-            item.container_id = container
+            item.container_id = or_none(container)
         if not isinstance(item, Unknown) and item.status == "in_progress" and not going_on:
             item.status = "incomplete"
 
 
-def _visible(block: types.AnyBlock, result: types.ServerToolResult | None) -> list[ours.Item]:
+def _visible(block: types.AnyBlock, result: types.ServerToolResult | None) -> list[ours.ItemBase]:
     match block:
         case types.ServerToolUse(name="web_search"):
             return [_search(arguments_of(block), result)]
         case types.ServerToolUse(name="web_fetch"):
-            fetch = ours.WebSearchCall(action=ours.OpenPage(url=_text(arguments_of(block), "url")))
+            fetch = ours.WebSearchCall(action=ours.OpenPage(url=or_none(_text(arguments_of(block), "url"))))
             if isinstance(result, types.WebFetchToolResult):
                 fetch.status = "completed" if isinstance(result.content, types.WebFetchResult) else "failed"
             return [fetch]
@@ -233,7 +237,8 @@ def _visible(block: types.AnyBlock, result: types.ServerToolResult | None) -> li
             return [_mcp_call(block, result)]
         case types.McpToolListing(mcp_server_name=label, tools=listed):
             tools = [
-                ours.McpToolInfo(name=t.name, input_schema=t.input_schema, description=t.description) for t in listed
+                ours.McpToolInfo(name=t.name, input_schema=or_none(t.input_schema), description=or_none(t.description))
+                for t in listed
             ]
             return [ours.McpListTools(server_label=label, tools=tools)]
         case _:
@@ -256,7 +261,7 @@ def _text(arguments: dict[str, Any], name: str) -> Opt[str]:
 
 def _search(arguments: dict[str, Any], result: types.ServerToolResult | None) -> ours.WebSearchCall:
     query = _text(arguments, "query")
-    action = ours.Search(query=query, queries=[query] if given(query) else UNSET)
+    action = ours.Search(query=or_none(query), queries=[query] if given(query) else None)
     call = ours.WebSearchCall(action=action)
     if isinstance(result, types.WebSearchToolResult):
         call.status = "failed"
@@ -268,7 +273,7 @@ def _search(arguments: dict[str, Any], result: types.ServerToolResult | None) ->
 
 
 def _code(arguments: dict[str, Any], result: types.ServerToolResult | None) -> ours.CodeInterpreterCall:
-    call = ours.CodeInterpreterCall(code=_text(arguments, "code") or _text(arguments, "command"))
+    call = ours.CodeInterpreterCall(code=or_none(_text(arguments, "code") or _text(arguments, "command")))
     if isinstance(result, types.CodeExecutionToolResult | types.BashCodeExecutionToolResult):
         match result.content:
             case types.CodeResult(stdout=out, stderr=err) | types.BashResult(stdout=out, stderr=err):
@@ -283,7 +288,7 @@ def _code(arguments: dict[str, Any], result: types.ServerToolResult | None) -> o
     return call
 
 
-def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> list[ours.Item]:
+def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> list[ours.ItemBase]:
     call = ours.ToolSearchCall(arguments=arguments_of(use), execution="server", call_id=use.id)
     if not isinstance(result, types.ToolSearchToolResult):
         return [call]

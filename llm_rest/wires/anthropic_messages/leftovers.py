@@ -7,7 +7,7 @@ reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import msgspec
@@ -37,11 +37,6 @@ EMPTY = (UNSET, None, "", 0, NOTHING)
 
 _objects = msgspec.json.Decoder(dict[str, Raw])
 _decoders: dict[type, Decoder[Any]] = {}
-
-
-def copies(struct: T) -> Callable[[], T]:
-    """Makes structs like this one. With its fields set, such a copy costs half of what a new struct costs."""
-    return cast("Callable[[], T]", getattr(struct, "__copy__"))  # noqa: B009 - msgspec's types do not know it
 
 
 def merged(struct: T, fields: dict[str, Any], path: str, lost: Losses) -> T:
@@ -93,12 +88,12 @@ def kinds(form: Any) -> frozenset[type]:
 
 def kind_of(struct: Model | Unknown) -> str:
     """The `type` of an item, a part or a tool."""
-    return struct.type if isinstance(struct, Unknown) else str(struct.__struct_config__.tag)
+    return struct.kind if isinstance(struct, Unknown) else str(struct.__struct_config__.tag)
 
 
-def left(fields: dict[str, Any]) -> ours.Leftovers | UnsetType:
+def left(fields: dict[str, Any]) -> ours.Leftovers | None:
     """`fields` as leftovers of this wire."""
-    return {WIRE: fields} if fields else UNSET
+    return {WIRE: fields} if fields else None
 
 
 _Placed = tuple[Annotated[int, Meta(ge=0, lt=2**31)], dict[str, Any]]
@@ -137,7 +132,7 @@ class _Own(Struct):
     error: dict[str, Any] | UnsetType = UNSET
 
 
-def own(leftovers: ours.Leftovers | UnsetType) -> dict[str, Any]:
+def own(leftovers: ours.Leftovers | None) -> dict[str, Any]:
     """What this wire left; nothing where somebody else wrote what it could not have."""
     fields = leftovers.get(WIRE) if leftovers else None
     if not fields:
@@ -150,10 +145,10 @@ def own(leftovers: ours.Leftovers | UnsetType) -> dict[str, Any]:
 
 
 def own_fields(
-    leftovers: ours.Leftovers | UnsetType, path: str, lost: Losses, request: ours.Request | None = None
+    leftovers: ours.Leftovers | None, path: str, lost: Losses, request: ours.Request | None = None
 ) -> dict[str, Any]:
     """What this wire left, with what others left, and what does not fit, reported."""
-    if leftovers is UNSET:
+    if leftovers is None:
         return {}
     report_foreign(leftovers, WIRE, path, lost, request)
     fields = own(leftovers)

@@ -7,6 +7,7 @@ outputs, prompt caching and context editing (read 2026-11-20).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -15,6 +16,8 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses, no_such, not_in, not_taken
 from ...unknown import Decoder, Opt, Unknown, extras, given
+from ...losses import Losses
+from ...unknown import Decoder, Opt, Unknown, extras, given, or_none
 from .._left import says
 from . import types
 from .content import Context, mark_of, ttl_of
@@ -96,26 +99,26 @@ def encode_options(request: ours.Request, body: types.Request, kept: dict[str, A
 
 def decode_options(body: types.Request, request: ours.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> None:
     """Set what the options of `body` are in Responses; what has no word there goes to `kept`."""
-    request.stop = body.stop_sequences if given(body.stop_sequences) else UNSET
+    request.stop = body.stop_sequences if given(body.stop_sequences) else None
     if given(body.metadata):
         if given(body.metadata.user_id) and not extras(body.metadata):
             request.safety_identifier = body.metadata.user_id
         else:
             kept["metadata"] = plain(body.metadata)
-    request.prompt_cache_options = _decode_cache(body, kept, spelled)
+    request.prompt_cache_options = or_none(_decode_cache(body, kept, spelled))
     if given(body.service_tier):
         if body.service_tier in TIERS_BACK:
             request.service_tier = TIERS_BACK[body.service_tier]
         else:
             kept["service_tier"] = body.service_tier
-    if body.speed == "fast" and request.service_tier is UNSET:
+    if body.speed == "fast" and request.service_tier is None:
         request.service_tier = "fast"
     elif given(body.speed):
         kept["speed"] = body.speed
     if given(body.context_management):
         edits = body.context_management.edits or []
         thresholds = [edit.trigger.value if given(edit.trigger) else UNSET for edit in edits]
-        found = [ours.ContextManagement(compact_threshold=value) for value in thresholds]
+        found = [ours.ContextManagement(compact_threshold=or_none(value)) for value in thresholds]
         if found and _encode_context(found, Losses()) == body.context_management:
             request.context_management = found
         else:
@@ -143,7 +146,7 @@ def encode_text(text: ours.TextOptions, body: types.Request, spelled: dict[str, 
             else:
                 body.system = f"{body.system}\n\n{JSON_INSTRUCTION}" if body.system else JSON_INSTRUCTION
         case Unknown() as asked:
-            lost.refused("text.format", not_in(f"the format {asked.type!r}", "Anthropic"))
+            lost.refused("text.format", not_in(f"the format {asked.kind!r}", "Anthropic"))
         case _:
             pass
 
@@ -222,7 +225,7 @@ def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, 
     return UNSET if options == ours.CacheOptions() else options
 
 
-def _encode_context(edits: list[ours.ContextManagement], lost: Losses) -> Opt[types.ContextManagement]:
+def _encode_context(edits: Sequence[ours.ContextManagement], lost: Losses) -> Opt[types.ContextManagement]:
     found: list[types.ContextEdit] = []
     for i, asked in enumerate(edits):
         if asked.type != "compaction":

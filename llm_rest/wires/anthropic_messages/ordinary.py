@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from ... import responses as ours
+from .._left import copies
 from . import types
 from .assistant import BlockWriter
 from .calls import decode_call, plain_call
 from .content import Context
-from .leftovers import copies, left, rest
+from .leftovers import left, rest
 from .usage import TIERS, decode_usage
 
 Content = str | list[types.AnyBlock]
@@ -103,7 +104,7 @@ class OpenTurn:
             item = items[i]
             if type(item) is Message:
                 said, text = item.role, item.content
-                if waiting or not (item.leftovers is item.phase is UNSET):
+                if waiting or item.leftovers is not None or item.phase is not None:
                     break
                 if (joins or said != "user") and (role != "user" or said != "assistant"):
                     break
@@ -135,7 +136,8 @@ class OpenTurn:
                 if waits is None or type(output) is not str or len(waits) > 1:
                     break
                 call = waits[0][0]
-                if not (item.leftovers is item.namespace is item.is_error is call.toolset_name is UNSET):
+                bare = item.leftovers is None and item.namespace is None and item.is_error is None
+                if not bare or call.toolset_name is not UNSET:
                     break
                 del waiting[item.call_id or ""]
                 result = ToolResult(call.id, output or UNSET)
@@ -173,7 +175,7 @@ def _plain_texts(parts: str | list[ours.ContentPart]) -> list[types.AnyBlock] | 
     """The blocks of what a model said, where nothing hangs on its texts."""
     blocks: list[types.AnyBlock] = []
     for part in parts:
-        if type(part) is not OutputText or part.annotations or part.logprobs or part.leftovers is not UNSET:
+        if type(part) is not OutputText or part.annotations or part.logprobs or part.leftovers is not None:
             return None
         if not part.text or part.text.isspace():
             return None

@@ -18,7 +18,7 @@ from ...dialects import MessagesDialect, messages_model
 from ...losses import Loss, Losses, no_such, not_taken
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.request import items_of
-from ...unknown import extras, given, with_extras
+from ...unknown import extras, given, or_none, or_unset, with_extras
 from .._left import report_unknown
 from .._pairing import paired
 from . import types
@@ -57,7 +57,9 @@ def encode_request(request: ours.Request, *, dialect: MessagesDialect = DEFAULT)
     max_tokens = request.max_output_tokens
     if not given(max_tokens):
         max_tokens = min(MAX_TOKENS, model.max_tokens)
-    body = types.Request(model=request.model, max_tokens=max_tokens, messages=[], stream=request.stream)
+    body = types.Request(
+        model=or_unset(request.model), max_tokens=max_tokens, messages=[], stream=or_unset(request.stream)
+    )
     offer = encode_tools(request.tools or (), kept, context)
     _encode_tools(request, body, offer, spelled, context)
     _encode_input(request, body, offer, context, kept)
@@ -190,7 +192,7 @@ def decode_request(
     empty = {field: value for field in unset if (value := getattr(body, field)) in (None, "", [])}
     spelled: dict[str, Any] = {"empty": empty} if empty else {}
     kept = rest(body, (field for field in KEPT if field not in empty))
-    request = ours.Request(model=UNSET if name is None else name, stream=UNSET if body.stream is None else body.stream)
+    request = ours.Request(model=name, stream=or_none(body.stream))
     if given(body.tools) or body.mcp_servers:
         request.tools = decode_tools(body, facts, kept, spelled)
     runs_code = any((tool.type or "").startswith("code_execution_20") for tool in body.tools or ())
@@ -217,7 +219,7 @@ def decode_request(
     if body.messages and body.messages[0].role == "assistant":
         spelled["begins"] = "assistant"
     request.input = items
-    request.max_output_tokens = body.max_tokens or UNSET
+    request.max_output_tokens = body.max_tokens or None
     for option in ("temperature", "top_p", "top_k"):
         if given(getattr(body, option)):
             setattr(request, option, getattr(body, option))

@@ -19,7 +19,7 @@ from ...losses import Loss, Losses
 from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
-from ...unknown import Opt, Unknown, given
+from ...unknown import Opt, Unknown, given, or_none
 from .._left import absent, report_answer
 from . import types
 from .assistant import BlockReader, BlockWriter
@@ -96,7 +96,9 @@ def answered(
 ) -> ours.Response:
     """The Response for `message`, whose so many blocks `reader` has read."""
     used, stop, output = message.usage, message.stop_reason, reader.close()
-    response = ours.Response(id=reader.id or "", created_at=now, status="completed", model=message.model, output=output)
+    response = ours.Response(
+        id=reader.id or "", created_at=now, status="completed", model=message.model or "", output=output
+    )
     if given(used):
         response.usage = decode_usage(used)
         if given(used.service_tier):
@@ -127,7 +129,7 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
         if isinstance(explanation, str) and explanation:
             said = ours.RefusalPart(refusal=explanation)
             named = reader.id_of("msg", blocks)
-            output.append(ours.Message(id=named, role="assistant", status="incomplete", content=[said]))
+            output.append(ours.Message(id=or_none(named), role="assistant", status="incomplete", content=[said]))
     elif reason == "max_output_tokens":
         # The last thing the model did was cut short; a carrier behind it is not that thing.
         carriers = {id(one) for one in reader.carriers}

@@ -13,7 +13,6 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ... import responses as ours
@@ -155,8 +154,8 @@ class StreamDecoder:
         message, error = self._message, failed.error
         if message is not None:
             failed.id = self._open.reader.id or failed.id
-            failed.model = message.model
-            failed.usage = decode_usage(message.usage) if message.usage else UNSET
+            failed.model = message.model or ""
+            failed.usage = decode_usage(message.usage) if message.usage else None
         if given(error):
             self._to.error(ev.StreamError(code=error.code, type=error.type, message=error.message))
         self._finish(failed)
@@ -207,4 +206,4 @@ class StreamDecoder:
 def begun(message: types.Message, request: ours.Request | None, now: float) -> ours.Response:
     """An answer before anything was said."""
     response = answered(message, BlockReader("", id_of(message)), 0, request, now)
-    return replace(response, status="in_progress", leftovers=UNSET, input_transformations=UNSET)
+    return replace(response, status="in_progress", leftovers=None, input_transformations=None)

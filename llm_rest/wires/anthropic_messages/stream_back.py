@@ -84,7 +84,7 @@ class StreamEncoder:
                 self._error = event.details  # the failed response that follows says more
             case ev.OfResponse():
                 self._begin(event.response)
-            case Unknown() if event.type == CITATION and isinstance(event.get("output_index"), int):
+            case Unknown() if event.kind == CITATION and isinstance(event.get("output_index"), int):
                 self._of_item(event, event["output_index"])
             case _:
                 self.losses.dropped(kind_of(event), "an event Anthropic does not have")

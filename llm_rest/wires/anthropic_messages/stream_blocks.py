@@ -19,7 +19,7 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.emit import Emitter, OpenItem, Step, tell
-from ...unknown import Model, Unknown, base, given
+from ...unknown import Model, Unknown, base, given, or_none
 from . import types
 from .assistant import SAID, BlockReader
 from .calls import decode_call
@@ -85,14 +85,16 @@ class OpenBlock:
         match block:
             case types.Text():
                 if self.reader.parts is None:
-                    self._announce(ours.Message(id=id_of("msg", i), role="assistant", status="in_progress", content=[]))
+                    self._announce(
+                        ours.Message(id=or_none(id_of("msg", i)), role="assistant", status="in_progress", content=[])
+                    )
                 fields = rest(block, ("cache_control", "citations"))
                 self._item.part(ours.OutputText(text="", annotations=[], leftovers=left(fields)))
                 if block.citations:
                     block.citations = list(block.citations)
                 self._on_text(types.TextDelta(text=block.text))
             case types.Thinking():
-                self._announce(ours.Reasoning(id=id_of("rs", i), status="in_progress", summary=[]))
+                self._announce(ours.Reasoning(id=or_none(id_of("rs", i)), status="in_progress", summary=[]))
                 self._on_thinking(types.ThinkingDelta(thinking=block.thinking))
             case types.ToolUse():
                 self._input, block.input = block.input, Raw()
@@ -101,7 +103,7 @@ class OpenBlock:
                 if not isinstance(call, ours.FunctionCall):
                     self.takes = self._KEPT
             case types.Compaction():
-                self._announce(ours.Compaction(id=id_of("cmp", i), encrypted_content=""))
+                self._announce(ours.Compaction(id=or_none(id_of("cmp", i)), encrypted_content=""))
                 self._item.step(ev.CompactionCompacting)
             case types.ServerToolUse() | types.McpToolUse():
                 self._input, block.input = block.input, Raw()

@@ -17,7 +17,7 @@ from ...dialects import MessagesModel
 from ...errors import DecodeError
 from ...losses import Losses, no_such
 from ...responses.leftovers import unsaid
-from ...unknown import Decoder, Opt, given
+from ...unknown import Decoder, Opt, given, or_unset
 from . import types
 from .content import Context
 from .leftovers import DEFAULT, encode, plain
@@ -54,7 +54,7 @@ def encode_thinking(
     for name in ("generate_summary", "context", "mode"):
         if given(getattr(reasoning, name)):
             lost.dropped(f"reasoning.{name}", no_such("option", "Anthropic"))
-    thinking, effort = _effort(reasoning.effort, max_tokens, context)
+    thinking, effort = _effort(or_unset(reasoning.effort), max_tokens, context)
     if not given(reasoning.summary):
         return thinking, effort
     if thinking is UNSET and "adaptive" in model.thinking and model.thinks == "yes":
@@ -112,10 +112,10 @@ def _effort(effort: Opt[str], max_tokens: int, context: Context) -> tuple[types.
 
 def decode_thinking(
     thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel
-) -> Opt[ours.ReasoningOptions]:
+) -> ours.ReasoningOptions | None:
     """What `thinking` and `effort` ask of reasoning; nothing where neither is there."""
     found: Opt[str] = effort if given(effort) else UNSET
-    summary: Opt[str] = UNSET
+    summary: str | None = None
     if given(thinking):
         if thinking.type in ("disabled", "between_tools"):
             found = "none"
@@ -126,7 +126,7 @@ def decode_thinking(
             found = model.default_effort
         if thinking.display == "summarized":
             summary = "auto"
-    return ours.ReasoningOptions(effort=found, summary=summary) if given(found) else UNSET
+    return ours.ReasoningOptions(effort=found, summary=summary) if given(found) else None
 
 
 def near(

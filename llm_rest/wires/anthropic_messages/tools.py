@@ -20,7 +20,7 @@ from ...dialects import MessagesModel
 from ...errors import DecodeError
 from ...losses import Losses, not_in
 from ...responses.leftovers import NEAR, SPELLING, unsaid
-from ...unknown import Decoder, Opt, Unknown, extras, given
+from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from .._left import report_unknown
 from .._renamed import wire_name
 from . import hosted, types
@@ -125,11 +125,11 @@ def _encode(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> li
             return [] if toolset is None else [toolset]
         case _ if isinstance(tool, hosted.WebSearch):
             return [hosted.encode_web_search(tool, path, context)]
-        case Unknown() if _wire_type(tool.type):
+        case Unknown() if _wire_type(tool.kind):
             try:
                 return [_tool.decode(encode(tool))]
             except DecodeError:
-                lost.refused(path, f"a tool of type {tool.type!r} with fields that do not fit")
+                lost.refused(path, f"a tool of type {tool.kind!r} with fields that do not fit")
         case _:
             lost.refused(path, not_in(f"a tool of type {kind_of(tool)!r}", "Anthropic"))
     return []
@@ -176,8 +176,8 @@ def _callable(
         name=wire_name(tool.name, namespace),
         description=tool.description if given(tool.description) else UNSET,
         input_schema=schema,
-        defer_loading=tool.defer_loading,
-        allowed_callers=hosted.encode_callers(tool.allowed_callers, context.model),
+        defer_loading=or_unset(tool.defer_loading),
+        allowed_callers=hosted.encode_callers(or_unset(tool.allowed_callers), context.model),
     )
 
 
@@ -193,7 +193,7 @@ def _encode_namespace(tool: ours.NamespaceTool, path: str, context: Context) -> 
             case ours.CustomTool():
                 found.append(_encode_custom(inner, tool.name, here, context))
             case Unknown():
-                context.lost.refused(here, not_in(f"a tool of type {inner.type!r}", "Anthropic"))
+                context.lost.refused(here, not_in(f"a tool of type {inner.kind!r}", "Anthropic"))
     return found
 
 
@@ -281,11 +281,11 @@ def _decode(
     if kind == "custom" and given(name):
         return ours.FunctionTool(
             name=name,
-            description=tool.description,
-            parameters=tool.input_schema,
+            description=or_none(tool.description),
+            parameters=or_none(tool.input_schema),
             strict=bool(tool.strict),
-            defer_loading=tool.defer_loading,
-            allowed_callers=hosted.decode_callers(tool.allowed_callers),
+            defer_loading=or_none(tool.defer_loading),
+            allowed_callers=or_none(hosted.decode_callers(tool.allowed_callers)),
         )
     if kind.startswith("web_search_20"):
         return hosted.decode_web_search(tool)
@@ -316,8 +316,8 @@ def encode_choice(request: ours.Request, spelled: dict[str, Any], context: Conte
             if choice.mode and choice.mode not in CHOICES:
                 lost.changed("tool_choice.mode", f"{choice.mode!r}, which Anthropic does not know; the model chooses")
             lost.changed("tool_choice.tools", "Anthropic cannot narrow the tools down; all of them may be called")
-        case Unknown() if choice.type in HOSTED:
-            encoded = types.ToolChoice(type="tool", name=HOSTED[choice.type])
+        case Unknown() if choice.kind in HOSTED:
+            encoded = types.ToolChoice(type="tool", name=HOSTED[choice.kind])
         case ours.ChooseMcp() | Unknown() | str():
             lost.changed("tool_choice", "a choice Anthropic does not have; the model chooses")
         case _:

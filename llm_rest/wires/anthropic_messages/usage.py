@@ -14,9 +14,9 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses.leftovers import SPELLING
 from ...unknown import given
-from .._left import report_cost, sent
+from .._left import copies, report_cost, sent
 from . import types
-from .leftovers import copies, left, own_fields, rest, returned
+from .leftovers import left, own_fields, rest, returned
 
 TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
 """The tier an answer was given in, theirs on the left; the way back prefers the first."""
@@ -79,7 +79,7 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
     if not given(used):
         return body
     report_cost(used, lost)
-    input, body.output_tokens = int(used.input_tokens), int(used.output_tokens)
+    input, body.output_tokens = used.input_tokens, used.output_tokens
     cached = used.input_tokens_details
     if given(cached):
         body.cache_read_input_tokens = int(cached.cached_tokens or 0)
@@ -90,7 +90,7 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
         lost.changed(
             "usage.input_tokens", "less than what of it came from the cache; it is said to be none beside that"
         )
-    if given(used.total_tokens) and used.total_tokens != used.input_tokens + used.output_tokens:
+    if used.total_tokens != used.input_tokens + used.output_tokens:
         lost.dropped("usage.total_tokens", "a total that is not the sum of input and output")
     if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
         body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}

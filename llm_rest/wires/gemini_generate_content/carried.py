@@ -12,14 +12,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
 from ...errors import DecodeError
 from ...losses import not_taken
 from ...responses.carriers import digest, seal, sender, unseal
 from ...responses.items import Reasoning
 from ...responses.leftovers import SPELLING, report_foreign
-from ...unknown import Model, Opt, base, given
+from ...unknown import Model, Opt, base, given, or_none
 from . import types
 from .spelling import ProtoDecoder
 from .types import WIRE, Json, Maybe
@@ -126,7 +126,7 @@ def unopened(item: Reasoning, issuer: str, path: str, lost: Losses) -> None:
 
 def carrier(payload: Payload, issuer: str, id: Opt[str]) -> Reasoning:
     """A reasoning item that shows nothing and carries `payload`."""
-    return Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
+    return Reasoning(id=or_none(id), summary=[], encrypted_content=seal(WIRE, issuer, payload))
 
 
 def returning_parts(raw: Raw) -> list[types.Part] | None:
@@ -225,16 +225,16 @@ def stated(value: Opt[T]) -> Maybe[T]:
     return UNSET if value is None else value
 
 
-def left(fields: Json, spelled: Json | None = None) -> Leftovers | UnsetType:
+def left(fields: Json, spelled: Json | None = None) -> Leftovers | None:
     """Leftovers of this wire: what the document said, and how it was written."""
     if spelled:
         fields = {**fields, SPELLING: spelled}
-    return {WIRE: fields} if fields else UNSET
+    return {WIRE: fields} if fields else None
 
 
-def own_fields(leftovers: Leftovers | UnsetType, path: str, lost: Losses, request: Request | None = None) -> Json:
+def own_fields(leftovers: Leftovers | None, path: str, lost: Losses, request: Request | None = None) -> Json:
     """What this wire left, with what others left reported."""
-    if leftovers is UNSET:
+    if leftovers is None:
         return {}
     report_foreign(leftovers, WIRE, path, lost, request)
     return inner(leftovers, WIRE)

@@ -44,7 +44,7 @@ def decode_time(told: Opt[str], now: float) -> Opt[int | float]:
     return int(found) if found.is_integer() else found
 
 
-def encode_time(created: Opt[int | float]) -> str | None:
+def encode_time(created: int | float | None) -> str | None:
     """A time as this wire writes it."""
     if not given(created):
         return None
@@ -159,11 +159,11 @@ def _encode_usage(used: Usage, lost: Losses) -> types.UsageMetadata:
         lost.changed("usage.output_tokens_details", "more tokens of reasoning than of output")
         thought = int(used.output_tokens)
     counts = (
-        max(int(used.input_tokens) - (tools if isinstance(tools, int) else 0), 0),
+        max(used.input_tokens - (tools if isinstance(tools, int) else 0), 0),
         int(cached.cached_tokens or 0) if given(cached) else 0,
-        max(int(used.output_tokens) - thought, 0),
+        max(used.output_tokens - thought, 0),
         thought,
-        int(used.total_tokens) if given(used.total_tokens) else int(used.input_tokens + used.output_tokens),
+        used.total_tokens,
     )
     counted = types.UsageMetadata()
     for name, value in zip(COUNTS, counts, strict=True):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...responses.items import Message, Reasoning
 from ...responses.parts import RefusalPart
 from ...responses.response import IncompleteDetails, Response, ResponseError, ResponseStatus
-from ...unknown import given
+from ...unknown import given, or_unset
 from . import types
 from .errors import decode_failure, encode_failure
 
@@ -69,7 +69,7 @@ def told_end(body: types.Response, candidate: types.Candidate, *, spoken: bool) 
     finish, feedback = candidate.finish_reason, body.prompt_feedback
     if given(body.error):
         error = decode_failure(body.error)
-        return End("failed", str(error.code), error.message)
+        return End("failed", str(error.code), or_unset(error.message))
     if not body.candidates:
         if given(feedback) and feedback.block_reason:
             return End("incomplete", FILTERED, feedback.block_reason_message)
@@ -101,7 +101,7 @@ def decode_end(response: Response, body: types.Response, candidate: types.Candid
         _cut(response)
     elif response.status == "failed":
         said = message if given(message) else f"the model stopped: {candidate.finish_reason or 'without a word'}"
-        response.error = ResponseError(code=why or UNSET, message=said)
+        response.error = ResponseError(code=why or None, message=said)
     elif response.status == "incomplete":
         response.incomplete_details = IncompleteDetails(reason=why)
         _cut(response)

@@ -19,7 +19,7 @@ from ...losses import not_in
 from ...responses.items import Message, Search, UrlSource, WebSearchCall
 from ...responses.leftovers import own, report_foreign
 from ...responses.parts import FileCitation, OutputText, UrlCitation
-from ...unknown import given
+from ...unknown import given, or_none
 from .._left import report_unknown
 from . import types
 from .carried import left, spelling, stated
@@ -84,7 +84,7 @@ def sources_of(said: Sequence[Said], candidate: types.Candidate) -> list[list[An
             if given(cited.uri):
                 start, end = cited.start_index or 0, cited.end_index
                 title = cited.title if given(cited.title) else cited.uri
-                found[0].append(UrlCitation(url=cited.uri, title=title, start_index=start, end_index=end))
+                found[0].append(UrlCitation(url=cited.uri, title=title, start_index=start, end_index=or_none(end)))
     return found
 
 
@@ -98,12 +98,16 @@ def _source(chunk: types.GroundingChunk, place: Place) -> AnyAnnotation | None:
         uri, title = passage.uri, passage.title
         if not given(uri):
             file_id = passage.document_name or passage.file_search_store or ""
-            return FileCitation(file_id=file_id, filename=title, index=place.end)
+            return FileCitation(file_id=file_id, filename=or_none(title), index=or_none(place.end))
     else:
         found = chunk.maps or chunk.image or {}
         uri = next((u for u in (found.get("uri"), found.get("sourceUri")) if isinstance(u, str)), UNSET)
         title = found["title"] if isinstance(found.get("title"), str) else UNSET
-    return UrlCitation(url=uri, title=title, start_index=place.start, end_index=place.end) if given(uri) else None
+    return (
+        UrlCitation(url=uri, title=or_none(title), start_index=or_none(place.start), end_index=or_none(place.end))
+        if given(uri)
+        else None
+    )
 
 
 MOST_TEXTS = 64
@@ -218,8 +222,8 @@ def search_of(candidate: types.Candidate, id: Opt[str]) -> WebSearchCall | None:
         return None
     pages = [chunk.web.uri for chunk in grounding.grounding_chunks or () if given(chunk.web)]
     sources = [UrlSource(url=uri) for uri in pages if given(uri)]
-    action = Search(queries=grounding.web_search_queries, sources=[*sources] or UNSET)
-    return WebSearchCall(id=id, status="completed", action=action, leftovers=left({}, {GROUNDED: True}))
+    action = Search(queries=grounding.web_search_queries, sources=[*sources] or None)
+    return WebSearchCall(id=or_none(id), status="completed", action=action, leftovers=left({}, {GROUNDED: True}))
 
 
 # --- Responses to this wire -----------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from ...responses.parts import (
     PlainText,
     RefusalPart,
 )
-from ...unknown import Unknown, given
+from ...unknown import Unknown, given, or_unset
 from .._left import report_unknown
 from . import types
 from .carried import document_fields, left, merged, own_fields, rest, spelling, unsaid, unsay
@@ -84,7 +84,7 @@ def encode_parts(content: str | Sequence[ContentPart], path: str, context: Conte
         return [types.Part(text=content)] if content else []
     parts: list[types.Part] = []
     for j, part in enumerate(content, first):
-        if type(part) is InputText and part.leftovers is part.prompt_cache_breakpoint is UNSET:
+        if type(part) is InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:
             if part.text:
                 parts.append(types.Part(text=part.text))
         else:
@@ -97,7 +97,7 @@ def encode_parts(content: str | Sequence[ContentPart], path: str, context: Conte
 def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None:
     lost = context.lost
     if isinstance(part, Unknown):
-        lost.dropped(path, not_in(f"a part of type {part.type!r}", "Gemini"))
+        lost.dropped(path, not_in(f"a part of type {part.kind!r}", "Gemini"))
         return None
     report_unknown(part, path, lost)
     own = own_fields(part.leftovers, path, lost)
@@ -110,7 +110,9 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
             if encoded and not text:
                 unsay(encoded, ("text",), spelling(own))
         case InputImage():
-            encoded = _by_url(part.image_url or part.file_id, "image/jpeg", own, path, context, id=not part.image_url)
+            encoded = _by_url(
+                or_unset(part.image_url or part.file_id), "image/jpeg", own, path, context, id=not part.image_url
+            )
             if encoded is not None and given(part.detail) and part.detail != "auto":
                 if context.model.media_resolution and part.detail in DETAILS:
                     encoded.media_resolution = types.MediaResolution(level=DETAILS[part.detail])
@@ -138,7 +140,9 @@ def _file(part: InputFile, own: types.Json, path: str, context: Context) -> type
         data = data_url(kind, data)
     places = {"file_data": data, "file_url": part.file_url, "file_id": part.file_id}
     first, *others = [place for place, value in places.items() if given(value)] or [""]
-    encoded = _by_url(places.get(first), "application/pdf", own, path, context, named=kind, id=first == "file_id")
+    encoded = _by_url(
+        or_unset(places.get(first)), "application/pdf", own, path, context, named=kind, id=first == "file_id"
+    )
     for other in others:
         lost.dropped(f"{path}.{other}", "a second place of the same file")
     if given(part.detail) and part.detail != "auto":
@@ -240,7 +244,7 @@ def _shown(kind: str, url: str, fields: types.Json, more: types.Json) -> InputIm
             image.detail = DETAILS_BACK[told["level"]]
             del fields["mediaResolution"]
         return image
-    name = more.pop("displayName", UNSET)
+    name = more.pop("displayName", None)
     if url.startswith("data:"):
         return InputFile(file_data=url, filename=name)
     return InputFile(file_id=url, filename=name) if own else InputFile(file_url=url, filename=name)

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from ...losses import no_such, not_in
 from ...responses.closed import strict_if_possible
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions, Request, TextFormat, TextOptions
-from ...unknown import Unknown, given
+from ...unknown import Unknown, given, or_none
 from .._left import says
 from . import types
 from .schema import fitted, from_openapi
@@ -87,7 +87,7 @@ def decode_numbers(config: types.GenerationConfig, request: Request) -> None:
         value = getattr(config, name)
         if value is not UNSET:
             setattr(request, name, int(value) if name == "top_k" else value)
-    request.stop = config.stop_sequences
+    request.stop = or_none(config.stop_sequences)
 
 
 def encode_logprobs(request: Request, config: types.GenerationConfig, context: Context) -> None:
@@ -108,7 +108,7 @@ def encode_logprobs(request: Request, config: types.GenerationConfig, context: C
 
 def decode_logprobs(config: types.GenerationConfig, request: Request) -> None:
     """Set on a request which probabilities a document asks for."""
-    request.top_logprobs = config.logprobs
+    request.top_logprobs = or_none(config.logprobs)
     if config.response_logprobs:
         request.include = [LOGPROBS]
 
@@ -211,7 +211,7 @@ def encode_format(text: Opt[TextOptions], config: types.GenerationConfig, contex
         case JsonObjectFormat():
             config.response_mime_type = JSON
         case Unknown():
-            lost.refused("text.format", not_in(f"the format {text.format.type!r}", "Gemini"))
+            lost.refused("text.format", not_in(f"the format {text.format.kind!r}", "Gemini"))
         case _:
             return
     if tools and not context.model.mixes_tools:

@@ -28,7 +28,7 @@ from ...responses.items import (
     WebSearchCall,
 )
 from ...responses.parts import OutputText, SummaryText
-from ...unknown import given
+from ...unknown import given, or_none
 from . import types
 from .calls import called_as, decode_call
 from .carried import Mark, Shown, Thought, Whole, call_ref, carrier, encode, left, rest, unsaid
@@ -145,7 +145,7 @@ class Reader:
             if says_more(part):
                 said.leftovers = left(rest(part, ("text", "thought", "thoughtSignature")))
         else:
-            said = OutputText(text=text, annotations=UNSET if self.answer is None else [])
+            said = OutputText(text=text, annotations=None if self.answer is None else [])
             if not text or part.thought is not UNSET or says_more(part):
                 said.leftovers = left(rest(part, ("text", "thoughtSignature")), unsaid(part, ("text",)))
             self.said.append((self.place, said))
@@ -161,7 +161,9 @@ class Reader:
             seen = "".join(part.text for part in texts)
             if texts:
                 content = cast("Any", texts)
-                item = Message(id=self.id("msg"), role="assistant", status=self._status, content=content)
+                item = Message(
+                    id=or_none(self.id("msg")), role="assistant", status=or_none(self._status), content=content
+                )
                 self._signed(item, seen, marks)
             elif marks:
                 self.items.append(carrier(Shown(digest=digest(seen), marks=marks), self._issuer, self.id("rs")))
@@ -169,7 +171,7 @@ class Reader:
         seen = digest("".join(part.text for part in texts))
         held = Thought(digest=seen, marks=marks, call=call, signature=signature, tool=tool)
         sealed = seal(WIRE, self._issuer, held)
-        self.items.append(Reasoning(id=self.id("rs"), summary=cast("Any", texts), encrypted_content=sealed))
+        self.items.append(Reasoning(id=or_none(self.id("rs")), summary=cast("Any", texts), encrypted_content=sealed))
 
     def _signed(self, item: AnyItem, seen: str, marks: list[Mark]) -> None:
         """Add an item, and before it its signatures, so that what the model said is last. It is named before they are known."""
@@ -187,12 +189,12 @@ class Reader:
         if given(signature) or self._open is not None:
             ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
             self._close_texts(ref, signature or "", item.name if ref and not call.id else "")
-        item.id, item.status = self.id("fc"), self._status
+        item.id, item.status = or_none(self.id("fc")), or_none(self._status)
         self.items.append(called_as(item, self._named) if self._named else item)
 
     def _image(self, part: types.Part, blob: types.Blob, data: str) -> None:
         kind = blob.mime_type or ""
-        item = ImageGenerationCall(id=self.id("ig"), status="completed", result=data)
+        item = ImageGenerationCall(id=or_none(self.id("ig")), status="completed", result=data)
         fields, more = rest(part, ("inlineData", "thoughtSignature")), rest(blob, ("data", "mimeType"))
         if kind in IMAGES_BACK:
             item.output_format = IMAGES_BACK[kind]
@@ -210,7 +212,7 @@ class Reader:
         run, self._run = self._run, []
         shown = _visible(run)
         for item in shown:
-            item.id = self.id(PREFIX[type(item)])
+            item.id = or_none(self.id(PREFIX[type(item)]))
             self.items.append(item)
         sealed = Whole(digest=fingerprint(shown), parts=Raw(encode(run)))
         self.items.append(carrier(sealed, self._issuer, self.id("rs")))

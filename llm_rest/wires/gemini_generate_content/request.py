@@ -21,7 +21,7 @@ from ...responses.items import AdditionalTools, AnyItem, Message
 from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...responses.request import Request, items_of
 from ...responses.tools import ImageGenerationTool, McpTool
-from ...unknown import given
+from ...unknown import given, or_none, or_unset
 from .. import Route
 from .._left import report_unknown
 from .._pairing import paired
@@ -74,7 +74,7 @@ class Group(NamedTuple):
 
     def said(self, request: Request, dialect: GeminiDialect) -> str:
         """A digest of what a request says, and to whom."""
-        values = {name: value for name in self.ours if (value := getattr(request, name)) is not UNSET}
+        values = {name: value for name in self.ours if (value := getattr(request, name)) is not None}
         return digest(encode([values, gemini_model(request.model or ""), dialect.lacks]).decode())
 
     def of(self, document: types.Json) -> types.Json:
@@ -163,16 +163,16 @@ def _encode_options(
         encode_tools(tools, offer)
         body.tools = offer.tools or UNSET
     if "tools" not in told:
-        body.tool_config = encode_choice(request.tool_choice, offer, context)
+        body.tool_config = encode_choice(or_unset(request.tool_choice), offer, context)
     if request.parallel_tool_calls is False:
         lost.dropped("parallel_tool_calls", "Gemini has no such option; the model may make several calls at once")
     encode_numbers(request, config, context)
     if "include" not in told:
         encode_logprobs(request, config, context)
     if "text" not in told:
-        encode_format(request.text, config, context, tools=bool(offer.tools or as_told.get("tools")))
+        encode_format(or_unset(request.text), config, context, tools=bool(offer.tools or as_told.get("tools")))
     if "reasoning" not in told:
-        config.thinking_config = encode_thinking(request.reasoning, context)
+        config.thinking_config = encode_thinking(or_unset(request.reasoning), context)
     if offer.draws:
         config.response_modalities = _DRAWS.copy()
     if config != types.GenerationConfig():
@@ -220,7 +220,7 @@ def decode_request(
     left: types.Json = {}
     spelled: types.Json = {}
     named = model if model is not None else body.model
-    request = Request(model=named.removeprefix("models/") if given(named) else UNSET, store=body.store)
+    request = Request(model=named.removeprefix("models/") if given(named) else None, store=or_none(body.store))
     _decode_options(body, request, left, lost)
     if any(getattr(body, name) is not UNSET for name in _OPTIONS):
         spelled = _notes(body, request, dialect)
@@ -266,9 +266,9 @@ def _decode_options(body: types.Request, request: Request, left: types.Json, los
         return
     decode_numbers(config, request)
     decode_logprobs(config, request)
-    request.text = decode_format(config)
+    request.text = or_none(decode_format(config))
     if given(config.thinking_config):
-        request.reasoning = decode_thinking(config.thinking_config, lost)
+        request.reasoning = or_none(decode_thinking(config.thinking_config, lost))
     more = rest(config, _TAKEN)
     if more.get("responseModalities") in (["TEXT"], _DRAWS) and more.pop("responseModalities") == _DRAWS:
         request.tools = [*(request.tools or ()), ImageGenerationTool()]
@@ -358,7 +358,7 @@ def _decode_system(body: types.Request, request: Request, spelled: types.Json, l
             spelled[NEAR] = {**inner(spelled, NEAR), **beyond}
     parts = list(said.parts)
     if parts[0].text and parts[0] == types.Part(text=parts[0].text):
-        request.instructions = parts.pop(0).text
+        request.instructions = or_none(parts.pop(0).text)
     return [Message(role="developer", content=decode_parts([part])) for part in parts]
 
 

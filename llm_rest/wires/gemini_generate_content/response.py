@@ -21,7 +21,7 @@ from ...responses.items import Message, WebSearchCall
 from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...responses.parts import OutputText
 from ...responses.response import Response
-from ...unknown import given
+from ...unknown import given, or_none
 from .._left import report_answer, report_unknown
 from . import types
 from .calls import renamed
@@ -113,9 +113,9 @@ def begin(body: types.Response, response_id: str, request: Request | None, now: 
     """What is known of a response before any output."""
     return Response(
         id=response_id,
-        created_at=decode_time(body.create_time, now),
+        created_at=or_none(decode_time(body.create_time, now)),
         status="in_progress",
-        model=body.model_version,
+        model=body.model_version or "",
         output=[],
         **(echo(request) if request is not None else {}),
     )
@@ -205,7 +205,7 @@ def encode_response(
     lost = Losses()
     kept = own_fields(response.leftovers, "", lost)
     report_answer(response, lost, "service_tier")
-    named = response.model if given(response.model) else request.model if request is not None else ""
+    named = response.model or (request.model if request is not None else "")
     model = named if given(named) else ""
     writer = Writer(Context(lost, dialect, gemini_model(model), replay=False), blocked=is_blocked(response))
     for i, item in enumerate(response.output):
@@ -213,7 +213,7 @@ def encode_response(
     writer.close()
     body = types.Response(
         usage_metadata=encode_usage(response, lost),
-        model_version=response.model if given(response.model) else model or UNSET,
+        model_version=response.model or model or UNSET,
         response_id=response.id,
         create_time=encode_time(response.created_at) or UNSET,
     )

@@ -22,7 +22,7 @@ from ...responses.events import AnyEvent, StreamError
 from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText, SummaryText
 from ...responses.response import Response
-from ...unknown import given
+from ...unknown import given, or_none
 from . import types
 from .carried import encode
 from .counts import decode_time
@@ -199,7 +199,9 @@ class StreamDecoder:
         spoken = given(candidate.finish_reason) or given(candidate.content)
         if spoken:
             body.candidates = [candidate]
-        response = replace(begun, model=body.model_version, created_at=decode_time(body.create_time, self._now))
+        response = replace(
+            begun, model=body.model_version or "", created_at=or_none(decode_time(body.create_time, self._now))
+        )
         settle(response, body, candidate, self._reader)
         self._tell(response.output)
         return response
@@ -273,9 +275,9 @@ class StreamDecoder:
         self._tell(self._reader.items)
         if self._item is None:
             self._item = self._to.add(
-                Reasoning(id=self._reader.id("rs"), status="in_progress", summary=[])
+                Reasoning(id=or_none(self._reader.id("rs")), status="in_progress", summary=[])
                 if thought
-                else Message(id=self._reader.id("msg"), role="assistant", status="in_progress", content=[])
+                else Message(id=or_none(self._reader.id("msg")), role="assistant", status="in_progress", content=[])
             )
         elif isinstance(last := self._reader.texts[-1], SummaryText):
             self._item.end_summary(last)

@@ -19,7 +19,7 @@ from ...responses import events as ev
 from ...responses.items import Message
 from ...responses.parts import OutputText
 from ...responses.response import Response
-from ...unknown import extras, given
+from ...unknown import extras
 from . import types
 from .counts import encode_time
 from .ends import is_blocked
@@ -122,9 +122,9 @@ class StreamEncoder:
         return [types.Response(error=encode_failure(self._error))]
 
     def _begin(self, response: Response) -> None:
-        named = response.model if given(response.model) else self._request.model if self._request is not None else UNSET
+        named = response.model or (self._request.model if self._request is not None else None)
         self._id = response.id
-        self._model = named if given(named) else UNSET
+        self._model = named or UNSET
         self._created = encode_time(response.created_at) or UNSET
 
     def _in_turn(self, event: ev.AnyEvent, index: int) -> list[types.Response]:

@@ -37,7 +37,7 @@ from ...responses.tools import (
     WebSearchTool,
     WebSearchTool20250826,
 )
-from ...unknown import Unknown, given
+from ...unknown import Unknown, given, or_none, or_unset
 from .._left import report_unknown
 from . import types
 from .calls import wire_name
@@ -106,11 +106,11 @@ class Offer:
                     if isinstance(inner, FunctionTool | CustomTool):
                         self._function(inner, tool.name, f"{path}.tools[{j}]")
                     else:
-                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.type!r}, which nobody here knows")
+                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}, which nobody here knows")
             case WebSearchTool() | WebSearchTool20250826() | WebSearchPreviewTool() | WebSearchPreviewTool20250311():
                 self.hosted.append(types.Tool(google_search=_search(tool, path, self.context)))
             case CodeInterpreterTool():
-                if tool.container is not UNSET and tool.container != AUTO_CONTAINER:
+                if tool.container is not None and tool.container != AUTO_CONTAINER:
                     lost.dropped(f"{path}.container", "code runs in a place of the vendor's own choice")
                 self.hosted.append(types.Tool(code_execution={}))
             case FileSearchTool(vector_store_ids=stores):
@@ -119,7 +119,9 @@ class Offer:
                     return
                 _drop(tool, ("filters", "ranking_options"), path, lost)
                 most = stated(tool.max_num_results)
-                self.hosted.append(types.Tool(file_search=types.FileSearch(file_search_store_names=stores, top_k=most)))
+                self.hosted.append(
+                    types.Tool(file_search=types.FileSearch(file_search_store_names=stores, top_k=or_unset(most)))
+                )
             case McpTool(server_url=str()) if "mcpServers" not in lacks:
                 self.hosted.append(types.Tool(mcp_servers=[self._server(tool, path)]))
             case ImageGenerationTool() if self.context.model.draws:
@@ -127,15 +129,15 @@ class Offer:
                 _drop(tool, tool.__struct_fields__, path, lost)
             case ImageGenerationTool():
                 lost.refused(path, "this model draws no images; the ones with `image` in their name do")
-            case Unknown() if tool.type.startswith(GOOGLE):
-                key = re.sub(r"_([a-z])", lambda found: found[1].upper(), tool.type.removeprefix(GOOGLE))
+            case Unknown() if tool.kind.startswith(GOOGLE):
+                key = re.sub(r"_([a-z])", lambda found: found[1].upper(), tool.kind.removeprefix(GOOGLE))
                 found = restored(types.Tool, {key: {name: value for name, value in tool.items() if name != "type"}})
                 if found is None or key in lacks:
-                    lost.refused(path, f"the tool {tool.type!r}, which this host does not take")
+                    lost.refused(path, f"the tool {tool.kind!r}, which this host does not take")
                 else:
                     self.hosted.append(found)
             case _:
-                kind = tool.type if isinstance(tool, Unknown) else tool.__struct_config__.tag
+                kind = tool.kind if isinstance(tool, Unknown) else tool.__struct_config__.tag
                 lost.refused(path, f"a tool of type {kind!r}, which this host does not run")
 
     def _function(self, tool: FunctionTool | CustomTool, namespace: str, path: str) -> None:
@@ -154,7 +156,7 @@ class Offer:
             encoded.parameters_json_schema = fitted(tool.parameters, lost, f"{path}.parameters")
         if given(tool.output_schema):
             encoded.response_json_schema = fitted(tool.output_schema, lost, f"{path}.output_schema")
-        self.held[path] = tool.strict
+        self.held[path] = or_unset(tool.strict)
         _drop(tool, ("defer_loading", "allowed_callers", "async_"), path, lost)
 
     def _server(self, tool: McpTool, path: str) -> types.McpServer:
@@ -270,7 +272,7 @@ def _allowed(choice: ChooseAllowed, lost: Losses) -> types.FunctionCallingConfig
     return types.FunctionCallingConfig(mode=mode, allowed_function_names=names)
 
 
-def decode_choice(config: types.FunctionCallingConfig) -> Opt[ToolChoice]:
+def decode_choice(config: types.FunctionCallingConfig) -> ToolChoice | None:
     """The choice in Responses."""
     mode = config.mode.upper() if given(config.mode) else "AUTO"
     names = config.allowed_function_names
@@ -280,7 +282,7 @@ def decode_choice(config: types.FunctionCallingConfig) -> Opt[ToolChoice]:
         tools = [{"type": "function", "name": name} for name in names]
         return ChooseAllowed(mode="required" if mode == "ANY" else "auto", tools=tools)
     if mode == "VALIDATED" or config.mode is UNSET:
-        return UNSET
+        return None
     return MODES_BACK.get(mode, "auto")
 
 
@@ -306,7 +308,7 @@ def decode_tools(tools: Sequence[types.Tool], *, strict: bool, left: types.Json)
 
 
 def _decode_function(function: types.FunctionDeclaration, strict: bool) -> FunctionTool:
-    found = FunctionTool(name=function.name or "", description=function.description, strict=strict)
+    found = FunctionTool(name=function.name or "", description=or_none(function.description), strict=strict)
     parameters, response = cast("Any", function.parameters_json_schema), cast("Any", function.response_json_schema)
     if given(function.parameters):
         parameters = from_openapi(function.parameters)
@@ -325,11 +327,11 @@ def _decode_hosted(key: str, value: Any, left: types.Json) -> Sequence[AnyTool]:
     """The tools of the vendor under one key that Responses can say all of."""
     match value:
         case types.GoogleSearch(exclude_domains=sites) if value == types.GoogleSearch(exclude_domains=sites):
-            return [WebSearchTool(filters=SearchFilters(blocked_domains=sites) if given(sites) else UNSET)]
+            return [WebSearchTool(filters=SearchFilters(blocked_domains=sites) if given(sites) else None)]
         case types.FileSearch(file_search_store_names=[*stores], top_k=most) if value == types.FileSearch(
             file_search_store_names=stores, top_k=most
         ):
-            return [FileSearchTool(vector_store_ids=stores, max_num_results=most)]
+            return [FileSearchTool(vector_store_ids=stores, max_num_results=or_none(most))]
         case {} if key == "codeExecution" and not value:
             return [CodeInterpreterTool(container=AUTO_CONTAINER.copy())]
         case [*servers] if key == "mcpServers":
@@ -345,4 +347,9 @@ def _decode_server(server: types.McpServer, left: types.Json) -> McpTool:
     more = rest(transport, ("url", "headers"))
     if more:
         left.setdefault("mcpServers", {})[name] = more
-    return McpTool(server_label=name, server_url=transport.url, headers=transport.headers, require_approval="never")
+    return McpTool(
+        server_label=name,
+        server_url=or_none(transport.url),
+        headers=or_none(transport.headers),
+        require_approval="never",
+    )

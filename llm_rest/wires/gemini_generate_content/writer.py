@@ -123,7 +123,7 @@ class Writer:
                 report = self._lost.withheld if self.context.replay else self._lost.dropped
                 report(path, "the compaction of another vendor")
             case Unknown():
-                self._lost.dropped(path, not_in(f"an item of type {item.type!r}", "Gemini"))
+                self._lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
             case WebSearchCall() | FileSearchCall() | CodeInterpreterCall():
                 if not spelling(own_fields(item.leftovers, path, self._lost)).get(GROUNDED):
                     self._pending.append((path, item))
@@ -132,7 +132,7 @@ class Writer:
 
     def _drop_pending(self) -> None:
         for path, item in self._pending:
-            kind = item.type if isinstance(item, Unknown) else item.__struct_config__.tag
+            kind = item.kind if isinstance(item, Unknown) else item.__struct_config__.tag
             self._lost.dropped(path, f"an item of type {kind!r} without the parts it was made from")
         self._pending = []
 

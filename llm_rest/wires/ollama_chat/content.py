@@ -91,7 +91,7 @@ def encode_content(
 def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | None]:
     """The part as text or as an image; neither where it stays behind."""
     if isinstance(part, Unknown):
-        lost.dropped(path, f"a part of type {part.type!r}")
+        lost.dropped(path, f"a part of type {part.kind!r}")
         return None, None
     if part.leftovers:
         report_foreign(part.leftovers, WIRE, path, lost)

@@ -88,7 +88,7 @@ def seconds_of(stamp: Opt[str]) -> int | None:
     return int((moment - _EPOCH).total_seconds() // 1)
 
 
-def stamp_of(seconds: Opt[int | float], origin: str) -> str:
+def stamp_of(seconds: int | float | None, origin: str) -> str:
     """A moment as the server writes it. The nanoseconds are made of the id, which the wire has no field for."""
     whole = int(seconds) if given(seconds) and 0 <= seconds < _LATEST else 0
     return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:19]}.{int(digest(origin), 16) % 10**9:09}Z"
@@ -108,9 +108,7 @@ def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> Opt[Usage]
     if not given(read) and not given(made):
         return UNSET
     usage = Usage(input_tokens=read or 0, output_tokens=made or 0)
-    if given(read) and (given(made) or not has_output):
-        usage.total_tokens = usage.input_tokens + usage.output_tokens
-    else:
+    if not given(read) or (has_output and not given(made)):
         name = "output_tokens" if given(read) else "input_tokens"
         lost.changed(f"usage.{name}", "a count the server left out, as older ones do for what they had read before")
     if not given(read) or not given(made):
@@ -128,10 +126,8 @@ def encode_usage(usage: Usage, body: types.Line, lost: Losses) -> None:
     spelling = notes(own(usage.leftovers, WIRE))
     for theirs, ours in COUNTS.items():
         count = getattr(usage, ours)
-        if int(count) != count:
-            lost.changed(f"usage.{ours}", "part of a token")
-        setattr(body, theirs, absent(spelling[theirs]) if theirs in spelling and not count else int(count))
-    if given(usage.total_tokens) and usage.total_tokens != usage.input_tokens + usage.output_tokens:
+        setattr(body, theirs, absent(spelling[theirs]) if theirs in spelling and not count else count)
+    if usage.total_tokens != usage.input_tokens + usage.output_tokens:
         lost.dropped("usage.total_tokens", "a total that is not the sum")
     for name in ("input_tokens_details", "output_tokens_details"):
         details = getattr(usage, name)

@@ -25,7 +25,7 @@ from ...responses.items import (
 )
 from ...responses.leftovers import own, report_foreign
 from ...responses.repair import derived_call_id
-from ...unknown import Opt, Unknown, given
+from ...unknown import Opt, Unknown, given, or_none, or_unset
 from .._left import leftovers, report_unknown, rest, sent, spell
 from .._renamed import qualified
 from . import types
@@ -129,11 +129,11 @@ class _Writer:
                 if i not in self._placed:
                     self._lost.refused(path, "an output without a call before it")
                     self._place(item.call_id or "")
-                    self._output(i, item, item.name if isinstance(item, FunctionCallOutput) else UNSET)
+                    self._output(i, item, item.name if isinstance(item, FunctionCallOutput) else None)
             case Reasoning():
                 self._think(i, item, path)
             case Unknown():
-                self._lost.dropped(path, f"an item of type {item.type!r}")
+                self._lost.dropped(path, f"an item of type {item.kind!r}")
             case it.AdditionalTools():
                 pass  # offered with the other tools
             case _ if isinstance(item, HOSTED):
@@ -212,7 +212,9 @@ class _Writer:
         if item.is_error or item.status == "incomplete":
             lost.changed(f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, told by the word "Error"')
             text = f"Error: {text}"
-        message = types.Message(role="tool", content=text, tool_name=name, tool_call_id=item.call_id)
+        message = types.Message(
+            role="tool", content=text, tool_name=or_unset(name), tool_call_id=or_unset(item.call_id)
+        )
         if images and self._dialect.tool_images:
             message.images, images = images, []
         elif images:
@@ -302,7 +304,7 @@ class _Reader:
         item = FunctionCallOutput(
             call_id=call.call_id if call else id or derived_call_id(f"messages[{k}]", 0),
             output=decode_content(message.content or "", message.images or None),
-            name=UNSET if call else message.tool_name,
+            name=None if call else or_none(message.tool_name),
         )
         spelling: Json = {} if message.role == "tool" else {"role": message.role}
         if not given(message.content):

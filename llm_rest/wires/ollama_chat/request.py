@@ -28,9 +28,9 @@ from ...responses.request import (
     TextOptions,
     items_of,
 )
-from ...unknown import Unknown, extras, given, with_extras
+from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
 from .. import Route
-from .._left import absent, as_object, leftovers, notes, put_back, report_unknown, rest, says, sent
+from .._left import absent, as_object, leftovers, notes, nulls, put_back, report_unknown, rest, says, sent
 from .._pairing import paired
 from . import types
 from .messages import decode_messages, encode_messages
@@ -82,9 +82,9 @@ _GROUPS = ("options", "tools", "body")
 """Leftovers that hold what stood below a field, and what stood beside all of them."""
 
 _options = attrgetter(*OPTIONS.values())
-_NO_OPTIONS = (UNSET,) * len(OPTIONS)
+_NO_OPTIONS = (None,) * len(OPTIONS)
 _rare = attrgetter(*REFUSED, *DROPPED)
-_NOTHING_RARE = (UNSET,) * (len(REFUSED) + len(DROPPED))
+_NOTHING_RARE = (None,) * (len(REFUSED) + len(DROPPED))
 
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tupl
     left = own(request.leftovers, WIRE)
     spelling = notes(left)
     items = paired(items_of(request), lost)
-    body = types.Request(model=request.model, stream=bool(request.stream))
+    body = types.Request(model=or_unset(request.model), stream=bool(request.stream))
     note = _encode_tools(request, items, body, left, lost)
     body.messages = encode_messages(request.instructions or "", items, note, dialect, lost)
     if _options(request) != _NO_OPTIONS:
@@ -130,7 +130,7 @@ def _encode_tools(request: Request, items: Sequence[AnyItem], body: types.Reques
         if given(request.tool_choice) and request.tool_choice != "auto":
             lost.dropped("tool_choice", "a choice among no tools")
         return ""
-    tools, note = choose(request.tool_choice, encode_tools(offered, as_object(left.get("tools")), lost), lost)
+    tools, note = choose(or_unset(request.tool_choice), encode_tools(offered, as_object(left.get("tools")), lost), lost)
     if tools:
         body.tools = tools
         if given(request.text) and isinstance(request.text.format, JsonSchemaFormat | JsonObjectFormat):
@@ -139,7 +139,8 @@ def _encode_tools(request: Request, items: Sequence[AnyItem], body: types.Reques
 
 
 def _encode_options(request: Request) -> types.Options:
-    options = types.Options(**dict(zip(OPTIONS, _options(request), strict=True)))
+    said: tuple[Any, ...] = _options(request)
+    options = types.Options(**{name: value for name, value in zip(OPTIONS, said, strict=True) if value is not None})
     if isinstance(request.stop, str):
         options.stop = [request.stop]
     return options
@@ -160,9 +161,9 @@ def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
             if given(text.format.description):
                 lost.dropped("text.format.description", "what the schema is for")
         case Unknown():
-            lost.refused("text.format", f"the format {text.format.type!r}")
+            lost.refused("text.format", f"the format {text.format.kind!r}")
         case nothing:
-            body.format = nothing
+            body.format = or_unset(nothing)
     if given(text.verbosity):
         lost.dropped("text.verbosity", "how much to say")
 
@@ -176,7 +177,7 @@ def _encode_think(asked: ReasoningOptions, dialect: OllamaDialect, lost: Losses)
         # To be shown what the model thinks is what `think: true` asks for.
         if given(asked.summary) and asked.summary != "auto":
             lost.changed("reasoning.summary", "a summary; the thoughts themselves come")
-        return True if given(asked.summary) else effort
+        return True if given(asked.summary) else UNSET
     if given(asked.summary):
         lost.changed("reasoning.summary", "a summary; the thoughts themselves come")
     if effort in dialect.efforts:
@@ -189,12 +190,12 @@ def _encode_think(asked: ReasoningOptions, dialect: OllamaDialect, lost: Losses)
 
 def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> None:
     include = request.include or ()
-    if request.top_logprobs is not UNSET or include:
+    if request.top_logprobs is not None or include:
         if LOGPROBS in include or request.top_logprobs:
             body.logprobs = True
         if request.top_logprobs and LOGPROBS not in include:
             lost.emulated("top_logprobs", "log probabilities, which are also asked for")
-        body.top_logprobs = request.top_logprobs
+        body.top_logprobs = or_unset(request.top_logprobs)
     for j, name in enumerate(include):
         # The mark of the model's own thoughts comes asked for or not.
         if name not in (LOGPROBS, ENCRYPTED):
@@ -232,7 +233,7 @@ def _encode_left(request: Request, body: types.Request, left: Json, spelling: Js
     # A word about the spelling holds for as long as nobody has said otherwise since.
     unsaid = {
         "stream": request.stream is True,
-        "truncate": request.truncation is UNSET,
+        "truncate": request.truncation is None,
         "tools": request.tools is None,
         **{name: not getattr(body, name) for name in ("format", "think", "logprobs", "top_logprobs", "messages")},
     }
@@ -286,9 +287,9 @@ def decode_request(
 ) -> tuple[Request, list[Loss]]:
     """The request that a body asks for; `model` is used where it names none."""
     lost = Losses()
-    left: Json = {}
+    left = nulls(body, "model")
     spelling: Json = {}
-    request = Request(model=model if body.model is UNSET and model is not None else body.model)
+    request = Request(model=model if body.model is UNSET else or_none(body.model))
     said, request.input = decode_messages(body.messages or (), dialect, lost)
     if said is not None:
         request.instructions = said
@@ -324,11 +325,14 @@ def _decode_options(options: types.Options | None, request: Request, left: Json,
         spelling["options"] = None
         return
     for theirs, ours in OPTIONS.items():
-        setattr(request, ours, getattr(options, theirs))
+        value = getattr(options, theirs)
+        setattr(request, ours, or_none(value))
+        if value is None:
+            left[theirs] = None
     limit = options.num_predict
     if given(limit) and (limit <= 0 or isinstance(limit, float)):
         # No limit, or something no Responses host would take.
-        request.max_output_tokens = UNSET
+        request.max_output_tokens = None
         (spelling if limit == -1 else left)["num_predict"] = limit
     declared = {name for name in types.Options.__struct_fields__ if name not in OPTIONS}
     found = rest(options, *OPTIONS)
@@ -372,7 +376,7 @@ def _decode_think(think: Any, request: Request, left: Json, spelling: Json) -> N
 def _decode_logprobs(body: types.Request, request: Request, spelling: Json) -> None:
     if body.logprobs:
         request.include = [LOGPROBS]
-        request.top_logprobs = body.top_logprobs
+        request.top_logprobs = or_none(body.top_logprobs)
         return
     if body.logprobs is not UNSET:
         spelling["logprobs"] = body.logprobs

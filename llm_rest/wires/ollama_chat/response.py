@@ -15,11 +15,11 @@ from msgspec import UNSET
 from ...dialects import OllamaDialect
 from ...losses import Loss, Losses, not_in
 from ...responses.echo import echo
-from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
+from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, Message, Reasoning
 from ...responses.leftovers import own, report_foreign
 from ...responses.parts import Logprob, OutputText
 from ...responses.response import IncompleteDetails, Response, ResponseError
-from ...unknown import Unknown, extras, given
+from ...unknown import Unknown, extras, given, or_none
 from .._left import absent, as_object, leftovers, notes, put_back, report_answer, report_unknown, sent
 from .._renamed import Sent, names_sent, undo
 from . import types
@@ -88,9 +88,13 @@ def begun(line: types.Line, origin: str, request: Request | None, now: float) ->
         id=f"resp_{origin}",
         created_at=int(now) if seconds is None else seconds,
         status="in_progress",
-        model=line.model,
+        model=line.model or "",
         output=[],
-        leftovers=leftovers(WIRE, {}, {"created_at": sent(line.created_at)}),
+        leftovers=leftovers(
+            WIRE,
+            {} if line.model or line.model is UNSET else {"model": line.model},
+            {"created_at": sent(line.created_at)},
+        ),
         **echo(request),
     )
 
@@ -104,7 +108,7 @@ def placed(item: AnyItem, origin: str, position: int, meant: dict[str, Sent], lo
     """The item as the one at this position of the answer, under the name that the request knows."""
     if isinstance(item, FunctionCall) and meant:
         item = undo(item, meant, f"output[{position}]", lost)
-    if isinstance(item, Item):
+    if isinstance(item, ItemBase):
         item.id = f"{PREFIXES.get(type(item), 'item_')}{origin}_{position}"
         item.status = "completed"
     return item
@@ -144,7 +148,7 @@ def settle(
     last = output[-1] if output else None
     if ending.status != "completed" and isinstance(last, Message | Reasoning):
         last.status = "incomplete"
-    response.usage = decode_usage(line, bool(output), lost)
+    response.usage = or_none(decode_usage(line, bool(output), lost))
     if request is not None and given(response.usage):
         check_window(request, response.usage, lost)
     if line.done_reason != reason_for(ending.status):
@@ -152,7 +156,7 @@ def settle(
     if line.done is not (ending.status != "failed"):
         spelling["done"] = sent(line.done)
     left |= {name: value for name, value in zip(LEFT, _left(line), strict=True) if value is not UNSET}
-    if response.usage is UNSET:
+    if response.usage is None:
         left |= dict.fromkeys(name for name in COUNTS if getattr(line, name) is None)
     if logprobs:
         left["logprobs"] = sent(logprobs)
@@ -178,7 +182,7 @@ def encode_response(
     for i, item in enumerate(response.output):
         _encode_item(item, turn, f"output[{i}]", dialect, lost)
     body = types.Answer(
-        model=response.model,
+        model=response.model or UNSET,
         created_at=stamp_of(response.created_at, response.id),
         message=turn.finish(),
         done=response.status in ("completed", "incomplete"),
@@ -218,7 +222,7 @@ def _encode_item(item: AnyItem, turn: Turn, path: str, dialect: OllamaDialect, l
                 place = f"{path}.encrypted_content" if text else path
                 lost.dropped(place, "opaque state, which no answer of Ollama holds")
         case Unknown():
-            lost.dropped(path, f"an item of type {item.type!r}")
+            lost.dropped(path, f"an item of type {item.kind!r}")
         case _:
             lost.dropped(path, not_in(f"an item of type {item.__struct_config__.tag!r}", "Ollama"))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, Struct
 
 from ...responses.carriers import seal
-from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
+from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, Message, Reasoning
 from ...responses.leftovers import own, report_foreign
 from ...responses.parts import OutputText, ReasoningText
 from ...unknown import given
@@ -189,4 +189,4 @@ def beyond(said: types.Message) -> tuple[Json, Json]:
 
 def marked(item: AnyItem, name: str) -> bool:
     """Whether an item notes this about the document it came from."""
-    return isinstance(item, Item) and bool(item.leftovers) and name in notes(own(item.leftovers, WIRE))
+    return isinstance(item, ItemBase) and bool(item.leftovers) and name in notes(own(item.leftovers, WIRE))

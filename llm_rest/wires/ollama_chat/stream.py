@@ -19,7 +19,7 @@ from ...responses.emit import Emitter
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText, ReasoningText
 from ...responses.response import Response, ResponseError
-from ...unknown import Unknown, extras, given
+from ...unknown import Unknown, extras, given, or_unset
 from .._left import absent, notes, put_back, rest
 from .._renamed import names_sent
 from . import types
@@ -214,8 +214,8 @@ class StreamEncoder:
     def __init__(self, request: Request | None, dialect: OllamaDialect) -> None:
         self.losses = Losses()
         self._dialect = dialect
-        self._model = request.model if request is not None else UNSET
-        self._stamp = stamp_of(UNSET, "")
+        self._model = request.model if request is not None else None
+        self._stamp = stamp_of(None, "")
         self._over = False
         self._at = 0  # the item that is told now
         self._later: dict[int, list[ev.AnyEvent]] = {}  # events of items after it
@@ -264,7 +264,7 @@ class StreamEncoder:
         said.content = _untold(said.content or "", self._text)
         said.thinking = _untold(said.thinking or "", self._thought) or UNSET
         said.tool_calls = (said.tool_calls or [])[self._calls :] or UNSET
-        answer.model = answer.model or self._model
+        answer.model = or_unset(answer.model or self._model)
         return [put_back(types.Chunk(message=said), rest(answer, "message"))]
 
     def _failed(self, response: Response) -> list[types.Chunk]:
@@ -323,7 +323,7 @@ class StreamEncoder:
         return [self._line(types.Message(role="assistant", content="", thinking=delta))]
 
     def _line(self, said: types.Message) -> types.Chunk:
-        return types.Chunk(model=self._model, created_at=self._stamp, message=said, done=False)
+        return types.Chunk(model=or_unset(self._model), created_at=self._stamp, message=said, done=False)
 
 
 def _untold(whole: str, told: list[str]) -> str:

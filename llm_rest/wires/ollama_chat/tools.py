@@ -25,8 +25,8 @@ from ...responses.tools import (
     NamespaceTool,
     ToolChoice,
 )
-from ...unknown import Opt, Unknown, extras, given
-from .._left import as_object, notes, rest, sent, spell
+from ...unknown import Opt, Unknown, extras, given, or_none, or_unset
+from .._left import ABSENT, as_object, notes, nulls, rest, sent, spell
 from .._renamed import qualified
 from . import types
 from .schema import Rewritten
@@ -63,16 +63,16 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, lost: Losses) -> list[typ
         path = f"tools[{i}]"
         match tool:
             case FunctionTool() | CustomTool():
-                made.append(_encode_tool(tool, UNSET, left, path, lost))
+                made.append(_encode_tool(tool, None, left, path, lost))
             case NamespaceTool():
                 lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")
                 for j, inner in enumerate(tool.tools):
                     if isinstance(inner, Unknown):
-                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.type!r}")
+                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}")
                     else:
                         made.append(_encode_tool(inner, tool.name, left, f"{path}.tools[{j}]", lost))
             case Unknown():
-                lost.refused(path, not_in(f"a tool of type {tool.type!r}", "Ollama"))
+                lost.refused(path, not_in(f"a tool of type {tool.kind!r}", "Ollama"))
             case _:
                 lost.refused(path, f"a tool of type {tool.__struct_config__.tag!r}, which only Responses has")
     seen: set[str] = set()
@@ -84,14 +84,14 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, lost: Losses) -> list[typ
 
 
 def _encode_tool(
-    tool: FunctionTool | CustomTool, namespace: Opt[str], left: Json, path: str, lost: Losses
+    tool: FunctionTool | CustomTool, namespace: str | None, left: Json, path: str, lost: Losses
 ) -> types.Tool:
     for name in ("defer_loading", "allowed_callers", "output_schema", "async_", *extras(tool)):
         if getattr(tool, name, name in extras(tool)):
             lost.dropped(f"{path}.{name.rstrip('_')}", no_such("option", "Ollama"))
     name = qualified(tool.name, namespace)
     kept = as_object(left.get(name))
-    function = types.Function(name=name, description=tool.description, parameters=INPUT)
+    function = types.Function(name=name, description=or_unset(tool.description), parameters=INPUT)
     if isinstance(tool, CustomTool):
         lost.emulated(path, "a custom tool, sent as a function with one text")
         if isinstance(tool.format, Grammar):
@@ -99,14 +99,17 @@ def _encode_tool(
             told = f"The input follows this {tool.format.syntax} grammar:\n{tool.format.definition}"
             function.description = f"{tool.description or ''}\n\n{told}".strip()
         elif isinstance(tool.format, Unknown):
-            lost.dropped(f"{path}.format", f"a format of type {tool.format.type!r}")
+            lost.dropped(f"{path}.format", f"a format of type {tool.format.kind!r}")
     else:
         if tool.strict:
             lost.dropped(f"{path}.strict", "strict arguments, which this server does not promise")
-        function.parameters = tool.parameters
-        if "parameters" not in notes(kept):
-            absent = tool.parameters is UNSET
-            function.parameters = NO_PARAMETERS if absent else _encode_parameters(tool.parameters or {}, path, lost)
+        function.parameters = or_unset(tool.parameters)
+        if tool.parameters is None and notes(kept).get("parameters", ABSENT) is None:
+            function.parameters = None
+        elif "parameters" not in notes(kept):
+            function.parameters = (
+                NO_PARAMETERS if tool.parameters is None else _encode_parameters(tool.parameters or {}, path, lost)
+            )
     made = types.Tool(type="function", function=function)
     if kept:
         made.function = spell(function, as_object(kept.get("function")))
@@ -170,10 +173,14 @@ def decode_tools(tools: Sequence[types.Tool], left: Json) -> list[AnyTool]:
         function = tool.function
         made.append(
             FunctionTool(
-                name=function.name, description=function.description, parameters=function.parameters, strict=False
+                name=function.name,
+                description=or_none(function.description),
+                parameters=or_none(function.parameters),
+                strict=False,
             )
         )
         inner, outer = rest(function, "name", "description", "parameters"), rest(tool, "type", "function")
+        inner |= nulls(function, "description")
         spelling: Json = {}
         if not given(function.parameters) or Rewritten(function.parameters).schema != function.parameters:
             spelling["parameters"] = sent(function.parameters)

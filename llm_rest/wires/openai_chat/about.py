@@ -144,7 +144,7 @@ def _citation(annotation: Any) -> UrlCitation | None:
         made = convert({name: inner[name] for name in _FIELDS if name in inner}, UrlCitation)
     except msgspec.ValidationError:
         return None
-    if rest := {name: value for name, value in inner.items() if name not in _FIELDS}:
+    if rest := {name: value for name, value in inner.items() if name not in _FIELDS or value is None}:
         made.leftovers = {WIRE: rest}
     return made
 
@@ -169,7 +169,7 @@ def encode_annotations(annotations: Iterable[AnyAnnotation], offset: int, path: 
             case UrlCitation():
                 left = own(annotation.leftovers, WIRE)
                 if not notes(left):
-                    encoded.append({"type": "url_citation", "url_citation": {**_place(annotation, offset), **left}})
+                    encoded.append({"type": "url_citation", "url_citation": {**left, **_place(annotation, offset)}})
             case _:
                 lost.dropped(f"{path}.annotations[{j}]", "a source that Chat Completions has no field for")
     return encoded
@@ -199,7 +199,7 @@ def decode_logprobs(logprobs: Any, output: list[AnyItem], left: Json) -> None:
     for each in [inner for entry in entries for inner in (entry, *(entry.top_logprobs or ()))]:
         if each.bytes is None:
             each.bytes = []  # Responses requires them, and some hosts leave them out
-    part.logprobs = entries or UNSET
+    part.logprobs = entries or None
     if encode_logprobs([part]) == logprobs:
         del left[CHOICE]["logprobs"]
 

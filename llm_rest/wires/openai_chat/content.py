@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from ...losses import not_in
 from ...responses import parts as rp
 from ...responses.leftovers import SPELLING, own, report_foreign
-from ...unknown import Model, Opt, Unknown, base, extras, given
-from .._left import is_object, known, put_back
+from ...unknown import Model, Opt, Unknown, base, extras, given, or_none, or_unset
+from .._left import is_object, known, nulls, put_back
 from . import types
 from .types import WIRE, AnyPart, Json
 
@@ -48,9 +48,9 @@ def foreign(value: Any) -> Unknown:
 
 def native(kept: Unknown) -> Any:
     """The value that `foreign` marked; `UNSET` for anything else."""
-    if not kept.type.startswith(FOREIGN):
+    if not kept.kind.startswith(FOREIGN):
         return UNSET
-    kind = kept.type.removeprefix(FOREIGN)
+    kind = kept.kind.removeprefix(FOREIGN)
     return {**kept, "type": kind} if kind else kept.get("value")
 
 
@@ -68,7 +68,7 @@ def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Los
     if isinstance(part, Unknown):
         if is_object(came := native(part)):
             return Unknown(came)
-        lost.dropped(path, f"a part of type {part.type!r}")
+        lost.dropped(path, f"a part of type {part.kind!r}")
         return None
     if type(part) not in KNOWN:
         part = known(part, path, lost)
@@ -78,11 +78,11 @@ def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Los
     if isinstance(part, rp.InputText | rp.InputImage | rp.InputFile) and given(part.prompt_cache_breakpoint):
         if dialect.cache_mark:
             mark = part.prompt_cache_breakpoint
-            ttl = fit_lifetime(mark.ttl, dialect, f"{path}.prompt_cache_breakpoint.ttl", lost)
-            setattr(made, dialect.cache_mark, _mark(replace(mark, ttl=ttl), dialect))
+            ttl = fit_lifetime(or_unset(mark.ttl), dialect, f"{path}.prompt_cache_breakpoint.ttl", lost)
+            setattr(made, dialect.cache_mark, _mark(replace(mark, ttl=or_none(ttl)), dialect))
         else:
             lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not take")
-    if part.leftovers is not UNSET:
+    if part.leftovers is not None:
         report_foreign(part.leftovers, WIRE, path, lost)
         left = own(part.leftovers, WIRE)
         match made:  # which some hosts take as a bare string
@@ -134,7 +134,7 @@ def _encode_image(part: rp.InputImage, dialect: ChatDialect, path: str, lost: Lo
     if kind not in dialect.parts:
         lost.refused(path, f"an image {how}, which this host does not take")
         return None
-    image = types.ImageUrl(url=url, detail=part.detail)
+    image = types.ImageUrl(url=url, detail=or_unset(part.detail))
     if given(part.detail) and part.detail in DETAILS and part.detail not in dialect.details:
         lost.dropped(f"{path}.detail", f"the detail {part.detail!r}, which this host does not know")
         image.detail = UNSET
@@ -148,13 +148,13 @@ def _encode_file(
     if given(part.detail):
         lost.dropped(f"{path}.detail", "how closely to look at a file")
     if given(part.file_data) and "file_data" in takes:
-        return types.File(file=types.FileData(file_data=part.file_data, filename=part.filename))
+        return types.File(file=types.FileData(file_data=part.file_data, filename=or_unset(part.filename)))
     if given(part.file_id) and "file_id" in takes:
-        return types.File(file=types.FileData(file_id=part.file_id, filename=part.filename))
+        return types.File(file=types.FileData(file_id=part.file_id, filename=or_unset(part.filename)))
     if given(part.file_url) and "file_url" in takes:
         if dialect.documents_by_url:
-            return types.Document(document_url=part.file_url, document_name=part.filename)
-        return types.File(file=types.FileData(file_data=part.file_url, filename=part.filename))
+            return types.Document(document_url=part.file_url, document_name=or_unset(part.filename))
+        return types.File(file=types.FileData(file_data=part.file_url, filename=or_unset(part.filename)))
     lost.refused(path, "a file, in a form this host does not take")
     return None
 
@@ -196,7 +196,7 @@ def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> rp.Conten
     left.update(extras(part))
     # The object of a part, where it has one, is called as its kind is.
     name = str(part.__struct_config__.tag)
-    if isinstance(inner := getattr(part, name, None), Model) and (unknown := extras(inner)):
+    if isinstance(inner := getattr(part, name, None), Model) and (unknown := extras(inner) | nulls(base(inner))):
         left[name] = unknown
     if left:
         made.leftovers = {WIRE: left}
@@ -216,12 +216,12 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, lef
             if isinstance(image, str):
                 left[SPELLING] = {"bare": True}
                 return rp.InputImage(image_url=image)
-            return rp.InputImage(image_url=image.url, detail=image.detail)
+            return rp.InputImage(image_url=image.url, detail=or_none(image.detail))
         case types.File(file=file):
             by_url = "file_url" in dialect.parts and not dialect.documents_by_url
             data = "file_url" if by_url and given(file.file_data) and file.file_data.startswith("http") else "file_data"
-            found: Json = {data: file.file_data}
-            return rp.InputFile(file_id=file.file_id, filename=file.filename, **found)
+            found: Json = {data: or_none(file.file_data)}
+            return rp.InputFile(file_id=or_none(file.file_id), filename=or_none(file.filename), **found)
         case types.Audio(input_audio=sound):
             if isinstance(sound, str):
                 left[SPELLING] = {"bare": True}
@@ -230,7 +230,8 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, lef
         case types.Refusal(refusal=refusal):
             return rp.RefusalPart(refusal=refusal)
         case types.Document(document_url=url) if dialect.documents_by_url:
-            return rp.InputFile(file_url=url, filename=part.document_name)
+            left |= nulls(part, "document_name")
+            return rp.InputFile(file_url=url, filename=or_none(part.document_name))
         case types.Video(video_url=types.VideoUrl(url=url)) if "video_url" in dialect.parts:
             return rp.InputVideo(video_url=url)
         case _:
@@ -245,7 +246,7 @@ def _decode_mark(part: types.Part, made: rp.ContentPart, dialect: ChatDialect, l
         left[name] = mark
         words = mark and all(isinstance(word, str) for word in mark.values())
         if words and name == dialect.cache_mark and isinstance(made, rp.InputText | rp.InputImage | rp.InputFile):
-            found = rp.CacheBreakpoint(mode=mark.get("mode", "explicit"), ttl=mark.get("ttl", UNSET))
+            found = rp.CacheBreakpoint(mode=mark.get("mode", "explicit"), ttl=mark.get("ttl"))
             if _mark(found, dialect) == left[name]:
                 made.prompt_cache_breakpoint = found
                 del left[name]

@@ -263,11 +263,11 @@ class _Writer:
         match item:
             case Unknown():
                 message = item.get("message")
-                if item.type == MESSAGE and isinstance(message, dict):
+                if item.kind == MESSAGE and isinstance(message, dict):
                     self._close(i)
                     self._messages.append(Unknown(cast("Json", message)))
                 else:
-                    self._lost.dropped(path, f"an item of type {item.type!r}")
+                    self._lost.dropped(path, f"an item of type {item.kind!r}")
             case it.AdditionalTools():
                 pass  # offered with the other tools
             case _ if (kind := item.__struct_config__.tag) in _HOSTED:

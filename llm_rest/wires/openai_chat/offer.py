@@ -17,7 +17,7 @@ from ...dialects import ChatDialect
 from ...losses import Losses, no_such
 from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
-from ...unknown import Opt, Unknown, given
+from ...unknown import Opt, Unknown, given, or_none, or_unset
 from .._left import as_object, beyond, notes, sent
 from .._renamed import sent_name
 from . import types
@@ -62,7 +62,9 @@ def encode_offer(
     tools: list[types.Tool] = []
     if offered:
         tools = encode_tools(offered, as_object(left.get("tools")), dialect, lost)
-        body.web_search_options = _encode_search(offered, request.model, "web_search" in spelling, dialect, lost)
+        body.web_search_options = _encode_search(
+            offered, or_unset(request.model), "web_search" in spelling, dialect, lost
+        )
     elif "tools" in spelling:
         body.tools = spelling["tools"]
     if not tools:
@@ -71,13 +73,13 @@ def encode_offer(
         if given(request.parallel_tool_calls):
             lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
         return
-    chosen, tools = _encode_choice(request.tool_choice, tools, dialect, lost)
+    chosen, tools = _encode_choice(or_unset(request.tool_choice), tools, dialect, lost)
     if not tools:
         return
     came = spelling.get("tool_choice")
     body.tools = tools
     body.tool_choice = came if isinstance(came, str) and WORDS.get(came) == chosen else chosen
-    body.parallel_tool_calls = request.parallel_tool_calls
+    body.parallel_tool_calls = or_unset(request.parallel_tool_calls)
     if "functions" in spelling:
         body.functions = [tool.function for tool in tools if given(tool.function)]
         choice = body.tool_choice
@@ -166,10 +168,10 @@ def _encode_search(
 
 
 def _search_options(tool: rt.WebSearchTool) -> types.WebSearchOptions:
-    options = types.WebSearchOptions(search_context_size=tool.search_context_size)
+    options = types.WebSearchOptions(search_context_size=or_unset(tool.search_context_size))
     if given(where := tool.user_location):
-        place = types.Location(**{name: getattr(where, name) for name in PLACE})
-        options.user_location = types.UserLocation(type=where.type, approximate=place)
+        place = types.Location(**{name: or_unset(getattr(where, name)) for name in PLACE})
+        options.user_location = types.UserLocation(type=or_unset(where.type), approximate=place)
     return options
 
 
@@ -212,7 +214,7 @@ def decode_offer(
             left[name] = sent(value)
     if tools:
         request.tools = tools
-        request.parallel_tool_calls = body.parallel_tool_calls
+        request.parallel_tool_calls = or_none(body.parallel_tool_calls)
 
 
 def _decode_chosen(
@@ -226,9 +228,9 @@ def _decode_chosen(
     """Read the choice that stands in this field."""
     modern = types.ToolChoice(type="function", function=choice) if isinstance(choice, types.Named) else choice
     request.tool_choice = _decode_choice(modern)
-    if isinstance(request.tool_choice, Unknown) and request.tool_choice.type in ("function", "custom", "allowed_tools"):
-        lost.refused(field, f"a choice without its `{request.tool_choice.type}` object")
-        request.tool_choice = UNSET
+    if isinstance(request.tool_choice, Unknown) and request.tool_choice.kind in ("function", "custom", "allowed_tools"):
+        lost.refused(field, f"a choice without its `{request.tool_choice.kind}` object")
+        request.tool_choice = None
         return
     made = _encode_choice(request.tool_choice, [], _ANY, Losses(), str).choice
     if isinstance(choice, str):
@@ -249,7 +251,7 @@ def _decode_choice(choice: str | types.ToolChoice) -> rt.ToolChoice:
     if given(choice.custom):
         return rt.ChooseCustom(name=choice.custom.name)
     if given(allowed := choice.allowed_tools) and given(allowed.tools):
-        return rt.ChooseAllowed(tools=[_flat(entry) for entry in allowed.tools], mode=allowed.mode)
+        return rt.ChooseAllowed(tools=[_flat(entry) for entry in allowed.tools], mode=or_none(allowed.mode))
     return Unknown(msgspec.to_builtins(choice))
 
 
@@ -260,9 +262,9 @@ def _flat(entry: Json) -> Json:
 
 def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
     """The web search tool that the option stands for."""
-    tool = rt.WebSearchTool(search_context_size=options.search_context_size)
+    tool = rt.WebSearchTool(search_context_size=or_none(options.search_context_size))
     if given(where := options.user_location):
         near = where.approximate
-        place: Json = {name: getattr(near, name) for name in PLACE} if given(near) else {}
-        tool.user_location = rt.UserLocation(type=where.type, **place)
+        place: Json = {name: or_none(getattr(near, name)) for name in PLACE} if given(near) else {}
+        tool.user_location = rt.UserLocation(type=or_none(where.type), **place)
     return tool

@@ -15,8 +15,8 @@ from msgspec import UNSET, UnsetType
 
 from ...losses import no_such, not_in
 from ...responses import request as rr
-from ...unknown import Open, Opt, Unknown, extras, given
-from .._left import absent, beyond, is_object, put_back, sent
+from ...unknown import Open, Opt, Unknown, extras, given, or_none, or_unset
+from .._left import absent, beyond, is_object, nulls, put_back, sent
 from . import types
 from .content import foreign, native
 from .types import Json
@@ -47,7 +47,7 @@ def encode_limits(request: rr.Request, body: types.Request, spelling: Json, dial
     for ours, fact, fields in LIMITS:
         usual: str = getattr(dialect, fact)
         other = fields[usual == fields[0]]
-        setattr(body, other if ours in spelling else usual, getattr(request, ours))
+        setattr(body, other if ours in spelling else usual, or_unset(getattr(request, ours)))
 
 
 def decode_limits(body: types.Request, request: rr.Request, left: Json, spelling: Json, dialect: ChatDialect) -> None:
@@ -56,7 +56,7 @@ def decode_limits(body: types.Request, request: rr.Request, left: Json, spelling
         usual: str = getattr(dialect, fact)
         for name in (usual, fields[usual == fields[0]]):
             value = getattr(body, name)
-            if value is not UNSET and getattr(request, ours) is not UNSET:
+            if value is not UNSET and (value is None or getattr(request, ours) is not None):
                 left[name] = value
             elif value is not UNSET:
                 setattr(request, ours, value)
@@ -71,8 +71,8 @@ def encode_text(request: rr.Request, body: types.Request, dialect: ChatDialect, 
     """Set the format and the verbosity; what comes back is a word to the model where the host takes no format."""
     if not given(request.text):
         return ""
-    body.verbosity = request.text.verbosity
-    body.response_format, note = _encode_format(request.text.format, dialect, lost)
+    body.verbosity = or_unset(request.text.verbosity)
+    body.response_format, note = _encode_format(or_unset(request.text.format), dialect, lost)
     return note
 
 
@@ -99,7 +99,7 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
         case Unknown():
             if is_object(came := native(asked)):
                 return put_back(types.ResponseFormat(type=came.get("type", "")), came), ""
-            lost.refused("text.format", f"the format {asked.type!r}")
+            lost.refused("text.format", f"the format {asked.kind!r}")
             return UNSET, ""
 
 
@@ -109,9 +109,9 @@ def _nested(asked: rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat) ->
     if isinstance(asked, rr.JsonSchemaFormat):
         made.json_schema = types.JsonSchema(
             name=asked.name if given(asked.name) else ANY_NAME,
-            schema=UNSET if asked.schema is None else asked.schema,
-            description=UNSET if asked.description is None else asked.description,
-            strict=asked.strict,
+            schema=or_unset(asked.schema),
+            description=or_unset(asked.description),
+            strict=or_unset(asked.strict),
         )
     return made
 
@@ -119,11 +119,9 @@ def _nested(asked: rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat) ->
 def decode_text(body: types.Request, request: rr.Request, left: Json) -> None:
     """Read the format and the verbosity."""
     asked = body.response_format
-    form: Opt[Format] = UNSET
-    if asked is not UNSET:
-        form = _decode_format(asked, left) if asked is not None else None
-    if form is not UNSET or body.verbosity is not UNSET:
-        request.text = rr.TextOptions(format=form, verbosity=body.verbosity)
+    form = _decode_format(asked, left) if given(asked) else None
+    if form is not None or given(body.verbosity):
+        request.text = rr.TextOptions(format=form, verbosity=or_none(body.verbosity))
 
 
 def _decode_format(asked: types.ResponseFormat, left: Json) -> Format:
@@ -136,7 +134,10 @@ def _decode_format(asked: types.ResponseFormat, left: Json) -> Format:
         made = rr.JsonObjectFormat()
     elif asked.type == "json_schema" and given(schema):
         made = rr.JsonSchemaFormat(
-            name=schema.name, schema=schema.schema, description=schema.description, strict=schema.strict
+            name=or_none(schema.name),
+            schema=or_none(schema.schema),
+            description=or_none(schema.description),
+            strict=or_none(schema.strict),
         )
     else:
         return foreign(msgspec.to_builtins(asked))
@@ -156,15 +157,15 @@ def encode_effort(request: rr.Request, body: types.Request, spelling: Json, dial
     effort = asked.effort
     if effort == "none" and dialect.effort_none:
         put_back(body, dialect.effort_none)
-        effort = UNSET
+        effort = None
     elif given(effort) and effort in dialect.efforts:
         lost.changed("reasoning.effort", f"{effort!r}, sent as {dialect.efforts[effort]!r}")
         effort = dialect.efforts[effort]
     if spelling.get("effort", dialect.effort_field) == "reasoning":
-        if effort is not UNSET or asked.summary is not UNSET:
-            body.reasoning = types.Reasoning(effort=effort, summary=asked.summary)
+        if effort is not None or asked.summary is not None:
+            body.reasoning = types.Reasoning(effort=or_unset(effort), summary=or_unset(asked.summary))
     else:
-        body.reasoning_effort = effort
+        body.reasoning_effort = or_unset(effort)
         if given(asked.summary):
             lost.dropped("reasoning.summary", "a summary of the reasoning")
     for name in ("generate_summary", "context", "mode"):
@@ -184,6 +185,7 @@ def decode_effort(body: types.Request, request: rr.Request, left: Json, spelling
         elif asked.effort is not UNSET:
             rest["effort"] = asked.effort
         summary = asked.summary
+        rest |= nulls(asked, "effort", "summary")
         if rest or (effort is UNSET and summary is UNSET):
             left["reasoning"] = rest
     elif asked is None:
@@ -193,9 +195,9 @@ def decode_effort(body: types.Request, request: rr.Request, left: Json, spelling
         effort, field = "none", dialect.effort_field
         for name in off:
             left.pop(name, None)
-    if effort is UNSET and summary is UNSET:
+    if not given(effort) and not given(summary):
         return
-    request.reasoning = rr.ReasoningOptions(effort=effort, summary=summary)
+    request.reasoning = rr.ReasoningOptions(effort=or_none(effort), summary=or_none(summary))
     if field != dialect.effort_field:
         spelling["effort"] = field
 
@@ -212,7 +214,7 @@ def encode_logprobs(request: rr.Request, body: types.Request, dialect: ChatDiale
     if asked or count:
         body.logprobs = (count or 1) if dialect.counts_logprobs else True
     if not dialect.counts_logprobs:
-        body.top_logprobs = count
+        body.top_logprobs = or_unset(count)
     for j, name in enumerate(include):
         # Opaque reasoning comes in envelopes here, asked for or not.
         if name not in (LOGPROBS, ENCRYPTED):
@@ -225,7 +227,9 @@ def decode_logprobs(body: types.Request, request: rr.Request, left: Json, dialec
     if dialect.counts_logprobs and isinstance(asked, int) and not isinstance(asked, bool):
         request.include, request.top_logprobs = [LOGPROBS], asked
     elif asked is True:
-        request.include, request.top_logprobs = [LOGPROBS], count
+        request.include, request.top_logprobs = [LOGPROBS], or_none(count)
+        if count is None:
+            left["top_logprobs"] = None
     else:
         found = {"logprobs": asked, "top_logprobs": count}
         left.update({name: value for name, value in found.items() if value is not UNSET})
@@ -245,7 +249,7 @@ def encode_stream(request: rr.Request, body: types.Request, spelling: Json, dial
     if given(request.stream_options):
         obfuscation = request.stream_options.include_obfuscation
         if given(body.stream_options) and "include_obfuscation" not in dialect.lacks:
-            body.stream_options.include_obfuscation = obfuscation
+            body.stream_options.include_obfuscation = or_unset(obfuscation)
         elif obfuscation:
             lost.dropped("stream_options.include_obfuscation", "padding of the stream")
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...responses.items import CustomToolCallOutput, FunctionCallOutput, Message
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import ContentPart
-from ...unknown import Opt, Unknown, extras, given
+from ...unknown import Opt, Unknown, extras, given, or_none, or_unset
 from .._left import absent, notes, returned, sent
 from .._renamed import sent_name
 from . import types
@@ -83,7 +83,7 @@ def encode_output(
     else:
         message = replace(_TOOL, content=content, tool_call_id=call_id)
     if isinstance(item, FunctionCallOutput):
-        message.name = sent_name(item.name) if given(item.name) else item.name
+        message.name = or_unset(sent_name(item.name) if given(item.name) else item.name)
     if item.is_error:
         lost.changed(f"input[{i}]", 'a failure, told by the words "Error: " before the text')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
@@ -150,7 +150,7 @@ def decode_output(
     item: Output = (
         CustomToolCallOutput(call_id=call_id, output=output)
         if custom
-        else replace(_OUTPUT, call_id=call_id, output=output, name=message.name)
+        else replace(_OUTPUT, call_id=call_id, output=output, name=or_none(message.name))
     )
     if left:
         item.leftovers = {WIRE: left}

@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct
 from ...responses.carriers import digest, seal, unseal
 from ...responses.items import Reasoning
 from ...responses.parts import ReasoningText, SummaryText
-from ...unknown import Opt, given
+from ...unknown import given
 from .._left import as_list, as_object, put_back, rest
 from .types import WIRE, AnyPart, Json, Spoken, Text, Thinking
 
@@ -113,7 +113,7 @@ def texts(item: Reasoning) -> list[str]:
     return [*_texts(item.summary), *_texts(item.content)]
 
 
-def _texts(parts: Opt[list[SummaryText] | list[ReasoningText]]) -> Iterator[str]:
+def _texts(parts: list[SummaryText] | list[ReasoningText] | None) -> Iterator[str]:
     return (part.text for part in parts) if parts else iter(())
 
 
@@ -367,7 +367,10 @@ def show_foreign(said: Spoken, item: Reasoning) -> None:
 def state_behind(item: Reasoning, number: int, start: int) -> Json:
     """The state of another issuer, behind a text that a stream showed from this place of its field on."""
     detail: Json = {"type": "reasoning.encrypted", "data": item.encrypted_content}
-    lengths = {"summary": [*map(len, _texts(item.summary))], "text": [*map(len, _texts(item.content))]}
+    lengths = {
+        "summary": [*map(len, _texts(item.summary))],
+        "text": [*map(len, _texts(item.content))],
+    }
     if any(lengths.values()):
         detail |= {"start": start, "lengths": lengths}
     return {**detail, "format": OURS, "id": str(number), "index": number}

@@ -20,9 +20,9 @@ from ...losses import Loss, Losses, no_such
 from ...responses.items import AnyItem, Message
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.request import CacheOptions, Request
-from ...unknown import extras, given, with_extras
+from ...unknown import extras, given, or_none, or_unset, with_extras
 from .. import Route
-from .._left import Rest, beyond, notes, put_back, report_unknown, says
+from .._left import Rest, beyond, notes, nulls, put_back, report_unknown, says
 from .._pairing import paired
 from . import options, types
 from .content import fit_lifetime
@@ -83,8 +83,10 @@ _REST = Rest(
 )
 """Options of this wire and its hosts that Responses has no word for, or, as `metadata`, another meaning."""
 
+_NULLABLE = (*SAME, "response_format", "verbosity", "parallel_tool_calls", "metadata", "reasoning_effort")
+
 _refused = attrgetter(*REFUSED)
-_NOTHING_REFUSED = (UNSET,) * len(REFUSED)
+_NOTHING_REFUSED = (None,) * len(REFUSED)
 
 
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
@@ -95,7 +97,7 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
     lost = Losses()
     left = own(request.leftovers, WIRE)
     spelling = notes(left)
-    body = types.Request(**{name: getattr(request, name) for name in SAME}, messages=[])
+    body = types.Request(**{name: or_unset(getattr(request, name)) for name in SAME}, messages=[])
     said = request.input
     items: Sequence[AnyItem] = (
         (Message(role="user", content=said),) if isinstance(said, str) else paired(said or [], lost)
@@ -135,8 +137,8 @@ def _encode_rest(request: Request, body: types.Request, left: Json, dialect: Cha
             body.metadata = request.metadata
     if given(request.prompt_cache_options):
         options = request.prompt_cache_options
-        ttl = fit_lifetime(options.ttl, dialect, "prompt_cache_options.ttl", lost)
-        body.prompt_cache_options = types.CacheOptions(mode=options.mode, ttl=ttl)
+        ttl = fit_lifetime(or_unset(options.ttl), dialect, "prompt_cache_options.ttl", lost)
+        body.prompt_cache_options = types.CacheOptions(mode=or_unset(options.mode), ttl=ttl)
         for name in ("prewarm", "comparison_response_id"):
             if given(getattr(options, name)):
                 lost.dropped(f"prompt_cache_options.{name}", no_such("option", "Chat Completions"))
@@ -201,7 +203,8 @@ def decode_request(
     left = _REST.of(body)
     spelling: Json = {}
     # Here nothing is kept unless somebody asks for it; a Responses host keeps everything.
-    request = Request(store=False, **{name: getattr(body, name) for name in SAME})
+    request = Request(store=False, **{name: or_none(getattr(body, name)) for name in SAME})
+    left |= nulls(body, *_NULLABLE)
     if not given(request.model) and model is not None:
         request.model = model
     options.decode_limits(body, request, left, spelling, dialect)
@@ -210,16 +213,18 @@ def decode_request(
     options.decode_effort(body, request, left, spelling, dialect)
     options.decode_logprobs(body, request, left, dialect)
     options.decode_stream(body, request, left, spelling, dialect)
-    request.metadata = body.metadata
+    request.metadata = or_none(body.metadata)
     if given(caching := body.prompt_cache_options):
-        request.prompt_cache_options = CacheOptions(mode=caching.mode, ttl=caching.ttl)
-        if rest := beyond(caching, types.CacheOptions(mode=caching.mode, ttl=caching.ttl)):
+        request.prompt_cache_options = CacheOptions(mode=or_none(caching.mode), ttl=or_none(caching.ttl))
+        if rest := beyond(
+            caching, types.CacheOptions(mode=or_unset(or_none(caching.mode)), ttl=or_unset(or_none(caching.ttl)))
+        ):
             left["prompt_cache_options"] = rest
     elif caching is None:
         left["prompt_cache_options"] = None
     _decode_messages(body, request, dialect, lost)
     if given(request.service_tier) and request.service_tier not in TIERS:
-        left["service_tier"], request.service_tier = request.service_tier, UNSET
+        left["service_tier"], request.service_tier = request.service_tier, None
     if left.get("n") == 1:
         spelling["n"] = left.pop("n")
     if spelling:
@@ -238,7 +243,7 @@ def _decode_messages(body: types.Request, request: Request, dialect: ChatDialect
         and isinstance(first, Message)
         and first.role == dialect.system_role
         and isinstance(first.content, str)
-        and first.leftovers is UNSET
+        and first.leftovers is None
     ):
         request.instructions = first.content
         items = items[1:]

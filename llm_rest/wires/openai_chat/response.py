@@ -21,7 +21,7 @@ from ...responses.echo import echo
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.leftovers import NEAR, SPELLING, inexact, own, report_foreign
 from ...responses.response import IncompleteDetails, Response, ResponseError
-from ...unknown import Unknown, extras, given
+from ...unknown import Unknown, extras, given, or_unset
 from .._left import (
     Rest,
     absent,
@@ -31,6 +31,7 @@ from .._left import (
     known,
     notes,
     noting,
+    nulls,
     put_back,
     report_answer,
     report_unknown,
@@ -55,6 +56,7 @@ PLACES = frozenset({CHOICE, MESSAGE, CALLS, OTHERS})
 
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
+_NULLABLE = ("usage", "moderation", "service_tier", "model")
 _MAPPED = ("id", "object", "created", "model", "usage", "service_tier", "moderation", "choices", "error")
 _REST = Rest(types.Completion, *_MAPPED)
 _CHOICE_REST = Rest(types.Choice, "index", "finish_reason", "message")
@@ -110,18 +112,22 @@ def decode_response(
         id=origin,
         created_at=body.created if type(body.created) is int else int(body.created or now),
         status=ending.status,
-        model=body.model,
+        model=body.model or "",
         output=output,
-        service_tier=body.service_tier,
+        service_tier=None if body.service_tier is UNSET else body.service_tier,
         leftovers={WIRE: left},
     )
     if request is not None:
         for name, value in echo(request).items():
             setattr(response, name, value)
-    if body.usage is not UNSET:
-        response.usage = decode_usage(body.usage, dialect) if body.usage is not None else None
-    if body.moderation is not UNSET:
+    if body.usage is not UNSET and body.usage is not None:
+        response.usage = decode_usage(body.usage, dialect)
+    if given(body.moderation):
         response.moderation = about.decode_moderation(body.moderation)
+    if not body.model or body.usage is None or body.moderation is None or body.service_tier is None:
+        left |= nulls(body, *_NULLABLE)
+        if body.model == "":
+            left["model"] = ""
     if ending.status == "incomplete":
         response.incomplete_details = IncompleteDetails(reason=ending.reason)
     elif ending.status == "failed":
@@ -207,7 +213,7 @@ def encode_response(
     report_foreign(response.leftovers, WIRE, "", lost)
     left = own(response.leftovers, WIRE)
     first = as_object(left.get(CHOICE))
-    came = response.leftovers is not UNSET and WIRE in response.leftovers
+    came = response.leftovers is not None and WIRE in response.leftovers
     legacy = request is not None and "functions" in notes(own(request.leftovers, WIRE))
     turn = _encode_output(response.output, left, legacy, dialect, lost)
     said = turn.finish()
@@ -227,13 +233,13 @@ def encode_response(
         _COMPLETION,
         id=response.id,
         created=int(response.created_at) if given(response.created_at) else 0,
-        model=response.model,
+        model=response.model or UNSET,
         choices=[choice, *as_list(left.get(OTHERS))],
-        service_tier=response.service_tier,
+        service_tier=or_unset(response.service_tier),
     )
-    if response.usage is not UNSET:
-        body.usage = encode_usage(response.usage, dialect, lost) if response.usage is not None else None
-    if response.moderation is not UNSET:
+    if response.usage is not None:
+        body.usage = encode_usage(response.usage, dialect, lost)
+    if response.moderation is not None:
         body.moderation = about.encode_moderation(response.moderation)
     spelling = notes(left)
     for name in ("id", "object", "created", "error"):
@@ -277,7 +283,7 @@ def _encode_output(
                 else:
                     _show(turn, item, state, i, dialect, lost)
             case _:
-                kind = item.type if isinstance(item, Unknown) else item.__struct_config__.tag
+                kind = item.kind if isinstance(item, Unknown) else item.__struct_config__.tag
                 lost.dropped(path, not_in(f"an item of type {kind!r}", "Chat Completions"))
         if not isinstance(item, Unknown):
             report_foreign(item.leftovers, WIRE, path, lost)

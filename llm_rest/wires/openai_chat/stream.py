@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...dialects import ChatDialect
@@ -20,7 +19,7 @@ from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.emit import Emitter, OpenItem
 from ...responses.events import AnyEvent, StreamError
-from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Item, Message, Reasoning
+from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, Message, Reasoning
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, given
@@ -126,7 +125,7 @@ class StreamDecoder:
                 id=self._origin,
                 created_at=int(created or self._now),
                 status="in_progress",
-                model=chunk.model,
+                model=chunk.model or "",
                 output=[],
                 **echo(self._request),
             )
@@ -184,7 +183,7 @@ class StreamDecoder:
         told = ResponseError(
             code=code or facts.type or "server_error", message=facts.message, param=facts.param, type=facts.type
         )
-        failed = replace(self._whole(), status="failed", error=told, incomplete_details=UNSET)
+        failed = replace(self._whole(), status="failed", error=told, incomplete_details=None)
         for item, ended in zip(failed.output, self._output, strict=False):
             if ended is None and not isinstance(item, Unknown):
                 item.status = "incomplete"
@@ -220,7 +219,7 @@ class StreamDecoder:
                 for annotation in decode_annotations(delta.annotations):
                     self._speaking.item.annotation(annotation)
 
-    def _open(self, item: Item) -> OpenItem:
+    def _open(self, item: ItemBase) -> OpenItem:
         item.id = item_id(cast("AnyItem", item), self._origin, len(self._output))
         self._output.append(None)
         return self._to.add(cast("AnyItem", item))

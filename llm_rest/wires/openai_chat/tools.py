@@ -17,7 +17,7 @@ from msgspec import UNSET
 from ...losses import no_such
 from ...responses import tools as rt
 from ...responses.closed import doubtful, is_closed
-from ...unknown import Opt, Unknown, convert, given
+from ...unknown import Opt, Unknown, convert, given, or_none, or_unset
 from .._left import as_object, as_plain, beyond, put_back, report_unknown
 from .._renamed import qualified, sent_name
 from . import types
@@ -61,14 +61,14 @@ def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, 
         path = f"tools[{i}]"
         match tool:
             case rt.FunctionTool() | rt.CustomTool():
-                encoded.append(_encode_tool(tool, UNSET, left, dialect, path, lost))
+                encoded.append(_encode_tool(tool, None, left, dialect, path, lost))
             case rt.NamespaceTool():
                 lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")
                 for j, inner in enumerate(tool.tools):
                     if isinstance(inner, rt.FunctionTool | rt.CustomTool):
                         encoded.append(_encode_tool(inner, tool.name, left, dialect, f"{path}.tools[{j}]", lost))
                     else:
-                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.type!r}")
+                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}")
             case _ if is_search(tool):
                 continue  # becomes an option of the request
             case Unknown():
@@ -77,7 +77,7 @@ def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, 
                 try:
                     encoded.append(put_back(convert(declared, types.Tool), tool))
                 except msgspec.ValidationError:
-                    lost.refused(path, f"a tool of type {tool.type!r} in a form Chat Completions does not have")
+                    lost.refused(path, f"a tool of type {tool.kind!r} in a form Chat Completions does not have")
             case _:
                 lost.refused(path, f"a tool of type {tool.__struct_config__.tag!r}, which only Responses has")
     seen: set[str | None] = set()
@@ -92,7 +92,7 @@ def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, 
 
 def _encode_tool(
     tool: rt.FunctionTool | rt.CustomTool,
-    namespace: Opt[str],
+    namespace: str | None,
     left: Json,
     dialect: ChatDialect,
     path: str,
@@ -113,7 +113,7 @@ def _encode_tool(
         if tool.strict and not dialect.strict_tools:
             lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
             function.strict = UNSET
-        elif not given(tool.strict) and _strict_unasked(tool.parameters, path, lost) and dialect.strict_tools:
+        elif not given(tool.strict) and _strict_unasked(or_unset(tool.parameters), path, lost) and dialect.strict_tools:
             function.strict = True
     kept = as_object(left.get(qualified(tool.name, namespace)))
     return put_back(made, kept) if kept else made
@@ -134,7 +134,7 @@ def _nested(tool: rt.FunctionTool | rt.CustomTool, name: str, dialect: ChatDiale
         case rt.TextGrammar():
             form = types.TextFormat()
         case other:
-            form = other
+            form = or_unset(other)
     return types.Tool(type="custom", custom=types.Custom(**about, format=form))
 
 
@@ -172,19 +172,19 @@ def _decode_tool(tool: types.Tool, left: Json, dialect: ChatDialect, path: str, 
     if tool.type in ("function", UNSET, None) and given(function := tool.function):
         made = rt.FunctionTool(
             name=function.name,
-            description=function.description,
-            parameters=function.parameters,
+            description=or_none(function.description),
+            parameters=or_none(function.parameters),
             strict=function.strict is True,
         )
     elif tool.type == "custom" and given(custom := tool.custom):
-        made = rt.CustomTool(name=custom.name, description=custom.description)
+        made = rt.CustomTool(name=custom.name, description=or_none(custom.description))
         match custom.format:
             case types.GrammarFormat(grammar=grammar):
                 made.format = rt.Grammar(definition=grammar.definition, syntax=grammar.syntax)
             case types.TextFormat():
                 made.format = rt.TextGrammar()
             case other:
-                made.format = other
+                made.format = or_none(other)
     elif tool.type in ("function", "custom", "", UNSET, None):
         lost.refused(path, f"a tool without its `{tool.type or 'function'}` object")
         return None

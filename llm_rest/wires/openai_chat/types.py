@@ -384,8 +384,8 @@ class Request(Model):
 
 
 class PromptDetails(Model):
-    cached_tokens: Opt[int | float] = UNSET
-    cache_write_tokens: Opt[int | float] = UNSET
+    cached_tokens: Opt[int] = UNSET
+    cache_write_tokens: Opt[int] = UNSET
     audio_tokens: Opt[Any] = UNSET
     image_tokens: Opt[Any] = UNSET
     text_tokens: Opt[Any] = UNSET
@@ -394,7 +394,7 @@ class PromptDetails(Model):
 
 
 class CompletionDetails(Model):
-    reasoning_tokens: Opt[int | float] = UNSET
+    reasoning_tokens: Opt[int] = UNSET
     audio_tokens: Opt[Any] = UNSET
     accepted_prediction_tokens: Opt[Any] = UNSET
     rejected_prediction_tokens: Opt[Any] = UNSET
@@ -405,9 +405,9 @@ class CompletionDetails(Model):
 class Usage(Model):
     """Token counts. Whether `completion_tokens` includes reasoning is a fact of the host."""
 
-    prompt_tokens: Opt[int | float] = UNSET
-    completion_tokens: Opt[int | float] = UNSET
-    total_tokens: Opt[int | float] = UNSET
+    prompt_tokens: Opt[int] = UNSET
+    completion_tokens: Opt[int] = UNSET
+    total_tokens: Opt[int] = UNSET
     prompt_tokens_details: Opt[PromptDetails] = UNSET
     completion_tokens_details: Opt[CompletionDetails] = UNSET
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.response import InputTokensDetails, OutputTokensDetails, Usage
-from ...unknown import Opt, given
-from .._left import Rest, absent, notes, put_back, report_cost, sent
+from ...unknown import Opt, given, or_none, or_unset
+from .._left import Rest, absent, copies, notes, nulls, put_back, report_cost, sent
 from . import types
 from .ordinary import OrdinaryUsage
 from .types import WIRE, Json
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from ...dialects import ChatDialect
     from ...losses import Losses
 
-Count = int | float
 
 CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 """Where hosts count cached tokens beside the details."""
 
-_USAGE = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
+_usage = copies(Usage(input_tokens=0, output_tokens=0))
 _COUNTED = types.Usage()
 _INPUT, _OUTPUT = InputTokensDetails(), OutputTokensDetails()
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -46,7 +45,8 @@ _COMPLETION_REST = Rest(types.CompletionDetails, "reasoning_tokens")
 def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
     """The counts as Responses means them."""
     prompt, completion, total = counted.prompt_tokens, counted.completion_tokens, counted.total_tokens
-    usage = replace(_USAGE, input_tokens=prompt or 0, output_tokens=completion or 0, total_tokens=total)
+    usage = _usage()
+    usage.input_tokens, usage.output_tokens, usage.total_tokens = prompt or 0, completion or 0, total or 0
     held, details = counted.prompt_tokens_details, counted.completion_tokens_details
     ordinary = type(counted) is OrdinaryUsage
     if ordinary and held is details is UNSET and dialect.output_tokens == "completion":
@@ -58,13 +58,13 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
         spelling = {name: sent(value) for name in _COUNTS if not given(value := getattr(counted, name))}
     _decode_prompt(held, left, spelling, usage)
     if given(details):
-        usage.output_tokens_details = replace(_OUTPUT, reasoning_tokens=details.reasoning_tokens)
-        if rest := _COMPLETION_REST.of(details):
+        usage.output_tokens_details = replace(_OUTPUT, reasoning_tokens=or_none(details.reasoning_tokens))
+        if rest := _COMPLETION_REST.of(details) | nulls(details, "reasoning_tokens"):
             left["completion_tokens_details"] = rest
     elif details is None:
         left["completion_tokens_details"] = None
     _count_output(usage, dialect, spelling)
-    if usage.total_tokens is UNSET or usage.total_tokens is None:
+    if not given(total):
         usage.total_tokens = usage.input_tokens + usage.output_tokens
     if spelling:
         left[SPELLING] = spelling
@@ -74,21 +74,21 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
 
 
 def _decode_prompt(details: Opt[types.PromptDetails], left: Json, spelling: Json, usage: Usage) -> None:
-    cached: Opt[Count] = UNSET
+    cached: Opt[int] = UNSET
     if given(details):
         cached, written = details.cached_tokens, details.cache_write_tokens
-        usage.input_tokens_details = replace(_INPUT, cached_tokens=cached, cache_write_tokens=written)
+        usage.input_tokens_details = replace(_INPUT, cached_tokens=or_none(cached), cache_write_tokens=or_none(written))
     beside = None if given(cached) else next((n for n in CACHED if isinstance(left.get(n), int | float)), None)
     if beside is not None:
         usage.input_tokens_details = replace(usage.input_tokens_details or _INPUT, cached_tokens=left[beside])
         spelling["cached"] = beside
     if details is None or (details is not UNSET and beside is not None):
         left["prompt_tokens_details"] = sent(details)
-    elif given(details) and (rest := _PROMPT_REST.of(details)):
+    elif given(details) and (rest := _PROMPT_REST.of(details) | nulls(details, "cached_tokens", "cache_write_tokens")):
         left["prompt_tokens_details"] = rest
 
 
-def _reasoning(usage: Usage) -> Count:
+def _reasoning(usage: Usage) -> int:
     details = usage.output_tokens_details
     return details.reasoning_tokens or 0 if given(details) else 0
 
@@ -98,7 +98,7 @@ def _count_output(usage: Usage, dialect: ChatDialect, spelling: Json) -> None:
     match dialect.output_tokens:
         case "completion_and_reasoning":
             usage.output_tokens += _reasoning(usage)
-        case "total_minus_prompt" if given(usage.total_tokens):
+        case "total_minus_prompt":  # without a total, which is 0 here, nothing is taken
             usage.output_tokens = max(completion, usage.total_tokens - usage.input_tokens)
         case _:
             return
@@ -122,14 +122,14 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
     details = usage.input_tokens_details
     if given(details) and "cached" not in spelling:
         counted.prompt_tokens_details = types.PromptDetails(
-            cached_tokens=details.cached_tokens, cache_write_tokens=details.cache_write_tokens
+            cached_tokens=or_unset(details.cached_tokens), cache_write_tokens=or_unset(details.cache_write_tokens)
         )
     if given(details) and details.cache_write_tokens_details:
         lost.dropped("usage.input_tokens_details.cache_write_tokens_details", "cache writes by their lifetime")
     if given(usage.output_tokens_details):
         reasoning = usage.output_tokens_details.reasoning_tokens
-        counted.completion_tokens_details = types.CompletionDetails(reasoning_tokens=reasoning)
-    if usage.leftovers is not UNSET:
+        counted.completion_tokens_details = types.CompletionDetails(reasoning_tokens=or_unset(reasoning))
+    if usage.leftovers is not None:
         report_foreign(usage.leftovers, WIRE, "usage", lost)
         for name in _COUNTS:
             if name in spelling:

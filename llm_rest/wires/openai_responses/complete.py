@@ -6,19 +6,19 @@ Fills what is missing or null from the request and from the defaults of the form
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast, get_type_hints
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...responses import (
     AnyItem,
     ChooseAllowed,
-    Compaction,
     FunctionCall,
     FunctionCallOutput,
     FunctionTool,
     IncompleteDetails,
+    InputImage,
     InputTokensDetails,
     JsonSchemaFormat,
     Logprob,
@@ -37,25 +37,11 @@ from ...responses import (
     Usage,
 )
 from ...responses.echo import echoed_tools
-from ...unknown import Model, Opt, Unknown, given
+from ...unknown import Model, ModelMeta, Unknown, base, extras, given, with_extras
 from .items import id_prefix
+from .required import REQUIRED_NULLABLE
 
 M = TypeVar("M", bound=Model)
-
-NULLABLE = (
-    "completed_at",
-    "incomplete_details",
-    "previous_response_id",
-    "instructions",
-    "error",
-    "reasoning",
-    "usage",
-    "max_output_tokens",
-    "max_tool_calls",
-    "safety_identifier",
-    "prompt_cache_key",
-)
-"""Keys that must be there and may be null."""
 
 DEFAULTS: dict[str, Any] = {
     "tool_choice": "auto",
@@ -77,14 +63,14 @@ DEFAULTS: dict[str, Any] = {
 def complete(response: Response, request: Request) -> Response:
     """`response` with every key of the format, as the answer to `request`."""
     values: dict[str, Any] = {}
-    for name in NULLABLE:
-        if getattr(response, name) is UNSET:
+    for name in REQUIRED_NULLABLE["Response"]:
+        if getattr(response, name) is None:
             asked = getattr(request, name, None)
             values[name] = asked if given(asked) else None
     for name, default in DEFAULTS.items():
-        if not given(getattr(response, name)):
+        if getattr(response, name) in (None, ""):
             asked = getattr(request, name)
-            values[name] = asked if given(asked) else default
+            values[name] = default if asked is None else asked
     if not given(response.service_tier):
         values["service_tier"] = "default"
     values["metadata"] = response.metadata or request.metadata or {}
@@ -95,7 +81,7 @@ def complete(response: Response, request: Request) -> Response:
     values["tools"] = [_tool(tool) for tool in (response.tools or echoed_tools(request.tools or []))]
     values["output"] = complete_items(response.output, response.id, response.status)
     _shapes(response, values)
-    return replace(response, **values)
+    return with_required(replace(response, **values))
 
 
 def _shapes(response: Response, values: dict[str, Any]) -> None:
@@ -108,7 +94,7 @@ def _shapes(response: Response, values: dict[str, Any]) -> None:
         values["incomplete_details"] = IncompleteDetails(reason="unknown")
     reasoning = values.get("reasoning", response.reasoning)
     if isinstance(reasoning, ReasoningOptions):
-        values["reasoning"] = _filled(reasoning, effort=None, summary=None)
+        values["reasoning"] = with_required(reasoning)
     choice = values.get("tool_choice", response.tool_choice)
     if isinstance(choice, ChooseAllowed):
         values["tool_choice"] = _filled(choice, mode="auto")
@@ -116,24 +102,43 @@ def _shapes(response: Response, values: dict[str, Any]) -> None:
 
 def _filled(model: M, **defaults: Any) -> M:
     """`model` with those of `defaults` that it does not have."""
-    missing = {name: value for name, value in defaults.items() if getattr(model, name) is UNSET}
+    missing = {name: value for name, value in defaults.items() if getattr(model, name) is None}
     return replace(model, **missing) if missing else model
 
 
-def _without_null(model: M, *names: str) -> M:
-    """`model` without those of `names` that are null, where the format knows them as absent or given."""
-    null = {name: UNSET for name in names if getattr(model, name) is None}
-    return replace(model, **null) if null else model
+@cache
+def _writing(model: type[M], names: tuple[str, ...]) -> type[M]:
+    """A subclass of `model` that writes these fields, null too: a field without a default is always written."""
+    hints = get_type_hints(model, include_extras=True)
+    namespace = {"__annotations__": {name: hints[name] for name in names}, "__module__": model.__module__}
+    config = model.__struct_config__
+    made = ModelMeta(model.__name__, (model,), namespace, tag_field=config.tag_field, tag=config.tag)
+    return cast("type[M]", made)
+
+
+def writing(model: M, *names: str) -> M:
+    """`model` with these fields written, null too."""
+    plain, unknown = base(model), extras(model)
+    kind = cast("type[M]", Response if isinstance(plain, Response) else type(plain))  # a `Reply` is a response
+    made: M = _writing(kind, names)(**{name: getattr(plain, name) for name in kind.__struct_fields__})
+    return with_extras(made, unknown)
+
+
+def with_required(model: M) -> M:
+    """`model` with the keys written that must be there and may be null."""
+    if isinstance(model, Response):
+        # An empty model is left out otherwise.
+        return writing(model, *REQUIRED_NULLABLE["Response"], "model")
+    names = REQUIRED_NULLABLE.get(type(base(model)).__name__, ())
+    return writing(model, *names) if names else model
 
 
 def complete_usage(usage: Usage) -> Usage:
     """Token counts with both details and the total."""
     inside = usage.input_tokens_details if given(usage.input_tokens_details) else InputTokensDetails()
     outside = usage.output_tokens_details if given(usage.output_tokens_details) else OutputTokensDetails()
-    total = usage.total_tokens if given(usage.total_tokens) else usage.input_tokens + usage.output_tokens
     return replace(
         usage,
-        total_tokens=total,
         # Not in the core, but the vendor's own client requires it.
         input_tokens_details=replace(
             inside, cached_tokens=inside.cached_tokens or 0, cache_write_tokens=inside.cache_write_tokens or 0
@@ -147,18 +152,18 @@ def _error(error: ResponseError) -> ResponseError:
     return replace(error, code=code, message=error.message if given(error.message) else "")
 
 
-def _text(text: Opt[TextOptions]) -> TextOptions:
-    options = _without_null(text, "verbosity") if given(text) else TextOptions()
+def _text(text: TextOptions | None) -> TextOptions:
+    options = text if given(text) else TextOptions()
     if not given(options.format):
         return replace(options, format=TextFormat())
     if isinstance(options.format, JsonSchemaFormat):
-        filled = _filled(options.format, name="response", description=None, schema=None)
-        return replace(options, format=replace(filled, strict=filled.strict is True))
+        filled = _filled(options.format, name="response")
+        return replace(options, format=with_required(replace(filled, strict=filled.strict is True)))
     return options
 
 
 def _tool(tool: Any) -> Any:
-    return _filled(tool, description=None, parameters=None, strict=None) if isinstance(tool, FunctionTool) else tool
+    return with_required(tool) if isinstance(tool, FunctionTool) else tool
 
 
 # --- items ----------------------------------------------------------------------------------------------------------
@@ -185,26 +190,25 @@ def _item(item: AnyItem, name: str, status: str) -> AnyItem:
     match item:
         case Message():
             parts = [OutputText(text=item.content)] if isinstance(item.content, str) else item.content
-            item = _without_null(item, "phase")
             return replace(item, status=item.status or status, content=[_part(part) for part in parts])
         case FunctionCall() | FunctionCallOutput():
             return replace(item, status=item.status or status)
         case Reasoning():
-            return replace(_without_null(item, "content", "encrypted_content"), summary=item.summary or [])
-        case Compaction():
-            return _without_null(item, "created_by")
+            return replace(item, summary=item.summary or [])
         case _:
             return item
 
 
 def _part(part: Any) -> Any:
+    if isinstance(part, InputImage):
+        return with_required(part)
     if not isinstance(part, OutputText):
         return part
     annotations = [
         _filled(note, title="", start_index=0, end_index=0) if isinstance(note, UrlCitation) else note
         for note in (part.annotations or [])
     ]
-    logprobs = UNSET if not given(part.logprobs) else [_logprob(entry) for entry in part.logprobs]
+    logprobs = None if not given(part.logprobs) else [_logprob(entry) for entry in part.logprobs]
     return replace(part, annotations=annotations, logprobs=logprobs)
 
 

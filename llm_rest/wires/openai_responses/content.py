@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...dialects import ResponsesDialect
@@ -23,7 +23,7 @@ from ...responses import (
     InputImage,
     InputText,
     InputVideo,
-    Item,
+    ItemBase,
     Message,
     OutputText,
     PlainText,
@@ -36,7 +36,7 @@ from ...responses.parts import Leftovers
 from ...unknown import Unknown, given
 from .._left import as_list
 
-ItemT = TypeVar("ItemT", bound=Item)
+ItemT = TypeVar("ItemT", bound=ItemBase)
 
 # A tuple, because `isinstance(x, A | B)` builds the union anew for every item.
 OUTPUTS = (FunctionCallOutput, CustomToolCallOutput)
@@ -50,16 +50,16 @@ def kind_of(model: Struct) -> str:
 # --- what is ours ---------------------------------------------------------------------------------------------------
 
 
-def report_repairs(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> Leftovers | UnsetType:
+def report_repairs(leftovers: Leftovers | None, path: str, lost: Losses) -> Leftovers | None:
     """Report what the document's decoder had to put right; what is left over otherwise."""
-    if leftovers is UNSET:
-        return UNSET
+    if leftovers is None:
+        return None
     for fault in as_list(own(leftovers, WIRE).get(REPAIRED)):
         lost.changed(path, str(fault))
-    return {wire: fields for wire, fields in leftovers.items() if wire != WIRE} or UNSET
+    return {wire: fields for wire, fields in leftovers.items() if wire != WIRE} or None
 
 
-def report_leftovers(leftovers: Leftovers | UnsetType, path: str, lost: Losses) -> None:
+def report_leftovers(leftovers: Leftovers | None, path: str, lost: Losses) -> None:
     """Report what other wires left, and what had to be put right where no converter has read the document since."""
     report_foreign(report_repairs(leftovers, path, lost), WIRE, path, lost)
 
@@ -67,9 +67,9 @@ def report_leftovers(leftovers: Leftovers | UnsetType, path: str, lost: Losses) 
 def strip(item: ItemT, field: str, i: int, lost: Losses) -> ItemT:
     """The item without the fields of ours, for a request and an answer alike; what was left over of other wires is lost."""
     changes: dict[str, Any] = {}
-    if item.leftovers is not UNSET:
+    if item.leftovers is not None:
         report_leftovers(item.leftovers, f"{field}[{i}]", lost)
-        changes["leftovers"] = UNSET
+        changes["leftovers"] = None
     if isinstance(item, Message):
         if not isinstance(item.content, str):
             strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
@@ -80,17 +80,17 @@ def strip(item: ItemT, field: str, i: int, lost: Losses) -> ItemT:
             strip_parts(item.summary, "summary", f"{field}[{i}]", lost, changes)
         if item.content:
             strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
-    elif isinstance(item, ComputerCallOutput) and item.output.leftovers is not UNSET:
+    elif isinstance(item, ComputerCallOutput) and item.output.leftovers is not None:
         report_foreign(item.output.leftovers, WIRE, f"{field}[{i}].output", lost)
-        changes["output"] = replace(item.output, leftovers=UNSET)
+        changes["output"] = replace(item.output, leftovers=None)
     return replace(item, **changes) if changes else item
 
 
 def _strip_output(item: Any, path: str, lost: Losses, changes: dict[str, Any]) -> None:
     if not isinstance(item.output, str):
         strip_parts(item.output, "output", path, lost, changes)
-    if item.is_error is not UNSET:
-        changes["is_error"] = UNSET
+    if item.is_error is not None:
+        changes["is_error"] = None
     if item.is_error is True:
         changes["output"] = _said_to_be_an_error(changes.get("output", item.output))
         lost.changed(path, "that the tool failed is said in the text of its output")
@@ -103,9 +103,9 @@ def strip_parts(parts: Any, field: str, path: str, lost: Losses, changes: dict[s
         if isinstance(part, Unknown):
             continue
         new = part
-        if part.leftovers is not UNSET:
+        if part.leftovers is not None:
             report_foreign(part.leftovers, WIRE, f"{path}.{field}[{j}]", lost)
-            new = replace(part, leftovers=UNSET)
+            new = replace(part, leftovers=None)
         if isinstance(part, OutputText) and part.annotations:
             annotations: dict[str, Any] = {}
             strip_parts(part.annotations, "annotations", f"{path}.{field}[{j}]", lost, annotations)
@@ -161,7 +161,7 @@ def _with_lifetimes(parts: list[Any], path: str, dialect: ResponsesDialect, lost
     """The parts with cache lifetimes the host knows; the same list where there are no others."""
     fitting = parts
     for j, part in enumerate(parts):
-        mark = getattr(part, "prompt_cache_breakpoint", UNSET)
+        mark = getattr(part, "prompt_cache_breakpoint", None)
         if given(mark) and mark.ttl in dialect.cache_ttls:
             nearest = dialect.cache_ttls[mark.ttl]
             lost.changed(

@@ -126,7 +126,7 @@ def encode_compacted(
         body,
         output=complete_items(output, body.id, "completed"),
         created_at=int(body.created_at or 0),
-        usage=complete_usage(replace(usage, leftovers=UNSET)),
+        usage=complete_usage(replace(usage, leftovers=None)),
     ), lost
 
 

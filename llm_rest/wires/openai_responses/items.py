@@ -8,6 +8,7 @@ encrypted content can only be named to a server that kept it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec import UNSET, Struct
@@ -24,7 +25,7 @@ from ...responses import (
     FunctionCall,
     FunctionCallOutput,
     ImageGenerationCall,
-    Item,
+    ItemBase,
     ItemReference,
     McpApprovalRequest,
     McpCall,
@@ -40,7 +41,7 @@ from ...responses.lenient import WIRE
 from ...unknown import Opt, Unknown, given
 from .content import OUTPUTS, ItemT, fitting_content, report_repairs, strip
 
-ID_PREFIX: dict[type[Item], str] = {
+ID_PREFIX: dict[type[ItemBase], str] = {
     Message: "msg_",
     Reasoning: "rs_",
     FunctionCall: "fc_",
@@ -75,7 +76,7 @@ RECORDS = (
 )
 
 
-def id_prefix(item: Item) -> str:
+def id_prefix(item: ItemBase) -> str:
     """How an id of this kind of item begins; empty where nobody checks."""
     # An item with unknown fields is of a subclass made for them.
     return ID_PREFIX.get(type(item)) or ID_PREFIX.get(cast("Any", type(item).__base__), "")
@@ -93,7 +94,7 @@ class Held(Struct, tag="held"):
 # --- towards a host -------------------------------------------------------------------------------------------------
 
 
-def encode_items(items: list[AnyItem], dialect: ResponsesDialect, lost: Losses, *, kept: bool) -> list[AnyItem]:
+def encode_items(items: Sequence[AnyItem], dialect: ResponsesDialect, lost: Losses, *, kept: bool) -> Sequence[AnyItem]:
     """`items` as the host takes them; the same list where nothing had to change. `kept`: the host may know ids."""
     encoded: list[AnyItem] = []
     places: list[int] = []
@@ -126,18 +127,18 @@ def _encode_item(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses, k
         lost.refused(f"input[{i}]", "an item that only a server which keeps items can find")
         return None
     if given(item.id) and (loose or (dialect.checks_ids and not item.id.startswith(id_prefix(item)))):
-        item = item if isinstance(item, ItemReference) else replace(item, id=UNSET)
+        item = item if isinstance(item, ItemReference) else replace(item, id=None)
     if dialect.checks_ids and isinstance(item, RECORDS) and not given(item.id):
         lost.dropped(f"input[{i}]", "the record of a tool that another vendor ran")
         return None
-    if item.created_by is not UNSET:
-        item = replace(item, created_by=UNSET)
+    if item.created_by is not None:
+        item = replace(item, created_by=None)
     if isinstance(item, CALLS_AND_OUTPUTS):
         item = _call_id(item, i, dialect, lost)
     return fitting_content(strip(item, "input", i, lost), i, dialect, lost)
 
 
-def _is_said_to_model(item: Item) -> bool:
+def _is_said_to_model(item: ItemBase) -> bool:
     return isinstance(item, Message) and item.role != "assistant"
 
 
@@ -169,7 +170,7 @@ def _state(
 
 def _without_refused(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses) -> ItemT:
     """A reasoning item without the fields that the host refuses. A status says nothing there, so nothing is lost with it."""
-    absent: dict[str, Any] = {name: UNSET for name in dialect.reasoning_lacks if getattr(item, name) is not UNSET}
+    absent: dict[str, Any] = {name: None for name in dialect.reasoning_lacks if getattr(item, name) is not None}
     if "content" in absent and isinstance(item, Reasoning) and item.content:
         lost.dropped(f"input[{i}].content", "the host does not take the text of its reasoning back")
     return replace(item, **absent) if absent else item
@@ -225,7 +226,7 @@ def decode_items(items: list[AnyItem], field: str, dialect: ResponsesDialect, lo
         new = item
         if isinstance(item, STATE):
             new = _sealed(item, dialect)
-        elif not isinstance(item, Unknown) and item.leftovers is not UNSET:
+        elif not isinstance(item, Unknown) and item.leftovers is not None:
             new = replace(item, leftovers=report_repairs(item.leftovers, f"{field}[{i}]", lost))
         if new is not item:
             decoded = list(items) if decoded is None else decoded

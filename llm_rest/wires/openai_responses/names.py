@@ -23,7 +23,7 @@ from ...unknown import given
 from .._renamed import sent_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ...losses import Losses
     from ...responses.request import Request
@@ -83,7 +83,7 @@ def original(item: AnyItem, names: dict[str, str]) -> AnyItem:
     return replace(item, name=names.get(name or "", name), namespace=names.get(space or "", space))
 
 
-def _each(values: list[T], convert: Callable[[T], T]) -> list[T]:
+def _each(values: Sequence[T], convert: Callable[[T], T]) -> Sequence[T]:
     made = [convert(value) for value in values]
     return values if all(map(_same, made, values)) else made
 

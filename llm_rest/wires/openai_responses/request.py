@@ -6,9 +6,9 @@ of the OpenAI Responses reference and its hosts' own (read 2026-11-20).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...dialects import ResponsesDialect
@@ -54,13 +54,13 @@ def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> t
         nearest = dialect.efforts[str(request.reasoning.effort)]
         lost.changed("reasoning.effort", f"the host does not know {request.reasoning.effort}; {nearest} was asked for")
         changes["reasoning"] = replace(request.reasoning, effort=nearest)
-    if request.leftovers is not UNSET:
+    if request.leftovers is not None:
         report_foreign(request.leftovers, WIRE, "", lost, request)
-        changes["leftovers"] = UNSET
-    if request.extra is not UNSET:
-        changes["extra"] = UNSET
+        changes["leftovers"] = None
+    if request.extra is not None:
+        changes["extra"] = None
     sent = with_wire_names(replace(request, **changes) if changes else request, lost)
-    own = request.extra.get(WIRE) if request.extra is not UNSET else None
+    own = request.extra.get(WIRE) if request.extra is not None else None
     return _with_own(sent, own, lost) if own else sent, lost
 
 
@@ -84,7 +84,7 @@ def _keep_nothing(request: Request, dialect: ResponsesDialect, changes: dict[str
 
     A model that does not reason refuses to be asked for it; an empty `include` of the caller switches it off.
     """
-    if request.store is not UNSET or request.background is True or any(given(getattr(request, tie)) for tie in TIES):
+    if request.store is not None or request.background is True or any(given(getattr(request, tie)) for tie in TIES):
         return
     changes["store"] = False
     reasons = given(request.reasoning) if dialect.model_reasons is None else dialect.model_reasons
@@ -98,34 +98,34 @@ def _keep_nothing(request: Request, dialect: ResponsesDialect, changes: dict[str
 def _options(request: Request, dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
     """Takes out what the host lacks."""
     for name in dialect.lacks:
-        value = changes.get(name, getattr(request, name, UNSET))
-        if value is UNSET:
+        value = changes.get(name, getattr(request, name, None))
+        if value is None:
             continue
-        changes[name] = UNSET
-        if value is None or ASKED_OF_NOBODY.get(name, UNSET) == value:
+        changes[name] = None
+        if value is None or ASKED_OF_NOBODY.get(name) == value:
             continue
         if name == "prompt":
             lost.refused(name, "the host has no stored prompts")
         else:
             lost.dropped(name, "the host has no such option")
     for name, value in dialect.only.items():
-        asked = changes.get(name, getattr(request, name, UNSET))
+        asked = changes.get(name, getattr(request, name, None))
         if given(asked) and asked != value:
-            changes[name] = UNSET
+            changes[name] = None
             lost.dropped(name, f"the host takes {value!r} only")
     if dialect.stateless:
         for name in TIES:
             if given(getattr(request, name)):
-                changes[name] = UNSET
+                changes[name] = None
                 lost.refused(name, "the host keeps nothing between calls; send the whole conversation as input")
 
 
-def _tools(tools: list[Any], dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
+def _tools(tools: Sequence[Any], dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
     """Takes out kinds of tools the host lacks, and refuses two of one name."""
     names: set[str] = set()
     taken: list[Any] = []
     for i, tool in enumerate(tools):
-        kind = tool.type if isinstance(tool, Unknown) else kind_of(tool)
+        kind = tool.kind if isinstance(tool, Unknown) else kind_of(tool)
         if dialect.tools is not None and kind not in dialect.tools:
             lost.dropped(f"tools[{i}]", f"a tool of kind {kind}, which the host does not have")
             continue

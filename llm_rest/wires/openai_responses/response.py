@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET
 from msgspec.json import encode
 from msgspec.structs import replace
 
@@ -38,9 +37,9 @@ def decode_response(
     if not body.id:
         changes["id"] = f"resp_{digest(encode(body.output).decode())}"
         lost.changed("id", "it was missing; one was made from the output")
-    if body.leftovers is not UNSET:
+    if body.leftovers is not None:
         changes["leftovers"] = report_repairs(body.leftovers, "id", lost)
-    if given(body.usage) and body.usage.leftovers is not UNSET:
+    if given(body.usage) and body.usage.leftovers is not None:
         changes["usage"] = replace(body.usage, leftovers=report_repairs(body.usage.leftovers, "usage", lost))
     response = replace(body, **changes) if changes else body
     if request is not None and (names := names_of(request)):
@@ -57,12 +56,12 @@ def encode_response(
     output = [encode_item(item, i, dialect, lost) for i, item in enumerate(response.output)]
     if any(new is not old for new, old in zip(output, response.output, strict=True)):
         changes["output"] = output
-    if response.leftovers is not UNSET:
+    if response.leftovers is not None:
         report_foreign(response.leftovers, WIRE, "", lost)
-        changes["leftovers"] = UNSET
-    if given(response.usage) and response.usage.leftovers is not UNSET:
+        changes["leftovers"] = None
+    if given(response.usage) and response.usage.leftovers is not None:
         report_foreign(response.usage.leftovers, WIRE, "usage", lost)
-        changes["usage"] = replace(response.usage, leftovers=UNSET)
+        changes["usage"] = replace(response.usage, leftovers=None)
     if changes:
         response = replace(response, **changes)
     return response if request is None else complete(response, request), lost

@@ -21,6 +21,7 @@ from ...responses.emit import Emitter, OpenItem, tell
 from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall, McpCall, Message
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...unknown import Unknown, base, extras, with_extras
+from .complete import with_required, writing
 from .content import strip_parts
 from .items import decode_items
 from .names import names_of, original, with_original_names
@@ -342,6 +343,11 @@ class StreamEncoder:
             if isinstance(event, ev.TERMINAL):
                 self.losses += lost
             return [replace(event, response=response)]
+        if isinstance(event, ev.ErrorEvent):
+            # The vendor's own client wants these keys in either shape.
+            if event.error is None:
+                return [writing(event, "code", "message", "param")]
+            return [replace(event, error=with_required(event.error))]
         if isinstance(event, ITEM) and event.item is not None:
             item = encode_item(event.item, event.output_index, self._dialect, Losses())
             return [event if item is event.item else replace(event, item=item)]

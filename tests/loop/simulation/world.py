@@ -32,7 +32,7 @@ FACTS = {
     for fact in (
         ToolFacts(name="read", runs=True, on_resume="restart"),
         ToolFacts(name="slow", runs=True, timeout=5.0),
-        ToolFacts(name="note", runs=True, timeout=None),
+        ToolFacts(name="note", runs=True, timeout="none"),
         ToolFacts(name="watch", runs=True, blocking=False),
         ToolFacts(name="poll", runs=True, blocking=False, timeout=3.0, on_resume="restart"),
         ToolFacts(name="delete", runs=True, needs_approval=True),

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UNSET
 
 from llm_rest.responses import (
     AdditionalTools,
@@ -56,7 +55,7 @@ def test_a_system_string_is_instructions_and_blocks_are_a_developers_message() -
     """anthropic.request_back.1"""
     assert read(system="Be brief.").instructions == "Be brief."
     request = read(system=[text("One."), text("Two.", cache_control={"type": "ephemeral", "ttl": "1h"})])
-    assert request.instructions is UNSET
+    assert request.instructions is None
     near = {"near": {"cache_control.ttl": "a cache lifetime of 1h, read as 30m"}}
     two = InputText(
         text="Two.",
@@ -169,7 +168,7 @@ def test_the_longest_answer_and_the_warming_of_a_cache() -> None:
     """anthropic.request_back.8"""
     assert read(max_tokens=5).max_output_tokens == 5
     request = read(max_tokens=0)
-    assert (request.max_output_tokens, request.prompt_cache_options) == (UNSET, CacheOptions(prewarm=True))
+    assert (request.max_output_tokens, request.prompt_cache_options) == (None, CacheOptions(prewarm=True))
 
 
 def test_options_that_have_a_word_in_responses() -> None:
@@ -300,7 +299,7 @@ def test_calls_end_a_turn() -> None:
     ],
 )
 def test_how_an_answer_ends(status: str, reason: Any, stop: Any, lost: list[tuple[str, str]]) -> None:
-    details = UNSET if reason is None else IncompleteDetails(reason=reason)
+    details = None if reason is None else IncompleteDetails(reason=reason)
     body, found = shown(status=status, incomplete_details=details)
     assert (body["stop_reason"], kinds(found)) == (stop, lost)
 

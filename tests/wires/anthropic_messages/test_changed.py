@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UNSET
 
 from llm_rest.responses import InputText, Message, OutputText, Request
 from llm_rest.wires import anthropic_messages as wire
@@ -166,7 +165,7 @@ def test_a_part_that_was_changed_is_sent_without_the_block_it_was() -> None:
 
 def test_a_mark_that_was_taken_away_stays_away() -> None:
     request = read(**REQUESTS["a mark with a field nobody knows"])
-    change(request, prompt_cache_breakpoint=UNSET)
+    change(request, prompt_cache_breakpoint=None)
     body, _ = wire.encode_request(request)
     assert plain(body)["messages"][0]["content"][1] == text("Hi")
 
@@ -228,7 +227,7 @@ def test_an_answer_without_an_id_has_one_in_responses_and_the_same_each_time() -
     response, again = (wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(ANSWER)))[0] for _ in range(2))
     assert response == again
     assert response.id.startswith("msg_")
-    assert (response.model, response.usage) == (UNSET, UNSET)
+    assert (response.model, response.usage) == ("", None)
     (message,) = response.output
     assert message == Message(
         id=f"msg_{response.id}_0",

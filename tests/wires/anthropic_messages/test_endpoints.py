@@ -29,7 +29,7 @@ def test_a_request_to_count_is_read_and_goes_back_as_it_came() -> None:
         b'{"model":"m","messages":[{"role":"user","content":"Hi"}],"system":"s","thinking":{"type":"disabled"},"new":1}'
     )
     request, lost = endpoints.decode_count(endpoints.COUNT_REQUEST.decode(document))
-    assert (request.instructions, request.max_output_tokens, lost) == ("s", msgspec.UNSET, [])
+    assert (request.instructions, request.max_output_tokens, lost) == ("s", None, [])
     back, _ = endpoints.encode_count(request)
     assert plain(back) == {name: value for name, value in msgspec.json.decode(document).items() if name != "new"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import UNSET
 
 from llm_rest.dialects import MessagesDialect, messages_model
 from llm_rest.responses import (
@@ -303,7 +302,7 @@ def test_hints_for_other_caches_are_not_on_this_wire() -> None:
 @pytest.mark.parametrize(
     ("ttl", "mark", "lost"),
     [
-        (UNSET, {"type": "ephemeral"}, []),
+        (None, {"type": "ephemeral"}, []),
         ("30m", {"type": "ephemeral", "ttl": "1h"}, []),
         ("12h", {"type": "ephemeral", "ttl": "1h"}, [("input[0].content[0].prompt_cache_breakpoint.ttl", "changed")]),
         ("5m", {"type": "ephemeral", "ttl": "5m"}, []),
@@ -435,7 +434,7 @@ def test_a_leftover_that_does_not_fit_is_reported() -> None:
 def test_a_document_of_this_wire_keeps_options_that_responses_has_no_word_for() -> None:
     request = read(inference_geo="eu", service_tier="auto", speed="standard", metadata={"user_id": None}, top_p=None)
     assert request.service_tier == "auto"
-    assert request.safety_identifier is UNSET
+    assert request.safety_identifier is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from msgspec import UNSET
 
 from llm_rest.errors import DecodeError
 from llm_rest.responses import (
@@ -159,7 +158,7 @@ def test_a_run_of_code_shows_what_it_printed(name: str, argument: str) -> None:
     assert call.outputs == [CodeLogs(logs="2"), CodeLogs(logs="!")]
     call, _ = answered(use, result(f"{name}_tool_result", error(f"{name}_tool_result"))).output
     assert isinstance(call, CodeInterpreterCall)
-    assert (call.status, call.outputs) == ("failed", UNSET)
+    assert (call.status, call.outputs) == ("failed", None)
 
 
 def test_what_code_printed_may_be_sealed() -> None:
@@ -335,7 +334,7 @@ def test_input_tokens_include_what_the_cache_gave_and_took() -> None:
     used |= {"server_tool_use": {"web_search_requests": 1}}
     usage = answered(text("a"), usage=used).usage
     assert isinstance(usage, Usage)
-    usage.leftovers = UNSET
+    usage.leftovers = None
     assert usage == Usage(
         input_tokens=12317,
         output_tokens=7,
@@ -411,7 +410,7 @@ def test_what_describes_only_this_answer_comes_back() -> None:
 def test_how_an_answer_ended(stop: Any, status: str, reason: str | None) -> None:
     """BUGS 44"""
     response = answered(text("a"), stop_reason=stop, stop_sequence="END" if stop == "stop_sequence" else None)
-    details = IncompleteDetails(reason=reason) if reason else UNSET
+    details = IncompleteDetails(reason=reason) if reason else None
     assert (response.status, response.incomplete_details) == (status, details)
 
 
@@ -451,7 +450,7 @@ def test_an_empty_answer_is_complete() -> None:
 def test_an_answer_repeats_what_was_asked() -> None:
     request = Request(instructions="Be brief.", metadata={"a": "b"})
     response = answered(text("a"), request=request)
-    assert (response.instructions, response.metadata, response.temperature) == ("Be brief.", {"a": "b"}, UNSET)
+    assert (response.instructions, response.metadata, response.temperature) == ("Be brief.", {"a": "b"}, None)
 
 
 def test_an_error_in_the_place_of_an_answer_is_a_failed_response() -> None:

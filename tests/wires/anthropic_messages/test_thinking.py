@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UNSET
 
 from llm_rest import wires
 from llm_rest.dialects import MessagesDialect
@@ -191,7 +190,7 @@ def thought(**changes: Any) -> Reasoning:
         (thought(encrypted_content="llm_rest.1.anthropic_messages.anthropic.e30"), "dropped"),
         (thought(encrypted_content=seal("anthropic_messages", "kimi", {"kind": "thinking"})), "withheld"),
         (thought(encrypted_content="gAAAA"), "withheld"),
-        (thought(encrypted_content=UNSET), "dropped"),
+        (thought(encrypted_content=None), "dropped"),
     ],
 )
 def test_a_thought_that_was_touched_does_not_return(item: Reasoning, kind: str) -> None:
@@ -238,33 +237,33 @@ def test_the_order_of_thoughts_of_another_model_is_kept() -> None:
             OLD,
             {"thinking": {"type": "enabled", "budget_tokens": 24}},
             "low",
-            UNSET,
+            None,
             id="anthropic.request_back.10-low",
         ),
         pytest.param(
             OLD,
             {"thinking": {"type": "enabled", "budget_tokens": 50}},
             "medium",
-            UNSET,
+            None,
             id="anthropic.request_back.10-m",
         ),
         pytest.param(
             OLD,
             {"thinking": {"type": "enabled", "budget_tokens": 60}},
             "high",
-            UNSET,
+            None,
             id="anthropic.request_back.10-high",
         ),
-        pytest.param(NEW, {"output_config": {"effort": "low"}}, "low", UNSET, id="anthropic.request_back.10-effort"),
-        pytest.param(NEW, {"thinking": {"type": "disabled"}}, "none", UNSET, id="anthropic.request_back.11"),
+        pytest.param(NEW, {"output_config": {"effort": "low"}}, "low", None, id="anthropic.request_back.10-effort"),
+        pytest.param(NEW, {"thinking": {"type": "disabled"}}, "none", None, id="anthropic.request_back.11"),
         pytest.param(
             NEW, {"thinking": {"type": "adaptive", "display": "summarized"}}, "high", "auto", id="adaptive, shown"
         ),
         pytest.param(
-            NEW, {"thinking": {"type": "adaptive", "display": "omitted", "new": 1}}, "high", UNSET, id="hidden"
+            NEW, {"thinking": {"type": "adaptive", "display": "omitted", "new": 1}}, "high", None, id="hidden"
         ),
         pytest.param(
-            NEW, {"thinking": {"type": "adaptive"}, "output_config": {"effort": None}}, "high", UNSET, id="null"
+            NEW, {"thinking": {"type": "adaptive"}, "output_config": {"effort": None}}, "high", None, id="null"
         ),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import UNSET
 
 from llm_rest.responses import (
     ChooseAllowed,
@@ -155,8 +154,8 @@ def test_an_mcp_server_has_a_toolset() -> None:
         (mcp(headers={"Authorization": "Bearer t"}), []),
         (mcp(headers={"X-Team": "a"}), [("tools[0].headers", "refused")]),
         (mcp(require_approval="always"), [("tools[0].require_approval", "refused")]),
-        (mcp(require_approval=UNSET), [("tools[0].require_approval", "refused")]),
-        (mcp(server_url=UNSET, connector_id="c"), [("tools[0]", "refused")]),
+        (mcp(require_approval=None), [("tools[0].require_approval", "refused")]),
+        (mcp(server_url=None, connector_id="c"), [("tools[0]", "refused")]),
         (mcp(allowed_tools=McpToolFilter(read_only=True)), [("tools[0].allowed_tools.read_only", "refused")]),
         (mcp(allowed_tools=McpToolFilter(tool_names=["a"])), []),
         (mcp(server_description="d"), [("tools[0].server_description", "dropped")]),
@@ -194,7 +193,7 @@ def test_a_tool_of_this_vendor_can_be_written_as_it_writes_it() -> None:
 @pytest.mark.parametrize(
     ("choice", "encoded", "lost"),
     [
-        (UNSET, None, []),
+        (None, None, []),
         ("auto", {"type": "auto"}, []),
         ("none", {"type": "none"}, []),
         ("required", {"type": "any"}, []),
@@ -342,11 +341,11 @@ def test_mcp_servers_without_toolsets_stay_without() -> None:
 @pytest.mark.parametrize(
     ("choice", "ours", "parallel"),
     [
-        ({"type": "auto"}, "auto", UNSET),
+        ({"type": "auto"}, "auto", None),
         ({"type": "any", "disable_parallel_tool_use": True}, "required", False),
-        ({"type": "none"}, "none", UNSET),
-        ({"type": "tool", "name": "f"}, ChooseFunction(name="f"), UNSET),
-        ({"type": "later", "x": 1}, UNSET, UNSET),
+        ({"type": "none"}, "none", None),
+        ({"type": "tool", "name": "f"}, ChooseFunction(name="f"), None),
+        ({"type": "later", "x": 1}, None, None),
     ],
 )
 def test_tool_choices_of_a_document(choice: Plain, ours: Any, parallel: Any) -> None:

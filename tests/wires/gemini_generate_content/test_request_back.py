@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from llm_rest.dialects import VERTEX
@@ -314,8 +313,8 @@ def test_numbers_are_options() -> None:
         (BUDGETED, {"thinkingBudget": -1}, ReasoningOptions(effort="medium")),
         (BUDGETED, {"thinkingBudget": 600}, ReasoningOptions(effort="low")),
         (BUDGETED, {"thinkingBudget": 99999}, ReasoningOptions(effort="max")),
-        (THREE, {"includeThoughts": False}, msgspec.UNSET),
-        (THREE, {}, msgspec.UNSET),
+        (THREE, {"includeThoughts": False}, None),
+        (THREE, {}, None),
     ],
 )
 def test_thinking_is_an_effort_and_keeps_its_own_spelling(name: str, config: Any, ours: Any) -> None:
@@ -375,7 +374,7 @@ def test_pictures_are_a_tool() -> None:
     """gemini.request_back.17"""
     request = configured("gemini-2.5-flash-image", responseModalities=["TEXT", "IMAGE"])
     assert request.tools == [ImageGenerationTool()]
-    assert configured(responseModalities=["TEXT"]).tools is msgspec.UNSET
+    assert configured(responseModalities=["TEXT"]).tools is None
 
 
 @pytest.mark.parametrize(
@@ -427,10 +426,10 @@ def test_labels_and_tiers() -> None:
     assert both({**HI, "serviceTier": "standard"}).service_tier == "default"
 
 
-@pytest.mark.parametrize("value", [True, False, msgspec.UNSET])
+@pytest.mark.parametrize("value", [True, False, None])
 def test_what_is_stored_is_the_same_on_both_sides(value: Any) -> None:
     """gemini.request_back.20: a request that says nothing leaves it to the vendor, here as there"""
-    assert asked(HI if value is msgspec.UNSET else {**HI, "store": value}).store is value
+    assert asked(HI if value is None else {**HI, "store": value}).store is value
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------
@@ -518,7 +517,7 @@ def test_secrets_of_a_server_stand_on_its_tool_and_nowhere_else() -> None:
         ({"mode": "AUTO"}, "auto", False),
         ({"mode": "ANY"}, "required", False),
         ({"mode": "NONE"}, "none", False),
-        ({"mode": "VALIDATED"}, msgspec.UNSET, True),
+        ({"mode": "VALIDATED"}, None, True),
         ({"mode": "ANY", "allowedFunctionNames": ["f"]}, ChooseFunction(name="f"), False),
         (
             {"mode": "VALIDATED", "allowedFunctionNames": ["f"]},

@@ -257,7 +257,7 @@ def test_probabilities_belong_to_an_answer_of_one_text() -> None:
         Logprob(token="Yo", logprob=-0.1, bytes=[89, 111], top_logprobs=[other])
     ]
     split = returns(answer(YO, {"text": "!"}, logprobsResult=scored))
-    assert all(part.logprobs is msgspec.UNSET for part in split.output[0].content)
+    assert all(part.logprobs is None for part in split.output[0].content)
 
 
 # --- what it took ---------------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_where_nothing_is_counted_there_are_no_counts() -> None:
     """gemini.response.18: chunks of Vertex and blocked prompts tell the kind of traffic alone"""
     document = {**answer(YO), "usageMetadata": {"trafficType": "ON_DEMAND", "serviceTier": "flex"}}
     response, lost = read(document)
-    assert (response.usage, response.service_tier, lost) == (msgspec.UNSET, "flex", [])
+    assert (response.usage, response.service_tier, lost) == (None, "flex", [])
     assert written(response) == (document, [])
 
 

@@ -202,7 +202,7 @@ def test_tiers() -> None:
 )
 def test_how_it_ended(status: str, reason: str | None, finish: str, lost: list[str]) -> None:
     """gemini.response_back.11: what is not over is not told as completed"""
-    details = IncompleteDetails(reason=reason) if reason else msgspec.UNSET
+    details = IncompleteDetails(reason=reason) if reason else None
     document, found = written(answered(said("Yo"), status=status, incomplete_details=details))
     assert (document["candidates"][0]["finishReason"], found) == (finish, lost)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UNSET
 
 from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
@@ -241,7 +240,7 @@ def test_reasoning_that_comes_back_without_its_text_stays_behind(host: str, mess
     response, _ = answered(said(**{"content": None, **message}, tool_calls=[{**CALL, "id": "abcdefghi"}]), dialect)
     for item in response.output:
         if isinstance(item, Reasoning):
-            item.summary, item.content = [], UNSET
+            item.summary, item.content = [], None
     result = FunctionCallOutput(call_id="abcdefghi", output="12")
     found, lost = messages(*response.output, result, dialect=dialect)
     assert set(found[0]) <= {"role", "content", "tool_calls"}

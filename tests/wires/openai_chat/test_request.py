@@ -102,8 +102,8 @@ def test_penalties_are_sent_as_they_are() -> None:
     assert option(**both) == (both, [])
 
 
-def test_a_null_option_stays_null() -> None:
-    assert option(temperature=None) == ({"temperature": None}, [])
+def test_an_option_that_is_none_is_left_out() -> None:
+    assert option(temperature=None) == ({}, [])
 
 
 @pytest.mark.parametrize(("host", "field"), [("openai", "max_completion_tokens"), ("deepseek", "max_tokens")])

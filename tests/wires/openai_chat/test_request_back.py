@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from msgspec import UNSET
 
 from llm_rest import wires
 from llm_rest.dialects import CHAT_HOSTS
@@ -159,7 +158,7 @@ def test_parts_that_only_a_host_knows_keep_their_form(part: dict[str, Any]) -> N
     (message,) = heard({"role": "user", "content": [part]})
     (found,) = message.content
     assert isinstance(found, Unknown)
-    assert found.type == f"openai_chat:{part['type']}"
+    assert found.kind == f"openai_chat:{part['type']}"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +182,7 @@ def test_a_cache_mark_for_no_time_is_kept_for_its_host(ttl: Any) -> None:
     part = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "ttl": ttl}}
     request, _ = asked(CHAT_HOSTS["openrouter"], messages=[{"role": "user", "content": [part]}])
     said: Any = request.input
-    assert said[0].content[0].prompt_cache_breakpoint is UNSET
+    assert said[0].content[0].prompt_cache_breakpoint is None
 
 
 def test_what_the_assistant_said_is_a_string_or_parts() -> None:

@@ -300,7 +300,7 @@ def test_moderation_loses_the_level_around_its_results() -> None:
 def test_an_answer_that_came_to_its_end_is_completed(reason: str) -> None:
     """chat.response.11"""
     response, lost = answered(said(content="a", finish_reason=reason))
-    assert (response.status, response.incomplete_details, lost) == ("completed", msgspec.UNSET, [])
+    assert (response.status, response.incomplete_details, lost) == ("completed", None, [])
 
 
 def test_a_forced_call_may_end_with_stop() -> None:

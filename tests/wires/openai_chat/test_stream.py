@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UNSET
 
 from llm_rest.dialects import ChatDialect
 from llm_rest.losses import Loss
@@ -262,7 +261,7 @@ def test_counts_are_found_where_hosts_put_them(chunks: list[dict[str, Any]]) -> 
 def test_what_is_no_count_is_none(told: Any) -> None:
     """chat.stream.10"""
     response = assembled(decoded(piece(content="Hi"), {**STOP, "x_groq": {"usage": told}}))
-    assert (response.status, response.usage) == ("completed", UNSET)
+    assert (response.status, response.usage) == ("completed", None)
 
 
 def test_an_empty_chunk_before_the_first_says_nothing_yet() -> None:

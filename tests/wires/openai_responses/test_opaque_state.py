@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from llm_rest.dialects import ResponsesDialect
 from llm_rest.responses import (
@@ -229,6 +229,6 @@ def test_raw_reasoning_that_comes_back_without_its_text_stays_behind() -> None:
     decoded, _ = wire.decode_response(answer(thought), dialect=RAW_REASONING)
     bare = decoded.output[0]
     assert isinstance(bare, Reasoning)
-    bare.content = UNSET
+    bare.content = None
     call = FunctionCall(call_id="c1", name="f", arguments="{}")
     assert replayed(RAW_REASONING, bare, call) == ([call], ["input[0] (dropped)"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from . import endpoints, typed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Union, get_args, get_origin
 
-from msgspec import Meta, Struct, ValidationError, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, to_builtins
 
 from ..errors import ConfigError
 from ..unknown import convert

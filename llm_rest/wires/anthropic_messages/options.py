@@ -15,8 +15,6 @@ from msgspec import UNSET
 from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses, no_such, not_in, not_taken
-from ...unknown import Decoder, Opt, Unknown, extras, given
-from ...losses import Losses
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none
 from .._left import says
 from . import types

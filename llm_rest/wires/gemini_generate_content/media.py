@@ -11,8 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from msgspec import UNSET
-
 from ...losses import no_such, not_in
 from ...responses.media import data_url, parse_data_url, standard
 from ...responses.parts import (

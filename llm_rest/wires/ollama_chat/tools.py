@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import UNSET
-
 from ...losses import no_such, not_in
 from ...responses.leftovers import SPELLING
 from ...responses.tools import (

@@ -74,7 +74,7 @@ async def test_a_path_is_read_with_its_media_type(
     path = files / name
     async with new_client("simulator/demo", api_key=None, wire=wire, on_loss="ignore") as llm:
         if (wire, name) == ("ollama_chat", "p.pdf"):
-            with pytest.raises(LossError, match=r"input\[0\]\.content\[0\]: a file, which"):
+            with pytest.raises(LossError, match=r"input\[0\]: a file, which"):
                 await llm.generate(path)
             return
         text = (await llm.generate(path if alone else ["What is this?", path])).output_text

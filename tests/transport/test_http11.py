@@ -180,6 +180,15 @@ def test_a_head_larger_than_the_limit_is_refused_however_it_arrives(framing: byt
     assert by_us([head[at : at + size] for at in range(0, len(head), size)] + [END]) == (b"", False)
 
 
+def test_a_head_that_is_too_large_is_refused_for_good_also_when_it_came_at_once() -> None:
+    machine = HTTP11()
+    machine.ask(*TARGET)
+    machine.feed(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * (LARGEST_HEAD // 8) + b"\r\n")
+    with pytest.raises(h11.RemoteProtocolError) as caught:
+        machine.head()
+    assert caught.value.error_status_hint == 431
+
+
 def test_a_large_body_in_the_same_read_as_the_head_is_not_counted_to_it() -> None:
     machine = HTTP11()
     machine.ask(*TARGET)

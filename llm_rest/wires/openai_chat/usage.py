@@ -80,7 +80,7 @@ def _decode_prompt(details: Opt[types.PromptDetails], left: Json, spelling: Json
         usage.input_tokens_details = replace(_INPUT, cached_tokens=or_none(cached), cache_write_tokens=or_none(written))
     beside = None if given(cached) else next((n for n in CACHED if isinstance(left.get(n), int | float)), None)
     if beside is not None:
-        usage.input_tokens_details = replace(usage.input_tokens_details or _INPUT, cached_tokens=left[beside])
+        usage.input_tokens_details = replace(usage.input_tokens_details or _INPUT, cached_tokens=int(left[beside]))
         spelling["cached"] = beside
     if details is None or (details is not UNSET and beside is not None):
         left["prompt_tokens_details"] = sent(details)

@@ -6,7 +6,9 @@ Fills what is missing or null from the request and from the defaults of the form
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar, cast, get_type_hints
 
 from msgspec.structs import replace
@@ -60,6 +62,9 @@ DEFAULTS: dict[str, Any] = {
 """Keys that must be there and must not be null, and what stands for a request that says nothing."""
 
 
+_RESPONSE_KEYS = (*REQUIRED_NULLABLE["Response"], "model")  # an empty model is left out otherwise
+
+
 def complete(response: Response, request: Request) -> Response:
     """`response` with every key of the format, as the answer to `request`."""
     values: dict[str, Any] = {}
@@ -81,7 +86,7 @@ def complete(response: Response, request: Request) -> Response:
     values["tools"] = [_tool(tool) for tool in (response.tools or echoed_tools(request.tools or []))]
     values["output"] = complete_items(response.output, response.id, response.status)
     _shapes(response, values)
-    return with_required(replace(response, **values))
+    return _written(response, Response, _RESPONSE_KEYS, values)
 
 
 def _shapes(response: Response, values: dict[str, Any]) -> None:
@@ -107,28 +112,30 @@ def _filled(model: M, **defaults: Any) -> M:
 
 
 @cache
-def _writing(model: type[M], names: tuple[str, ...]) -> type[M]:
+def _writing(model: type[M], names: tuple[str, ...]) -> tuple[type[M], Callable[[Any], tuple[Any, ...]]]:
     """A subclass of `model` that writes these fields, null too: a field without a default is always written."""
     hints = get_type_hints(model, include_extras=True)
     namespace = {"__annotations__": {name: hints[name] for name in names}, "__module__": model.__module__}
     config = model.__struct_config__
     made = ModelMeta(model.__name__, (model,), namespace, tag_field=config.tag_field, tag=config.tag)
-    return cast("type[M]", made)
+    return cast("type[M]", made), attrgetter(*model.__struct_fields__)
 
 
 def writing(model: M, *names: str) -> M:
     """`model` with these fields written, null too."""
-    plain, unknown = base(model), extras(model)
-    kind = cast("type[M]", Response if isinstance(plain, Response) else type(plain))  # a `Reply` is a response
-    made: M = _writing(kind, names)(**{name: getattr(plain, name) for name in kind.__struct_fields__})
-    return with_extras(made, unknown)
+    return _written(model, type(base(model)), names, {})
+
+
+def _written(model: M, kind: type[M], names: tuple[str, ...], changes: dict[str, Any]) -> M:
+    made, values = _writing(kind, names)
+    fields = dict(zip(kind.__struct_fields__, values(model), strict=True))
+    fields.update(changes)
+    written: M = with_extras(made(**fields), extras(model))
+    return written
 
 
 def with_required(model: M) -> M:
     """`model` with the keys written that must be there and may be null."""
-    if isinstance(model, Response):
-        # An empty model is left out otherwise.
-        return writing(model, *REQUIRED_NULLABLE["Response"], "model")
     names = REQUIRED_NULLABLE.get(type(base(model)).__name__, ())
     return writing(model, *names) if names else model
 

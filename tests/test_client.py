@@ -619,7 +619,7 @@ async def test_a_timeout_is_seconds_or_each_limit(new_client: NewClient, httpx_m
     async with new_client(timeout=5) as llm:
         await llm.generate("Hi")
         await llm.generate("Hi", timeout=Timeouts(connect=1, first_byte=2, total=3))
-        await llm.generate("Hi", timeout=Timeouts(connect=None, total="none"))
+        await llm.generate("Hi", timeout=Timeouts(connect="none", total="none"))
     limits = [request.extensions["timeout"] for request in httpx_mock.get_requests()]
     assert 4 < limits[0]["read"] <= 5
     assert limits[1]["connect"] == 1

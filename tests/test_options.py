@@ -15,6 +15,7 @@ from llm_rest.mcp import MCP
 from llm_rest.options import FIELDS, SETTINGS, Options, checked_names, surrogates_in, to_request
 from llm_rest.responses import FunctionCall, FunctionTool, McpTool, Message, Request
 from llm_rest.responses.request import REQUEST
+from llm_rest.transport import Timeouts
 from llm_rest.unknown import Unknown
 
 
@@ -158,3 +159,13 @@ def test_anything_makes_a_request_that_can_be_sent_or_a_configuration_error(
             assert REQUEST.decode(msgspec.json.encode(request)) == request
         except UnicodeEncodeError:
             assert "surrogate" in surrogates_in(request).message
+
+
+@pytest.mark.parametrize("name", ["connect", "first_byte", "read", "stall", "total"])
+def test_every_limit_is_seconds_or_no_limit_in_words(name: str) -> None:
+    assert getattr(Timeouts(**{name: "none"}), name) == "none"
+    assert getattr(Timeouts(**{name: 1.5}), name) == 1.5
+    assert Timeouts(**{name: None}) == Timeouts()
+    for wrong in (0, -1, float("inf"), float("nan"), True, "never", [1]):
+        with pytest.raises(ConfigError, match=f'timeout {name} must be a positive number of seconds or "none"'):
+            Timeouts(**{name: wrong})

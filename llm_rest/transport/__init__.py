@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import fields, force_setattr
 
 from ..errors import ConfigError
 
@@ -57,32 +58,31 @@ class HTTPAnswer(Struct, frozen=True):
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long a call may take, in seconds.
+    """How long a call may take, in seconds. `"none"` is no limit, and `None` what holds where nothing is given.
 
-    `connect` ends a connection attempt, `total` the whole call, `first_byte` the wait for the first bytes of the answer once
-    the request is sent. Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is
-    unlimited unless it is given; for streams it is as long as the vendor's row says. `"none"` for `first_byte` and `total` is
-    no limit, and `None` what holds where nothing is given; for the others `None` is no limit.
-
-    `read` is the longest time without any byte, once the answer began to come; `stall`, of a stream, the longest time without
-    content: keep-alives count as bytes and not as content. What the caller does between two waits does not count.
-    A `total` that is not given is 600 for a whole answer and unlimited for a stream; it is for all attempts together.
+    Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is unlimited unless it is
+    given; for streams it is as long as the vendor's row says. What the caller does between two waits does not count.
+    Raises `ConfigError` for anything else than a positive number or `"none"`.
     """
 
-    connect: float | None = 10.0
+    connect: float | Literal["none"] | None = 10.0
+    """Seconds for one attempt to connect."""
     first_byte: float | Literal["none"] | None = None
-    read: float | None = 60.0
-    stall: float | None = 600.0
+    """Seconds from the end of the request to the first bytes of the answer."""
+    read: float | Literal["none"] | None = 60.0
+    """The longest time without any byte, once the answer began to come."""
+    stall: float | Literal["none"] | None = 600.0
+    """The longest time of a stream without content: keep-alives count as bytes and not as content."""
     total: float | Literal["none"] | None = None
+    """Seconds for the whole call with all its attempts: 600 for a whole answer and unlimited for a stream, unless given."""
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value: object = getattr(self, name)
-            if value is None or (value == "none" and name in ("first_byte", "total")):
-                continue
-            if not is_duration(value):
-                word = '"none"' if name in ("first_byte", "total") else "None"
-                raise ConfigError(f"timeout {name} must be a positive number of seconds or {word}, not {value!r}")
+        for field in fields(self):
+            value: object = getattr(self, field.name)
+            if value is None:
+                force_setattr(self, field.name, field.default)
+            elif value != "none" and not is_duration(value):
+                raise ConfigError(f'timeout {field.name} must be a positive number of seconds or "none", not {value!r}')
 
 
 def limit(value: float | Literal["none"] | None, usual: float | None) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from . import WHOLE, limit
 from .problems import timed_out
@@ -14,15 +14,20 @@ if TYPE_CHECKING:
 _FOREVER = float("inf")
 
 
+def _or_forever(seconds: float | Literal["none"] | None) -> float:
+    lasts = limit(seconds, None)
+    return _FOREVER if lasts is None else lasts
+
+
 class Deadline:
     """How long the step at hand may still take, and which limit it is that ends it."""
 
     __slots__ = ("_connect", "_end", "_first_byte", "_limits", "_read", "_step", "_step_end")
 
     def __init__(self, timeouts: Timeouts) -> None:
-        self._connect = timeouts.connect
+        self._connect = limit(timeouts.connect, None)
         self._first_byte = limit(timeouts.first_byte, None)
-        self._read = _FOREVER if timeouts.read is None else timeouts.read
+        self._read = _or_forever(timeouts.read)
         self._step = "first_byte"
         self._step_end = _FOREVER
         total = self._total(timeouts)
@@ -108,8 +113,8 @@ class StreamDeadline(Deadline):
     def __init__(self, timeouts: Timeouts) -> None:
         super().__init__(timeouts)
         if timeouts.first_byte is None:
-            self._first_byte = timeouts.stall
-        self._stall = self._stall_left = _FOREVER if timeouts.stall is None else timeouts.stall
+            self._first_byte = limit(timeouts.stall, None)
+        self._stall = self._stall_left = _or_forever(timeouts.stall)
         self._since = 0.0
         self._linger_end = _FOREVER
 

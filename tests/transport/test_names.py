@@ -80,7 +80,7 @@ async def test_a_name_that_is_not_answered_for_ends_by_the_limit_of_connecting(
 
 async def test_the_time_of_the_call_ends_it_as_well(new_transport: NewTransport, system: System) -> None:
     with pytest.raises(APITimeoutError) as caught:
-        await exchange(new_transport, "http://slow.example", Timeouts(connect=None, total=0.2))
+        await exchange(new_transport, "http://slow.example", Timeouts(connect="none", total=0.2))
     assert caught.value.phase == "total"
     assert not system.answers.is_set()
 

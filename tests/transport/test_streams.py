@@ -212,7 +212,7 @@ PING = chunks(b": ping\n\n")
         (watched(STREAM + chunks(b"one"), every=PING), Timeouts(read=9, stall=0.2), "stall"),
         (watched(STREAM + chunks(b"one"), every=PING), Timeouts(total=0.2), "total"),
         (drip(b"x" * 99, first=STREAM + chunks(b"one") + b"63\r\n"), Timeouts(read=9, total=0.2), "total"),
-        (send_and_stall(b""), Timeouts(first_byte="none", read=None, stall=None, total=0.2), "total"),
+        (send_and_stall(b""), Timeouts(first_byte="none", read="none", stall="none", total=0.2), "total"),
     ],
     ids=["no-head", "no-body", "silent", "pings", "pings-total", "drip-total", "total-alone"],
 )

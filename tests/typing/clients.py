@@ -82,7 +82,7 @@ async def an_async_stream_is_read_in_an_async_with(llm: AsyncClient) -> None:
 
 
 def a_stream_takes_what_a_call_takes(llm: Client, later: AsyncClient) -> None:
-    llm.stream("Hi", temperature=0.2, stream_options={"include_obfuscation": False}, timeout=Timeouts(stall=None))
+    llm.stream("Hi", temperature=0.2, stream_options={"include_obfuscation": False}, timeout=Timeouts(stall="none"))
     later.stream("Hi", temperature=0.2, stream_options=StreamOptions(include_obfuscation=False))
     llm.stream("Hi", temprature=0.2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     llm.generate("Hi", stream_options={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -1,17 +1,21 @@
 """What every test shares: how hard Hypothesis tries, and clients of every kind (`callers.py`).
 
 By default each run tries the same examples, so that a change is judged by the change. `LLM_REST_EXAMPLES=1000` tries that
-many new ones per law; a failing one is kept in `.hypothesis` and tried first from then on.
+many new ones per law; a failing one is kept in `.hypothesis` and tried first from then on. `LLM_REST_TESTS=quick` runs one
+case of each parametrized test, `LLM_REST_TESTS=whole` also what an ordinary run takes samples of.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import zlib
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.callers import anyio_backend, new_client, new_transport, way
+from tests.support import QUICK
 
 __all__ = ["anyio_backend", "new_client", "new_transport", "way"]
 
@@ -23,7 +27,7 @@ EXAMPLES = os.environ.get("LLM_REST_EXAMPLES")
 
 settings.register_profile(
     "llm_rest",
-    max_examples=int(EXAMPLES or 50),
+    max_examples=int(EXAMPLES or (10 if QUICK else 50)),
     derandomize=EXAMPLES is None,
     # Nothing here is judged by the clock: machines are shared.
     deadline=None,
@@ -31,3 +35,16 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("llm_rest")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of each test the same one case in each quick run, another one of each test; and none that takes long."""
+    if not QUICK:
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    chosen = [of[zlib.crc32(name.encode()) % len(of)] for name, of in cases.items()]
+    chosen = [item for item in chosen if item.get_closest_marker("slow") is None]
+    config.hook.pytest_deselected(items=[item for item in items if item not in {*chosen}])
+    items[:] = chosen

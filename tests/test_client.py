@@ -434,7 +434,7 @@ async def test_a_missing_key_names_the_variable_to_set(new_client: NewClient, mo
         ({"on_loss": "cry"}, "on_loss"),
         ({"model": "gpt-4o"}, "vendor"),
         ({"user_token": "a\nb"}, "line break"),
-        ({"background": object()}, "background"),
+        ({"background": object}, "background"),
     ],
     ids=lambda value: str(value)[:40].encode("ascii", "replace").decode(),
 )

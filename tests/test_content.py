@@ -113,7 +113,7 @@ def test_bytes_get_a_name_by_their_type() -> None:
         (image, 5, "got int"),
         (fetch_image, 5, "only https"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_what_cannot_be_used_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any, source: Any, message: str

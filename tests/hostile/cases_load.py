@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gzip
 import signal
 import threading
 import time
@@ -20,14 +19,13 @@ from llm_rest import RetryPolicy
 from llm_rest.transport import exchange
 from tests.hostile.cases_http import full
 from tests.hostile.cases_streams import opened
-from tests.hostile.documents import Documents
-from tests.hostile.server import END, chunks, flood, head, http, say, stall
+from tests.hostile.documents import Documents, bomb
+from tests.hostile.server import END, LONG, chunks, flood, head, http, long, say, stall
 from tests.hostile.table import Case, World, bad, good, streamed
 
 MiB = 1024 * 1024
 CAP = 64
 SMALL = 16
-BOMB = gzip.compress(bytes(1000 * MiB), 9)
 
 
 def ok(d: Documents) -> list[Any]:
@@ -139,12 +137,12 @@ def endless_text(d: Documents) -> list[Any]:
     return [flood(opened(d) + chunks(*d.begin()), chunks(d.delta("x" * 1000)) * 60, most=400 * MiB)]
 
 
-def bomb(d: Documents) -> list[Any]:
-    return [say(http(BOMB, "200 OK", "content-encoding: gzip"))]
+def packed(d: Documents) -> list[Any]:
+    return [say(http(bomb(1000), "200 OK", "content-encoding: gzip"))]
 
 
-def stream_bomb(d: Documents) -> list[Any]:
-    return [say(opened(d, "content-encoding: gzip") + chunks(BOMB) + END)]
+def packed_stream(d: Documents) -> list[Any]:
+    return [say(opened(d, "content-encoding: gzip") + chunks(bomb(1000)) + END)]
 
 
 def crumbs(d: Documents) -> list[Any]:
@@ -166,12 +164,12 @@ BELOW = dict.fromkeys(
 R = [
     Case("R01", "a JSON body without end", endless, TOO_LARGE, ask=bounded(one, CAP + 64), cannot=BELOW),
     Case("R02", "an event or line without end", endless_line, bad("response_too_large", "malformed_response", attempts=1), ask=bounded(streamed, CAP + 64), cannot=BELOW),
-    Case("R03", "a gzip bomb, 1 MB to 1 GB", bomb, TOO_LARGE, ask=bounded(one, CAP + 64), cannot=BELOW),
-    Case("R04", "a gzip bomb as a stream", stream_bomb, bad("response_too_large", "malformed_response", attempts=1), ask=bounded(streamed, CAP + 64), cannot=BELOW),
+    Case("R03", "a gzip bomb, 1 MB to 1 GB", packed, TOO_LARGE, ask=bounded(one, CAP + 64), cannot=BELOW),
+    Case("R04", "a gzip bomb as a stream", packed_stream, bad("response_too_large", "malformed_response", attempts=1), ask=bounded(streamed, CAP + 64), cannot=BELOW),
     Case("R05", "200 000 chunks of one byte", crumbs, good(text=None, then=lambda s: s.seconds < 20 and len(s.reply.output_text) == 200_000), cannot=BELOW),
     Case("R06", "a model that never stops", endless_text, bad("response_too_large", attempts=1, then=lambda s: s.error.partial is not None), ask=bounded(unkept, SMALL + 64), modes=("sync",)),
     Case("R07", "200 calls at once, then close", ok, good(200), ask=two_hundred, counted=False),
-    Case("R09", "an answer of 60 MB", lambda d: [say(http(d.good("x" * 60_000_000)))], good(text=None, then=lambda s: len(s.reply.output_text) == 60_000_000), ask=bounded(one, CAP + 64), modes=("sync",), cannot=BELOW),
+    Case("R09", "an answer of 60 MB", lambda d: [long(d.good(LONG), 60)], good(text=None, then=lambda s: len(s.reply.output_text) == 60_000_000), ask=bounded(one, CAP + 64), modes=("sync",), cannot=BELOW),
     Case("R08", "100 errors one after the other", refusals, good(101), ask=hundred_errors, counted=False),
 ]  # fmt: skip
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import copy
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 Plain = dict[str, Any]
@@ -121,6 +123,18 @@ def encode(document: Any) -> bytes:
     for raw in raws:
         text = text.replace(f'"{_MARK}"', raw, 1)
     return text.encode("utf-8", "surrogatepass")
+
+
+@cache
+def bomb(mib: int, byte: bytes = b"\0") -> bytes:
+    """So many MiB of one byte in gzip: one compressed MiB again and again, because compressing a whole GiB takes 7 s."""
+    packer, block = zlib.compressobj(9, wbits=-15), byte * (1024 * 1024)
+    packed = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    checksum = 0
+    for _ in range(mib):
+        checksum = zlib.crc32(block, checksum)
+    end = checksum.to_bytes(4, "little") + (mib * len(block)).to_bytes(4, "little")
+    return b"\x1f\x8b\x08\0\0\0\0\0\0\x03" + packed * mib + packer.flush() + end
 
 
 # --- OpenAI Responses -----------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ Act = Callable[[socket.socket, "Script"], bool]
 
 LONGEST = 30.0
 """Seconds after which any act ends."""
+ROOM = 65_536
+"""Bytes that the kernel receives for a server that does not read them."""
 MOST_HEARD = 64 * 1024 * 1024
 
 
@@ -75,19 +77,21 @@ class Server:
     @contextlib.contextmanager
     def script(self, script: Script, *, own: bool = False) -> Iterator[Script]:
         listening: socket.socket | None = None
+        name = b""
         if own or script.before or script.tls:
             listening = self._listen(script)
             scheme = "https" if script.tls else "http"
             script.url = f"{scheme}://127.0.0.1:{listening.getsockname()[1]}"
         else:
             self._count += 1
-            name = f"k{self._count}"
-            self._scripts[name.encode()] = script
-            script.url = f"http://127.0.0.1:{self.port}/{name}"
+            name = b"k%d" % self._count
+            self._scripts[name] = script
+            script.url = f"http://127.0.0.1:{self.port}/{name.decode()}"
         try:
             yield script
         finally:
             script.stopped.set()
+            self._scripts.pop(name, None)  # with all that it said and heard
             if listening is not None:
                 with contextlib.suppress(OSError):
                     listening.shutdown(socket.SHUT_RDWR)
@@ -95,6 +99,8 @@ class Server:
 
     def _listen(self, script: Script | None) -> socket.socket:
         listening = socket.create_server(("127.0.0.1", 0), backlog=512)
+        if script is not None and script.early:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM)
         threading.Thread(target=self._accept, args=(listening, script), daemon=True).start()
         return listening
 
@@ -255,6 +261,16 @@ def http(body: bytes = b"", status: str = "200 OK", *headers: str, length: int |
     named = [] if any(h.lower().startswith("content-type") for h in headers) else ["content-type: application/json"]
     size = len(body) if length is None else length
     return "\r\n".join([f"HTTP/1.1 {status}", f"content-length: {size}", *named, *headers, "", ""]).encode() + body
+
+
+LONG = "@@long@@"
+
+
+def long(document: bytes, mb: int) -> Act:
+    """A good answer with so many million letters where the document says `LONG`, sent in pieces that share their bytes."""
+    before, _, after = document.partition(LONG.encode())
+    length = len(before) + mb * 1_000_000 + len(after)
+    return say(http(before, length=length), *[b"x" * 1_000_000] * mb, after)
 
 
 def head(kind: str = "application/json", *headers: str, status: str = "200 OK") -> bytes:

@@ -313,13 +313,18 @@ def drive(work: Any) -> None:
     raise AssertionError("a synchronous call waited for an event loop")
 
 
-def run_all(case: Case, server: Server) -> dict[tuple[str, str], tuple[Seen, list[str]]]:
-    """What came of a case on every wire in every mode."""
+def run_all(case: Case, server: Server) -> dict[tuple[str, str], tuple[str, list[str]]]:
+    """What came of a case on every wire in every mode, as a line, and what is wrong with that."""
+
+    def told(documents: Documents, mode: str) -> tuple[str, list[str]]:
+        seen, faults = run(case, documents, mode, server)
+        return str(seen), faults
+
     runs = case.runs()
     if not case.slow:
-        return {(documents.wire, mode): run(case, documents, mode, server) for documents, mode in runs}
+        return {(documents.wire, mode): told(documents, mode) for documents, mode in runs}
     with ThreadPoolExecutor(len(runs)) as pool:
-        futures = {(d.wire, mode): pool.submit(run, case, d, mode, server) for d, mode in runs}
+        futures = {(d.wire, mode): pool.submit(told, d, mode) for d, mode in runs}
     return {key: future.result() for key, future in futures.items()}
 
 

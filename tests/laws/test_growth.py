@@ -3,12 +3,11 @@
 Counted are the lines of Python that run, which are the same every time, and never seconds.
 
 Of the other wires, and of the ways to stream an answer, each shape is measured with one, and another than the shape before.
-`GROWTH=whole python -m pytest tests/laws/test_growth.py` measures it with all of them, which takes several times as long.
+`LLM_REST_TESTS=whole` (`make test-whole`) measures it with all of them, which takes several times as long.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -23,13 +22,12 @@ from llm_rest.responses.assemble import disassemble
 from llm_rest.vendors import DIALECTS
 from tests.laws.growth import ANSWERS, HISTORIES, OWN_ANSWERS, OWN_STREAMS, SPELLERS
 from tests.laws.harness import every_wire
-from tests.support import WIRES
+from tests.support import WHOLE, WIRES
 from tests.support.counting import MOST, growth
 from tests.support.streams import assembled, read, written
 
 encode = msgspec.json.Encoder().encode
 T = TypeVar("T")
-WHOLE = os.environ.get("GROWTH") == "whole"
 
 
 def some(among: Sequence[T], name: str, shape: str, shapes: Iterable[str]) -> Sequence[T]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import socket
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 
 from llm_rest.framing import LIMIT
 from llm_rest.transport.bodies import MAX_BODY
-from tests.hostile.documents import ALL, Documents
+from tests.hostile.documents import ALL, Documents, bomb
 from tests.loopback import STREAM, Loopback, chunks, http, loopback
 from tests.transport.test_sharing import GOOD
 
@@ -25,7 +24,7 @@ PIECE = b"x" * 262_144
 ZIPPED = ("content-type: application/json", "content-encoding: gzip")
 
 
-BOMB = gzip.compress(b" " * (256 * MIB), 1)
+BOMB = bomb(256, b" ")
 """A quarter of a gigabyte in one megabyte."""
 
 ANSWERS: dict[str, tuple[bytes, bytes]] = {

@@ -499,8 +499,8 @@ def going_on(place: Place) -> list[str]:
 OTHERS = [
     Attack("O01", "what is kept for somebody else", others, on=GUARDED, cannot={"gateway": "everybody is one caller there", **NO_STORE}),
     Attack("O02", "ids that are none", odd_ids, on=("gateway", "guarded"), cannot=NO_STORE),
-    Attack("O04", "small requests that go on from large conversations", going_on, on=("gateway",), mib=400, cannot=NO_STORE),
-    Attack("O03", "a conversation that gets longer and longer", chained, on=("gateway",), mib=160, cannot=NO_STORE),
+    Attack("O04", "small requests that go on from large conversations", going_on, on=("gateway",), mib=400, cannot=NO_STORE, whole=True),
+    Attack("O03", "a conversation that gets longer and longer", chained, on=("gateway",), mib=160, cannot=NO_STORE, whole=True),
 ]  # fmt: skip
 
 CASES = [*TOKENS, *NAMES, *WHERE, *ENVELOPES, *OTHERS]

@@ -352,7 +352,7 @@ def _on_default(id: str, given: str, does: Does, **more: Any) -> Attack:
 
 CASES = [
     _on_default("Q01", "a million of {}, [] and numbers", over(UNKNOWN, million, ("openai_responses", "gemini_generate_content"))),
-    _on_default("Q02", "as many as 27 MB hold", over(("empty objects as turns", "deep and wide in a schema"), swollen(LARGEST), ("openai_responses",))),
+    _on_default("Q02", "as many as 27 MB hold", over(("empty objects as turns", "deep and wide in a schema"), swollen(LARGEST), ("openai_responses",)), whole=True),
     _on_default("Q03", "as many as may be, on some wires", within(SAMPLE, _some_pairs)),
     _on_default("Q04", "27 MB of images", images, whole=True),
     _on_default("Q05", "1,000 calls in one answer", calls, whole=True),

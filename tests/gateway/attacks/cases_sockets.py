@@ -217,7 +217,7 @@ CASES = [
     Attack("W18", "a message of which crumbs come", crumbs, slow=True),
     Attack("W19", "30 MB of pings from one who reads", pings_hold_nothing),
     Attack("W20", "pings that come in halves", cut_pings),
-    Attack("W21", "large turns that connections remember", remembering, on=("gateway",), mib=320, cannot={"simulator": "it keeps nothing between requests"}),
+    Attack("W21", "large turns that connections remember", remembering, on=("gateway",), mib=320, cannot={"simulator": "it keeps nothing between requests"}, whole=True),
     Attack("W06", "300,000 messages, no answer read", flooding),
     Attack("W07", "half a handshake; 20 that say nothing", half_open, slow=True),
     Attack("W08", "frames that are none", each(

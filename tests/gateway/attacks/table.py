@@ -31,7 +31,7 @@ class Attack:
     slow: bool = False
     """Waits for something; all of these are made at the same time."""
     whole: bool = False
-    """Takes minutes: made by `python -m tests.gateway.attacks` alone."""
+    """Takes long or hundreds of MiB: made by `make test-whole` and `python -m tests.gateway.attacks` alone."""
     cannot: Mapping[str, str] = field(default_factory=dict[str, str])
     """The servers on which there is no such attack, and why."""
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from llm_rest.responses import Request, Response
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context, Told
@@ -42,11 +44,11 @@ class Vendor(Simulator):
         self.endless = Busy()
 
     async def answer(self, request: Request, context: Context) -> Response:
-        self.contexts.append(context)
+        self.contexts.append(replace(context, body=b""))
         return await super().answer(request, context)
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
-        self.contexts.append(context)
+        self.contexts.append(replace(context, body=b""))
         of = self.endless if request.model == "endless" else super()
         async for event in of.stream(request, context):
             yield event

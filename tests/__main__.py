@@ -1,0 +1,135 @@
+"""`python -m tests [options of pytest]`: all tests in several processes, two at a time (or as `LLM_REST_JOBS` says).
+
+Each process collects its own files alone and gives its memory back when they are done; what it printed is shown when a test
+failed. Options that name files or folders are given to one pytest, as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+HERE = Path(__file__).parent
+PARTS = (
+    "hostile/",
+    "gateway/attacks/",
+    "clients/",
+    "laws/",
+    "gateway/",
+    "transport/",
+    "test_client",
+    "corpus/",
+    "loop/",
+    "test_simulator",
+    "structured/",
+    "wires/",
+    "",
+)
+"""How the paths of the files in each part begin; a file is in the first part that fits. The slow ones come first."""
+
+NOTHING_SELECTED = 5
+OUTCOMES = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
+
+
+def parts() -> dict[str, list[str]]:
+    """The files of tests in each part."""
+    found: dict[str, list[str]] = {part: [] for part in PARTS}
+    for path in sorted(HERE.rglob("test_*.py")):
+        name = path.relative_to(HERE).as_posix()
+        found[next(part for part in PARTS if name.startswith(part))].append(f"{HERE.name}/{name}")
+    return {f"{HERE.name}/{part}*": files for part, files in found.items() if files}
+
+
+@dataclass
+class Run:
+    """A pytest with the files of one part."""
+
+    part: str
+    process: subprocess.Popen[bytes]
+    output: IO[bytes]
+    began: float
+
+    def text(self) -> str:
+        self.output.seek(0)
+        return self.output.read().decode(errors="replace")
+
+
+def begin(part: str, files: list[str], options: list[str]) -> Run:
+    output = tempfile.TemporaryFile()  # noqa: SIM115 - read when the process has ended
+    command = [sys.executable, "-m", "pytest", "--quiet", *files, *options]
+    process = subprocess.Popen(command, cwd=HERE.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    return Run(part, process, output, time.monotonic())
+
+
+def resident(pids: set[int]) -> int:
+    """The MiB of these processes and of all that they started, where the system tells it."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    while more := {pid for pid, parent in parents.items() if parent in pids and pid not in pids}:
+        pids = pids | more
+    pages = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+
+def ended(running: list[Run]) -> Iterator[Run]:
+    """Those that have ended, which are running no more."""
+    for run in [run for run in running if run.process.poll() is not None]:
+        running.remove(run)
+        yield run
+
+
+def main(options: list[str]) -> int:
+    if any((HERE.parent / option.partition("::")[0]).exists() for option in options):
+        return subprocess.call([sys.executable, "-m", "pytest", *options], cwd=HERE.parent)
+    waiting, running = [*parts().items()], list[Run]()
+    jobs = int(os.environ.get("LLM_REST_JOBS") or 2)
+    outcomes, failed, most, began = Counter[str](), list[str](), 0, time.monotonic()
+    looked = began
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                part, files = waiting.pop(0)
+                running.append(begin(part, files, options))
+            time.sleep(0.1)
+            if time.monotonic() > looked + 1:
+                looked, most = time.monotonic(), max(most, resident({os.getpid()}))
+            for run in ended(running):
+                text = run.text()
+                last = text.strip().rpartition("\n")[2]
+                outcomes.update({what: int(count) for count, what in OUTCOMES.findall(last)})
+                if run.process.returncode not in (0, NOTHING_SELECTED):
+                    failed.append(run.part)
+                    print(text)
+                print(f"{run.part}: {last}", flush=True)
+    finally:
+        for run in running:
+            run.process.kill()
+            run.process.wait()
+    usage = os.times()
+    print(
+        f"{', '.join(f'{count} {what}' for what, count in outcomes.items()) or 'no tests'}"
+        f" in {time.monotonic() - began:.0f} s, {usage.children_user + usage.children_system:.0f} s of CPU"
+        + (f", at most {most} MiB" if most else "")
+    )
+    for part in failed:
+        print(f"failed: {part}")
+    return int(bool(failed) or not outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,7 @@ PARTS = (
 """How the paths of the files in each part begin; a file is in the first part that fits. The slow ones come first."""
 
 NOTHING_SELECTED = 5
+SUMMARY = re.compile(r"(passed|failed|errors?|skipped|deselected|no tests ran)\b.* in [\d.]+s")
 OUTCOMES = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
 
 
@@ -93,6 +95,18 @@ def ended(running: list[Run]) -> Iterator[Run]:
         yield run
 
 
+def stop(running: list[Run]) -> None:
+    """End them as Ctrl-C does, so that they end what they started."""
+    for run in running:
+        run.process.send_signal(signal.SIGINT)
+    for run in running:
+        try:
+            run.process.wait(20)
+        except subprocess.TimeoutExpired:
+            run.process.kill()
+            run.process.wait()
+
+
 def main(options: list[str]) -> int:
     if any((HERE.parent / option.partition("::")[0]).exists() for option in options):
         return subprocess.call([sys.executable, "-m", "pytest", *options], cwd=HERE.parent)
@@ -110,24 +124,22 @@ def main(options: list[str]) -> int:
                 looked, most = time.monotonic(), max(most, resident({os.getpid()}))
             for run in ended(running):
                 text = run.text()
-                last = text.strip().rpartition("\n")[2]
+                last = next((line for line in reversed(text.splitlines()) if SUMMARY.search(line)), "no summary")
                 outcomes.update({what: int(count) for count, what in OUTCOMES.findall(last)})
                 if run.process.returncode not in (0, NOTHING_SELECTED):
-                    failed.append(run.part)
                     print(text)
+                    lines = [line for line in text.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+                    failed += lines or [f"{run.part} ended with {run.process.returncode}"]
                 print(f"{run.part}: {last}", flush=True)
     finally:
-        for run in running:
-            run.process.kill()
-            run.process.wait()
+        stop(running)
     usage = os.times()
     print(
         f"{', '.join(f'{count} {what}' for what, count in outcomes.items()) or 'no tests'}"
         f" in {time.monotonic() - began:.0f} s, {usage.children_user + usage.children_system:.0f} s of CPU"
         + (f", at most {most} MiB" if most else "")
     )
-    for part in failed:
-        print(f"failed: {part}")
+    print(*failed, sep="\n", end="\n" if failed else "")
     return int(bool(failed) or not outcomes)
 
 

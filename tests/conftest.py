@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.callers import anyio_backend, new_client, new_transport, way
-from tests.support import QUICK
+from tests.support import QUICK, WHOLE
 
 __all__ = ["anyio_backend", "new_client", "new_transport", "way"]
 
@@ -27,7 +27,7 @@ EXAMPLES = os.environ.get("LLM_REST_EXAMPLES")
 
 settings.register_profile(
     "llm_rest",
-    max_examples=int(EXAMPLES or (10 if QUICK else 50)),
+    max_examples=int(EXAMPLES or (10 if QUICK else 100 if WHOLE else 30)),
     derandomize=EXAMPLES is None,
     # Nothing here is judged by the clock: machines are shared.
     deadline=None,

@@ -31,6 +31,10 @@ _STEP = 1024 * 1024
 """How much is inflated at once."""
 
 
+_PORTION = 16 * 1024
+"""How many bytes of a stream with a content coding are inflated before what they hold is read: to 16 MiB at most."""
+
+
 class Body:
     """Undoes the coding of a body: `feed` gives what a piece of it holds, `close` says whether it was whole.
 
@@ -53,6 +57,11 @@ class Body:
             raise ProtocolError(
                 f"the answer has a content coding nobody asked for: {self._coding[:100]}", retryable=False
             )
+
+    @property
+    def portion(self) -> int | None:
+        """How many bytes of a piece to feed at once, so that little is held before it is read; `None` is all of them."""
+        return None if self._inflate is None else _PORTION
 
     def feed(self, piece: bytes) -> bytes:
         """The next bytes, given them as they came."""

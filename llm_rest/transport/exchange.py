@@ -196,7 +196,7 @@ class Incoming:
     One that is forgotten is closed when it is collected.
     """
 
-    __slots__ = ("_body", "_deadline", "_exchanges", "_place", "headers", "status")
+    __slots__ = ("_body", "_deadline", "_exchanges", "_packed", "_place", "headers", "status")
 
     def __init__(
         self,
@@ -210,6 +210,7 @@ class Incoming:
         self.status = status
         self.headers = headers
         self._body = body
+        self._packed = b""  # came with the last piece and is not inflated yet
         self._exchanges = exchanges
         self._place: Place | None = place
         self._deadline = deadline
@@ -220,11 +221,16 @@ class Incoming:
         if connection is None:
             return None
         try:
-            deadline.wait()
-            piece = await connection.read()
+            piece: bytes | None = self._packed
+            if not piece:
+                deadline.wait()
+                piece = await connection.read()
+                if piece is not None:
+                    deadline.came()
             if piece is not None:
-                deadline.came()
-                return self._body.feed(piece)
+                portion = self._body.portion
+                self._packed = piece[portion:] if portion else b""
+                return self._body.feed(piece[:portion])
             self._body.close()
             await self._leave(again=True)
             return None

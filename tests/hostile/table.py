@@ -33,6 +33,9 @@ KEY = "hostile0123456789abcdef0123456789"
 """Of no known shape, so that what hides it must know it."""
 WIRES = tuple(documents.wire for documents in ALL)
 
+BELOW_DOCUMENTS = "TPRC"
+"""The letters of cases of which no wire knows: connections, HTTP, exhaustion, cancellation."""
+
 CODES = {"auth_error", "rate_limit", "network_error", "invalid_request", "unknown"}
 FOREIGN = {
     "httpx",
@@ -261,8 +264,12 @@ class Case:
     lingers: bool = False
     """Whether a connection may stay open for a moment, because nobody closes it."""
 
-    def runs(self) -> list[tuple[Documents, str]]:
-        return [(documents, mode) for documents in ALL if documents.wire not in self.cannot for mode in self.modes]
+    def runs(self, *, whole: bool = True) -> list[tuple[Documents, str]]:
+        """The wires and modes it is made on. Faults below the documents are made on one wire unless `whole`, in turns."""
+        found = [documents for documents in ALL if documents.wire not in self.cannot]
+        if self.id[0] in BELOW_DOCUMENTS and not whole:
+            found = [found[int(self.id[1:]) % len(found)]]
+        return [(documents, mode) for documents in found for mode in self.modes]
 
 
 def run(case: Case, documents: Documents, mode: str, server: Server) -> tuple[Seen, list[str]]:
@@ -313,14 +320,14 @@ def drive(work: Any) -> None:
     raise AssertionError("a synchronous call waited for an event loop")
 
 
-def run_all(case: Case, server: Server) -> dict[tuple[str, str], tuple[str, list[str]]]:
+def run_all(case: Case, server: Server, *, whole: bool = True) -> dict[tuple[str, str], tuple[str, list[str]]]:
     """What came of a case on every wire in every mode, as a line, and what is wrong with that."""
 
     def told(documents: Documents, mode: str) -> tuple[str, list[str]]:
         seen, faults = run(case, documents, mode, server)
         return str(seen), faults
 
-    runs = case.runs()
+    runs = case.runs(whole=whole)
     if not case.slow:
         return {(documents.wire, mode): told(documents, mode) for documents, mode in runs}
     with ThreadPoolExecutor(len(runs)) as pool:

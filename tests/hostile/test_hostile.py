@@ -1,4 +1,6 @@
-"""Every case of the table on every wire, for sync callers, on asyncio and on trio. `python -m tests.hostile` prints it."""
+"""Every case of the table, for sync callers, on asyncio and on trio: each on every wire, but faults below the documents on one
+wire, in turns. `python -m tests.hostile` makes and prints all of them, `LLM_REST_TESTS=whole` makes them here.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from tests.hostile.cases import CASES
 from tests.hostile.documents import ALL
 from tests.hostile.server import Server
 from tests.hostile.table import Case, run_all
+from tests.support import WHOLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::llm_rest.LossWarning")
 
@@ -23,7 +26,7 @@ def hostile() -> Iterator[Server]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_fault_comes_to_its_good_end(case: Case, hostile: Server) -> None:
-    faults = {key: "; ".join(found) for key, (_, found) in run_all(case, hostile).items() if found}
+    faults = {key: "; ".join(found) for key, (_, found) in run_all(case, hostile, whole=WHOLE).items() if found}
     assert not faults, f"{case.given}: {faults}"
 
 

@@ -44,14 +44,19 @@ class Vendor(Simulator):
         self.endless = Busy()
 
     async def answer(self, request: Request, context: Context) -> Response:
-        self.contexts.append(replace(context, body=b""))
+        self.contexts.append(remembered(context))
         return await super().answer(request, context)
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
-        self.contexts.append(replace(context, body=b""))
+        self.contexts.append(remembered(context))
         of = self.endless if request.model == "endless" else super()
         async for event in of.stream(request, context):
             yield event
+
+
+def remembered(context: Context) -> Context:
+    """How a request came, with its body where it is small."""
+    return context if len(context.body) < 65_536 else replace(context, body=b"")
 
 
 class Trap:

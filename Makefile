@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 ARGS ?=
 
-JOBS ?= 2
+JOBS ?= 3
 
 .PHONY: help demo test test-quick test-whole check format bench docs clean
 
@@ -20,7 +20,7 @@ demo: $(VENV)/.demo ## a tool conversation through every wire, without network o
 	@$(BIN)/llm-rest demo $(ARGS)
 
 test: $(VENV)/.dev ## the test suite; ARGS="-k name" narrows it
-	@echo "running the tests: about 15,000 in $(JOBS) processes, 5 minutes and 1 GB on two cores; ARGS='-k name' narrows them"
+	@echo "running the tests: about 15,000, $(JOBS) processes at a time, at most 5 minutes and 1 GB on two cores; ARGS='-k name' narrows them"
 	@LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
 test-quick: $(VENV)/.dev ## one case of each test, in about a minute

@@ -1,4 +1,5 @@
-"""`python -m tests [options of pytest]`: all tests in several processes, two at a time (or as `LLM_REST_JOBS` says).
+"""`python -m tests [options of pytest]`: all tests in several processes, three at a time (or as `LLM_REST_JOBS` says), because
+some wait for what takes time.
 
 Each process collects its own files alone and gives its memory back when they are done; what it printed is shown when a test
 failed. Options that name files or folders are given to one pytest, as they are.
@@ -17,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -24,10 +26,10 @@ HERE = Path(__file__).parent
 PARTS = (
     "hostile/",
     "gateway/attacks/",
-    "clients/",
     "laws/",
-    "gateway/",
     "transport/",
+    "gateway/",
+    "clients/",
     "test_client",
     "corpus/",
     "loop/",
@@ -108,10 +110,11 @@ def stop(running: list[Run]) -> None:
 
 
 def main(options: list[str]) -> int:
-    if any((HERE.parent / option.partition("::")[0]).exists() for option in options):
+    values = [value for name, value in pairwise(["", *options]) if name not in ("-k", "-m")]
+    if any((HERE.parent / value.partition("::")[0]).exists() for value in values):
         return subprocess.call([sys.executable, "-m", "pytest", *options], cwd=HERE.parent)
     waiting, running = [*parts().items()], list[Run]()
-    jobs = int(os.environ.get("LLM_REST_JOBS") or 2)
+    jobs = int(os.environ.get("LLM_REST_JOBS") or 3)
     outcomes, failed, most, began = Counter[str](), list[str](), 0, time.monotonic()
     looked = began
     try:

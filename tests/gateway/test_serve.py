@@ -88,6 +88,7 @@ output_tokens = 30
 """
 
 
+@pytest.mark.slow
 def test_a_gateway_from_a_file_remembers_and_lets_streams_finish_when_it_is_told_to_stop(tmp_path: Path) -> None:
     (tmp_path / "gateway.toml").write_text(FILE)
     arguments = ("--config", str(tmp_path / "gateway.toml"), "--keep", str(tmp_path / "kept.sqlite"))
@@ -118,6 +119,7 @@ def test_a_gateway_from_a_file_remembers_and_lets_streams_finish_when_it_is_told
             assert "the server allows 30" in again.headers["x-llm-rest-losses"]
 
 
+@pytest.mark.slow
 def test_a_stream_that_outlasts_the_grace_is_cut_and_logged(tmp_path: Path) -> None:
     (tmp_path / "gateway.toml").write_text(FILE.replace("[limits]", "[limits]\ngrace = 0"))
     arguments = ("--config", str(tmp_path / "gateway.toml"), "--keep", str(tmp_path / "kept.sqlite"))

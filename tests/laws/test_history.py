@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -112,6 +113,7 @@ for name in WIRES:
 """
 
 
+@pytest.mark.slow
 def test_every_process_encodes_the_same_bytes() -> None:
     """BUGS 81"""
     running = [

@@ -34,6 +34,7 @@ def test_a_changed_leaf_shows_on_every_other_wire_or_is_named(name: str) -> None
     assert [one for one in sampled(name) if excuse(one) is None] == []
 
 
+@pytest.mark.slow
 def test_every_excuse_is_needed() -> None:
     used = {excuse(one) for name in WIRES for one in sampled(name)}
     assert [row for row in TABLE if row not in used] == []

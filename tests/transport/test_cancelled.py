@@ -82,6 +82,7 @@ async def cancelled_by_scope(work: Coroutine[Any, Any, None], after: float) -> b
     return scope.cancelled_caught
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "how"), HOW_MANY)
 def test_thousands_of_cancellations_leave_nothing_behind(backend: str, how: str) -> None:
     cancelled: Callable[..., Any] = cancelled_natively if how == "native" else cancelled_by_scope

@@ -16,7 +16,10 @@ from tests.hostile.documents import ALL, Documents, bomb
 from tests.loopback import STREAM, Loopback, chunks, http, loopback
 from tests.transport.test_sharing import GOOD
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say what it takes")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say what it takes"),
+]
 
 MIB = 1024 * 1024
 MORE = 64 * MIB

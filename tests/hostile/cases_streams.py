@@ -456,7 +456,7 @@ S = [
     S_("S78", "only white space and comments", lambda d: [sent(d, comment(d) * 50)], EMPTY),
     S_("S79", "the call is over its time while text keeps coming", lambda d: [drip(chunks(d.delta("x")), pause=0.03, first=opened(d) + chunks(*d.begin()), again=True)], bad("api_timeout", attempts=1, phase="total", then=kept), slow=True, options={"timeout": Timeouts(total=0.4)}),
     S_("S81", "slow but alive, with a plain number of seconds: it is for each wait", slow, good(), slow=True, options={"timeout": 1}),
-    S_("S82", "silence after three deltas, with a plain number of seconds", after_three(act=stall, ended=False), interrupted("api_timeout"), slow=True, options={"timeout": 0.3}),
+    S_("S82", "silence after three deltas, with a plain number of seconds", after_three(act=stall, ended=False), interrupted("api_timeout"), slow=True, options={"timeout": 1.0}),
     S_("S83", "keep-alives for ever after three deltas, with a plain number of seconds", pings, interrupted("api_timeout"), slow=True, options={"timeout": 0.4}),
     S_("S85", "an end mark and nothing else", lambda d: [sent(d, d.done or b"data: [DONE]\n\n")], EMPTY, cannot=SSE_ONLY),
     S_("S86", "an event name without data, and data without a name", stream(lambda body: b"event: nothing\n\n" + body), good(), cannot=SSE_ONLY),

@@ -19,8 +19,9 @@ from llm_rest.turns.happenings import Ask
 from tests.loop.simulation.ledger import Broken
 from tests.loop.simulation.mutants import MUTANTS, stepping
 from tests.loop.simulation.world import World
+from tests.support import WHOLE
 
-SCHEDULES = 24_000
+SCHEDULES = 24_000 if WHOLE else 6000
 BATCHES = 4
 
 
@@ -43,6 +44,7 @@ REACHED = """
 """Outcomes, events, how calls may stand, their kinds, and what else may come over a call."""
 
 
+@pytest.mark.slow
 def test_the_schedules_reach_everything_that_can_happen() -> None:
     """Rules that nothing reaches would hold in vain."""
     seen: Counter[str] = Counter()
@@ -106,8 +108,9 @@ def test_a_mistake_in_the_step_is_noticed(mutant: type[Turn]) -> None:
         schedules()
 
 
+@pytest.mark.slow
 def test_one_turn_for_the_whole_run_gives_what_a_new_one_for_each_step_gives() -> None:
-    for seed in range(2000):
+    for seed in range(2000 if WHOLE else 500):
         assert msgspec.json.encode(World(seed, Kept()).run().state) == msgspec.json.encode(World(seed).run().state), (
             seed
         )

@@ -22,6 +22,7 @@ def _turn_is_put_back() -> Iterator[None]:
     engine_module.Turn = turn
 
 
+@pytest.mark.slow
 def test_every_rule_holds_through_the_shell_for_async_callers() -> None:
     outcomes: Counter[str] = Counter()
     for seed in range(SCHEDULES):
@@ -31,6 +32,7 @@ def test_every_rule_holds_through_the_shell_for_async_callers() -> None:
     assert len(outcomes) == 7, "every outcome is reached"
 
 
+@pytest.mark.slow
 def test_every_rule_holds_through_the_shell_for_sync_callers() -> None:
     outcomes: Counter[str] = Counter()
     for seed in range(SCHEDULES):

@@ -266,11 +266,11 @@ def http(body: bytes = b"", status: str = "200 OK", *headers: str, length: int |
 LONG = "@@long@@"
 
 
-def long(document: bytes, mb: int) -> Act:
+def long(document: bytes, millions: int, letter: bytes = b"x") -> Act:
     """A good answer with so many million letters where the document says `LONG`, sent in pieces that share their bytes."""
     before, _, after = document.partition(LONG.encode())
-    length = len(before) + mb * 1_000_000 + len(after)
-    return say(http(before, length=length), *[b"x" * 1_000_000] * mb, after)
+    pieces = [before, *[letter * 1_000_000] * millions, after]
+    return say(http(length=sum(map(len, pieces))), *pieces)
 
 
 def head(kind: str = "application/json", *headers: str, status: str = "200 OK") -> bytes:

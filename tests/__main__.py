@@ -113,6 +113,7 @@ def main(options: list[str]) -> int:
     values = [value for name, value in pairwise(["", *options]) if name not in ("-k", "-m")]
     if any((HERE.parent / value.partition("::")[0]).exists() for value in values):
         return subprocess.call([sys.executable, "-m", "pytest", *options], cwd=HERE.parent)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what runs is ended, too
     waiting, running = [*parts().items()], list[Run]()
     jobs = int(os.environ.get("LLM_REST_JOBS") or 3)
     outcomes, failed, most, began = Counter[str](), list[str](), 0, time.monotonic()

@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from .vendors import Bearer, Header, NoAuth, Vendor
     from .wires.foreign import from_messages, to_messages
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     name: module

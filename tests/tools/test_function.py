@@ -103,7 +103,7 @@ def test_options_say_how_a_run_treats_it() -> None:
     assert (facts.name, facts.blocking, facts.timeout, facts.needs_approval, facts.on_resume, facts.runs) == (
         ("slow-one", False, 3, True, "restart", True)
     )
-    assert (weather.facts.blocking, weather.facts.timeout, weather.facts.on_resume) == (True, None, "lost")
+    assert (weather.facts.blocking, weather.facts.timeout, weather.facts.on_resume) == (True, None, "fail")
 
 
 def test_a_call_of_a_client_takes_it_among_its_tools() -> None:

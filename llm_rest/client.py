@@ -309,6 +309,12 @@ class Client(_Shared):
         """How many tokens the vendor counts in this input, with its tools and instructions."""
         return drive(endpoints.count_tokens(self._caller, input, _plain(options), Site()))
 
+    def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
+        """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
+        each image or file. Nothing is sent; `count_tokens` asks the vendor.
+        """
+        return endpoints.estimated_tokens(self._caller, input, _plain(options))
+
     def validate_access(self, **options: Unpack[CallSettings]) -> None:
         """Return if the vendor accepts the key, else raise its error. Costs no tokens where models can be listed."""
         drive(endpoints.validate_access(self._caller, _plain(options), Site()))
@@ -459,6 +465,12 @@ class AsyncClient(_Shared):
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
         """How many tokens the vendor counts in this input, with its tools and instructions."""
         return endpoints.count_tokens(self._caller, input, _plain(options), Site())
+
+    def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
+        """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
+        each image or file. Nothing is sent; `count_tokens` asks the vendor.
+        """
+        return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
     def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
         """Return if the vendor accepts the key, else raise its error. Costs no tokens where models can be listed."""

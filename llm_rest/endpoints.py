@@ -19,6 +19,7 @@ from .errors import APITimeoutError, CallCancelledError, ConfigError, NotFoundEr
 from .on_loss import Site, settle
 from .outgoing import Outgoing, encoded
 from .reply import Reply
+from .responses.estimate import estimate_tokens
 from .transport import is_duration
 from .unknown import Decoder, Model, given
 from .wires import Route
@@ -65,6 +66,12 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
         target, settings, outgoing, lambda sent: document_of(target, sent, decoder).input_tokens
     )
     return counted
+
+
+def estimated_tokens(caller: Caller, input: Input | None, options: dict[str, Any]) -> int:
+    """About how many tokens this input has; nothing is sent."""
+    _, _, request, _ = caller.prepare(input, options)
+    return estimate_tokens(request)
 
 
 async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> CompactedResponse:

@@ -74,7 +74,7 @@ class Awaited:
         found = getattr(self._inner, name)
         if name in ("responses", "models"):
             return Awaited(found)
-        if not callable(found) or name in ("capabilities",):
+        if not callable(found) or name in ("capabilities", "estimate_tokens"):
             return found
         if name == "with_options":
             return lambda **options: Awaited(found(**options))

@@ -299,3 +299,13 @@ async def test_a_vendor_that_lists_no_models_raises_its_error(new_client: NewCli
     async with new_client() as llm:
         with pytest.raises(NotFoundError):
             await llm.models.list()
+
+
+async def test_tokens_are_estimated_without_a_request(new_client: NewClient) -> None:
+    async with new_client(defaults={"instructions": "Be brief."}) as llm:
+        text = llm.estimate_tokens("x" * 400)
+        with_image = llm.estimate_tokens(["x" * 400, {"type": "input_image", "image_url": "https://x.test/p.png"}])
+        with_tool = llm.estimate_tokens("x" * 400, tools=[{"type": "function", "name": "weather", "parameters": {}}])
+    assert text == 100 + 3
+    assert 250 < with_image - text < 260
+    assert 0 < with_tool - text < 10

@@ -32,6 +32,7 @@ from ..errors import (
 )
 from ..models import UNKNOWN, Capabilities
 from ..responses.carriers import digest
+from ..responses.estimate import estimate_tokens
 from ..streams import StreamWriter
 from ..unknown import given, or_unset
 from ..wires.ollama_chat import endpoints as ollama
@@ -39,7 +40,6 @@ from . import keeping, listings, routes
 from .handler import Context, Refused
 from .logs import counted
 from .public import public
-from .reading import count
 from .telling import as_array, as_generated, written
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ async def _answered(place: Place, context: Context, handler: Handler, request: R
 async def _streamed(place: Place, context: Context, handler: Handler, request: Request, query: str) -> Streamed:
     wire = wires.load(place.wire)
     writer = StreamWriter(wire, dialect=place.dialect, request=request)
-    input_tokens = partial(count, request) if place.wire in COUNTED_FIRST else None
+    input_tokens = partial(estimate_tokens, request) if place.wire in COUNTED_FIRST else None
     body = written(handler.stream(request, context), writer, context, facts_of, input_tokens)
     content_type = CONTENT_TYPES[wire.FRAMING]
     if place.wire in ARRAYS and ARRAYS[place.wire] not in query.split("&"):

@@ -20,6 +20,7 @@ from ..errors import ConfigError, ErrorFacts, LLMError, NotFoundError, printable
 from ..models import Capabilities, capabilities
 from ..responses import ItemReference, Response
 from ..responses import events as ev
+from ..responses.estimate import estimate_tokens
 from ..responses.request import items_of
 from ..transport import Timeouts
 from ..unknown import given
@@ -28,7 +29,6 @@ from . import compaction
 from .config import Config, Upstream, door
 from .handler import Refused
 from .kept import item_not_found
-from .reading import count
 from .restored import strangers
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Gateway:
         if counted is not None:
             return counted
         context.losses.changed("input_tokens", "estimated, since the vendor does not count")
-        return count(asked)
+        return estimate_tokens(asked)
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
         """A response that was kept, with its input."""

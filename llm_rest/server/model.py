@@ -29,13 +29,13 @@ from ..responses import (
     Message,
 )
 from ..responses.carriers import digest
+from ..responses.estimate import AnyFunction, offered, text_of
 from ..responses.request import items_of
 from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
 from ..turns.calls import DELIVERY
 from ..unknown import decoder_of, given
 from .handler import Refused
 from .performance import Performance
-from .reading import AnyFunction, offered, text_of
 from .schema import NoInstance, compact, instance
 from .script import Break, Call, Cut, Delay, Fail, Pieces, Say, Step, Tempo, Think, parse
 from .telling import Pace

@@ -20,8 +20,8 @@ from ..responses import (
     Usage,
 )
 from ..responses.echo import echo
+from ..responses.estimate import CHARACTERS_PER_TOKEN, estimate_tokens, tokens
 from ..unknown import given
-from .reading import CHARACTERS_PER_TOKEN, count, tokens
 from .script import Break, Call, Cite, Cut, Delay, Fail, Pieces, Refuse, Say, Step, Think
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Performance:
         return f"{kind}_{self._seed}{len(self._output)}"
 
     def _usage(self) -> Usage:
-        asked = count(self._request)
+        asked = estimate_tokens(self._request)
         return Usage(
             input_tokens=asked,
             input_tokens_details=InputTokensDetails(cached_tokens=0),

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ..errors import DecodeError
 from ..responses.carriers import digest, sender
+from ..responses.estimate import text_of
 from ..responses.items import (
     AnyItem,
     Compaction,
@@ -31,7 +32,6 @@ from ..responses.items import (
 from ..responses.parts import OutputText, RefusalPart
 from ..responses.request import items_of
 from ..unknown import Decoder, Model, Unknown, given
-from .reading import text_of
 
 if TYPE_CHECKING:
     from ..responses import Request, Response

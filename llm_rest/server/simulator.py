@@ -16,12 +16,12 @@ from .. import models
 from ..dialects import REFUSALS
 from ..driving import drive
 from ..errors import ErrorFacts
+from ..responses.estimate import estimate_tokens
 from ..unknown import given
 from . import model, peers
 from .access import key
 from .exchange import Answer, Streamed, exchange
 from .handler import Pause, Refused
-from .reading import count
 from .script import Fail
 from .telling import told
 
@@ -59,7 +59,7 @@ class Simulator:
     async def count(self, request: Request, context: Context) -> int:
         """How many tokens the input of `request` has."""
         self._checked(request, context)
-        return count(request)
+        return estimate_tokens(request)
 
     def models(self) -> Sequence[str]:
         """The names it lists."""

@@ -45,6 +45,7 @@ def a_sync_client_gives_values(llm: Client) -> None:
     assert_type(llm.generate_text("Hi"), str)
     assert_type(llm.try_generate("Hi"), Reply | dict[str, Any])
     assert_type(llm.count_tokens("Hi"), int)
+    assert_type(llm.estimate_tokens("Hi"), int)
     assert_type(llm.capabilities(), Capabilities)
     assert_type(llm.with_options(temperature=0.5), Client)
     with llm as same:

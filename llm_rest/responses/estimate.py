@@ -1,6 +1,7 @@
-"""What the simulated model reads of a request: its items, their text, the tools on offer, and how much that is.
+"""An estimate of how many tokens a request has, its text, and the functions it offers.
 
-A token is four characters. What is counted is what every wire can carry, so that the same request costs the same on all.
+A token is four characters, an image or a file 256 tokens. What is counted is what every wire can carry, so that the same
+request has the same number on all.
 """
 
 from __future__ import annotations
@@ -8,29 +9,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..responses import (
+import msgspec
+
+from ..unknown import Unknown, given
+from .items import (
     Compaction,
-    CustomTool,
     CustomToolCall,
     CustomToolCallOutput,
     FunctionCall,
     FunctionCallOutput,
-    FunctionTool,
-    InputFile,
-    InputImage,
-    InputText,
     Message,
-    NamespaceTool,
-    OutputText,
-    PlainText,
-    RefusalPart,
 )
-from ..responses.request import items_of
-from ..unknown import Unknown, given
-from .schema import compact
+from .parts import InputFile, InputImage, InputText, OutputText, PlainText, RefusalPart
+from .request import items_of
+from .tools import CustomTool, FunctionTool, NamespaceTool
 
 if TYPE_CHECKING:
-    from ..responses import ContentPart, Request
+    from .parts import ContentPart
+    from .request import Request
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_ATTACHMENT = 256
@@ -80,8 +76,8 @@ def tokens(text: str) -> int:
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
-def count(request: Request) -> int:
-    """How many tokens the input of `request` has: what every wire can carry of it, so that all of them agree."""
+def estimate_tokens(request: Request) -> int:
+    """About how many tokens the input of `request` has, with its instructions and tools."""
     text = [request.instructions] if isinstance(request.instructions, str) else []
     attachments = 0
     for item in items_of(request):
@@ -103,7 +99,7 @@ def count(request: Request) -> int:
     for tool in offered(request):
         text += (tool.name, tool.description if given(tool.description) else "")
         if isinstance(tool, FunctionTool) and tool.parameters:
-            text.append(compact(tool.parameters))
+            text.append(msgspec.json.encode(tool.parameters).decode())
     return sum(tokens(piece) for piece in text) + attachments * TOKENS_PER_ATTACHMENT
 
 

@@ -299,14 +299,14 @@ async def own_deadline(world: World) -> Any:
     llm = world.client(really=True, retry=RetryPolicy(base_delay=30, max_delay=30, jitter="none"))
     if world.mode == "asyncio":
         try:
-            async with asyncio.timeout(0.1):
+            async with asyncio.timeout(1):
                 await llm.generate("Hi")
         except TimeoutError:
             pass
         else:
             raise AssertionError("it came to its end")
     else:
-        async with given_up(world):
+        async with given_up(world, 1):
             await llm.generate("Hi")
     assert len(world.script.heads) == 1
     return await llm.generate("Hi")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from llm_rest import wires
+
 PACKAGE = Path(__file__).parents[1] / "llm_rest"
 NAME = PACKAGE.name
 
@@ -136,7 +138,7 @@ def row_of(module: str) -> Row | None:
 def wire_of(module: str) -> str | None:
     """The wire package a module belongs to; `wires` itself, and what its wires share, belong to none."""
     parts = module.split(".")
-    return parts[1] if parts[0] == "wires" and len(parts) > 1 and not parts[1].startswith("_") else None
+    return parts[1] if parts[0] == "wires" and len(parts) > 1 and parts[1] in wires.NAMES else None
 
 
 def faults(found: Import) -> Iterator[str]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 SPELLING = "spelling"
 
+WITHIN, GROUP, ENTRIES = "within", "group", "entries"
+"""In the spelling: a field holds what is left of an object that we write too, of a mere group of fields, of entries of a list."""
+
 NEAR = "near"
 """In the spelling: fields that Responses says only nearly or not at all, each with what other wires get in its place, or null."""
 
@@ -32,7 +35,7 @@ NAMES = {
 
 ABSENT = {"absent": True}
 
-WITHIN = {
+DECODED = {
     "openai_chat": {
         "message": "",
         "choices[0]": "choices[0]",
@@ -69,7 +72,13 @@ WITHIN = {
     },
     "ollama_chat": {"call": "", "function": "function", "message": "message", "options": "options"},
 }
-"""Objects of which a part was decoded, so that their other fields are reported one by one; and their names in a path."""
+"""Objects of which a part was decoded, so that their other fields are reported one by one; and their names in a path.
+
+Wires that keep what came by `wires.kept` note such objects in the spelling instead.
+"""
+
+BEGINS = "message"
+"""Among the leftovers of an item: those of the message that begins with it."""
 
 UNMAPPED = ("tools", "other_tools")
 """Lists of tools that Responses has no word for."""
@@ -126,9 +135,14 @@ def _fields(
     fields: dict[str, Any], path: str, wire: str, tools: Sequence[Any], *, asked: bool = False
 ) -> Iterator[tuple[str, Any]]:
     """The path of each field that says something, and what happened to it, where it is not left out."""
+    notes = cast("Any", fields.get(SPELLING)) if isinstance(fields.get(SPELLING), dict) else {}
     for name, value in fields.items():
         if name == SPELLING:
             yield from _odd_words(value, path)
+        elif isinstance(value, dict) and (notes.get(name) in (WITHIN, GROUP) or (path and name == BEGINS)):
+            yield from _fields(cast("Any", value), path if path and name == BEGINS else _joined(path, name), wire, ())
+        elif isinstance(value, dict) and notes.get(name) == ENTRIES:
+            yield from _entries(cast("Any", value), _joined(path, name), wire, tools if name == "tools" else ())
         elif value is None or value == ABSENT or name in ORDER or (name in NOTHING and not asked and _is_empty(value)):
             continue
         elif not path and name in UNMAPPED and isinstance(value, list):
@@ -143,9 +157,9 @@ def _fields(
                 shown = SHOWN["document"] if cast("Any", source).get("type") == "content" else ()
             told = [each for each in inner if each != "type" and each not in (shown or ("text",))]
             yield from ((_joined(path, each), None) for each in told or ([] if shown else ["type"]))
-        elif isinstance(value, dict) and name in WITHIN.get(wire, ()):
+        elif isinstance(value, dict) and name in DECODED.get(wire, ()):
             inner = cast("dict[str, Any]", value)
-            below = _joined(path, WITHIN[wire][name])
+            below = _joined(path, DECODED[wire][name])
             if name == "tools":
                 for tool, kept in inner.items():
                     if isinstance(kept, dict):
@@ -158,6 +172,16 @@ def _fields(
                 yield from _fields(inner, below, wire, ())
         else:
             yield _joined(path, name), None
+
+
+def _entries(entries: dict[str, Any], path: str, wire: str, tools: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """What is left of the entries of a list, by what they are known by, and where those are that we had nothing for."""
+    for key, left in entries.items():
+        if key and isinstance(left, dict):
+            yield from _fields(cast("Any", left), _place(path, key, tools), wire, ())
+        for pair in cast("Any", left) if not key and isinstance(left, list) else ():
+            if isinstance(pair, list) and pair:
+                yield f"{path}[{cast('Any', pair)[0]}]", None
 
 
 def _odd_words(notes: Any, path: str) -> Iterator[tuple[str, Any]]:

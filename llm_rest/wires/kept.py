@@ -1,0 +1,347 @@
+"""What a document of a wire says beyond Responses: compared with our own writing of its meaning, and put back into it.
+
+`diff` compares a document with what we write of its meaning, and `patch` puts the difference into what we write the next time,
+where nothing else has been said since. A field that we leave out stands under its own name, which other wires report. A field
+that we write otherwise stands under `spelling` as the JSON text that came and a digest of ours, and returns only while we still
+write the same. Before changing this file, know that leftovers may be forged: what returns passes the decoder of its field.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, get_type_hints
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import fields as struct_fields
+from msgspec.structs import replace
+
+from ..errors import DecodeError
+from ..responses.carriers import MAX_SIZE, digest
+from ..responses.leftovers import ENTRIES, GROUP, SPELLING, WITHIN, own, report_foreign
+from ..unknown import Decoder, Model, extras, with_extras
+from ._left import as_list, as_object, report_unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..losses import Losses
+    from ..responses.request import Request
+
+Json = dict[str, Any]
+S = TypeVar("S", bound=Model)
+
+MOST_UNKNOWN = 256
+"""The most fields that no struct declares, as the decoders have it."""
+
+_encode = msgspec.json.Encoder().encode
+_MISFITS = (DecodeError, msgspec.MsgspecError, TypeError, ValueError, RecursionError)
+
+
+class Rules(NamedTuple):
+    """What a wire knows about its fields, by the names they have in its documents."""
+
+    apart: frozenset[str] = frozenset()
+    """Fields that are compared elsewhere."""
+    groups: frozenset[str] = frozenset()
+    """Objects that only group fields: what is left of one stands without the fields that we write there."""
+    together: tuple[tuple[str, ...], ...] = ()
+    """Fields that say one thing: they are kept, and return, together."""
+    defaults: Mapping[str, Any] = MappingProxyType({})
+    """Values that say the same as leaving the field out, so that no other wire loses anything by them."""
+
+
+NO_RULES = Rules()
+
+
+# --- comparing ------------------------------------------------------------------------------------------------------
+
+
+def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
+    """What `came` says and `made`, our own writing of its meaning, does not; empty where they are the same.
+
+    In a list of `made` the entry `None` stands for an entry of `came` that we have nothing for.
+    """
+    if _same(came, made) or _kind(came) is not _kind(made):
+        return {}
+    left, notes = _unknown(came, made)
+    fields = _fields(_kind(made))
+    compared = set(rules.apart)
+    for names in rules.together:
+        ours = [getattr(made, fields[name], UNSET) for name in names if name in fields]
+        if len(ours) == len(names) and not all(map(_is_absent, ours)):
+            theirs = [getattr(came, fields[name]) for name in names]
+            compared.update(names)
+            if not all(map(_same, theirs, ours)):
+                notes[" ".join(names)] = [[_text(one) for one in theirs], _mark([_text(one) for one in ours])]
+    for name, field in fields.items():
+        one, other = getattr(came, field), getattr(made, field)
+        if one is not other and name not in compared and not _same(one, other):
+            _compare(name, one, other, rules, left, notes)
+    return {**left, SPELLING: notes} if notes else left
+
+
+def unknown(came: Model) -> Json:
+    """The fields of a document, and of the objects in it, that no struct declares, as `diff` would have them."""
+    left, notes = _unknown(came)
+    for name, field in _fields(_kind(came)).items():
+        value = getattr(came, field)
+        if isinstance(value, Model) and (inner := unknown(value)):
+            left[name], notes[name] = inner, WITHIN
+    return {**left, SPELLING: notes} if notes else left
+
+
+def _unknown(came: Model, made: Model | None = None) -> tuple[Json, Json]:
+    ours = extras(made) if made is not None else {}
+    left = {name: value for name, value in extras(came).items() if name not in ours or not _same(value, ours[name])}
+    # A field that has the name of our notes stands among them.
+    return left, {SPELLING: [_text(left.pop(SPELLING)), ""]} if SPELLING in left else {}
+
+
+def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: Json) -> None:
+    """Keep one field of a document, `one`, where we write `other`."""
+    if isinstance(one, Model) and name in rules.groups and _is_absent(other):
+        left[name], notes[name] = diff(one, _kind(one)(), rules), GROUP
+    elif one is not UNSET and _is_absent(other) and not (name in rules.defaults and _same(one, rules.defaults[name])):
+        left[name] = _plain(one)
+    elif isinstance(one, Model) and isinstance(other, Model) and _kind(one) is _kind(other):
+        left[name], notes[name] = diff(one, other, rules), GROUP if name in rules.groups else WITHIN
+    elif isinstance(one, list) and isinstance(other, list) and _are_alike(cast("Any", one), cast("Any", other)):
+        left[name], notes[name] = _diff_entries(cast("Any", one), cast("Any", other), rules), ENTRIES
+    elif isinstance(one, dict) and isinstance(other, dict) and _is_part(other, cast("Json", one)):
+        said = _said(other)
+        left[name] = {key: value for key, value in cast("Json", one).items() if key not in said}
+        notes[name] = WITHIN
+    else:
+        notes[name] = note(one, _written(other))
+
+
+def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
+    """What the entries of a list say beyond ours, by what these are known by; under "" those that we have nothing for."""
+    pairs = [(its, ours) for its, ours in zip(came, made, strict=True) if ours is not None]
+    keys = _keys([ours for _, ours in pairs])
+    left = {key: inner for (its, ours), key in zip(pairs, keys, strict=True) if (inner := diff(its, ours, rules))}
+    unsaid = [[i, _plain(its)] for i, (its, ours) in enumerate(zip(came, made, strict=True)) if ours is None]
+    return {**left, "": unsaid} if unsaid else left
+
+
+def _are_alike(came: list[Any], made: list[Any]) -> bool:
+    """Whether the entries of two lists are objects that can be compared one by one."""
+    if len(came) != len(made) or not any(ours is not None for ours in made):
+        return False
+    pairs = zip(came, made, strict=True)
+    return all(isinstance(its, Model) and (ours is None or _kind(its) is _kind(ours)) for its, ours in pairs)
+
+
+def _written(made: Any) -> Any:
+    """A list of objects as it will be written: without the entries that stand for nothing."""
+    if isinstance(made, list) and any(isinstance(each, Model) for each in cast("Any", made)):
+        return [each for each in cast("Any", made) if each is not None]
+    return cast("Any", made)
+
+
+def _said(fields: Any) -> Json:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _is_part(made: Any, came: Json) -> bool:
+    """Whether an object of plain JSON says more than ours, and all of ours."""
+    same = (name in came and (value is None or _same(came[name], value)) for name, value in made.items())
+    return len(_said(made)) < len(came) and all(same)
+
+
+# --- putting back ---------------------------------------------------------------------------------------------------
+
+
+def patch(made: S, left: Any) -> S:
+    """`made` with what its document said beyond it, where nothing else has been said in the same place since."""
+    if not left or not isinstance(left, dict):
+        return made
+    kind, changes, more = _kind(made), cast("Json", {}), cast("Json", {})
+    fields, notes = _fields(kind), as_object(cast("Json", left).get(SPELLING))
+    for name, value in cast("Json", left).items():
+        if name in fields:
+            with suppress(*_MISFITS):
+                field = fields[name]
+                changes[field] = _patched(getattr(made, field), value, notes.get(name), _decoder(kind, field))
+        elif name != SPELLING:
+            more[name] = value
+    for name, kept in notes.items():
+        if name in fields:
+            field = fields[name]
+            changes[field] = _recalled(kind, field, kept, changes.get(field, getattr(made, field)))
+        elif name == SPELLING and _is_note(kept):
+            with suppress(*_MISFITS):
+                more[name] = msgspec.json.decode(kept[0])
+        elif " " in name and _is_note(kept) and all(each in fields for each in name.split()):
+            ours = {fields[each]: getattr(made, fields[each]) for each in name.split()}
+            if len(as_list(kept[0])) == len(ours) and kept[1] == _mark([_text(one) for one in ours.values()]):
+                for (field, value), text in zip(ours.items(), kept[0], strict=True):
+                    changes[field] = _recalled(kind, field, [text, _mark(value)], value)
+    return _with_unknown(replace(made, **changes) if changes else made, more)
+
+
+def note(came: Any, made: Any) -> list[Any]:
+    """What came where we write something else: its JSON text, null where nothing came, and a digest of ours."""
+    return [_text(came), _mark(made)]
+
+
+def recall(kept: Any, made: Any, decoder: Decoder[Any]) -> Any:
+    """The value that `note` kept instead of `made`; `made` itself where that has changed, or the value does not fit."""
+    if _is_note(kept) and kept[1] == _mark(made):
+        if kept[0] is None:
+            return UNSET
+        with suppress(*_MISFITS):
+            return _fitting(decoder, kept[0])
+    return made
+
+
+def _recalled(kind: type[Model], field: str, kept: Any, made: Any) -> Any:
+    found = recall(kept, made, _decoder(kind, field))
+    return made if found is UNSET and field in _required(kind) else found
+
+
+def _patched(made: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
+    """The value of a field with what is left of it. What stood inside an object goes when the object goes."""
+    if isinstance(made, Model):
+        return patch(made, left) if how in (WITHIN, GROUP) else made
+    if isinstance(made, dict):
+        mine = cast("Json", made)
+        others = {name: value for name, value in as_object(left).items() if mine.get(name) is None}
+        return _fitting(decoder, _encode({**mine, **others})) if how == WITHIN and others else mine
+    if isinstance(made, list):
+        return _patch_entries(cast("Any", made), as_object(left), decoder) if how == ENTRIES else cast("Any", made)
+    if how == GROUP and _is_absent(made):
+        return patch(empty, left) if isinstance(empty := decoder.decode(b"{}"), Model) else made
+    return _fitting(decoder, _encode(left)) if _is_absent(made) and how not in (WITHIN, ENTRIES) else made
+
+
+def _patch_entries(made: list[Any], left: Json, decoder: Decoder[Any]) -> list[Any]:
+    """The entries of a list with what they said beyond ours, and between them those that we had nothing for."""
+    keys = _keys(made)
+    found = [
+        patch(each, left.get(key)) if isinstance(each, Model) else each for each, key in zip(made, keys, strict=True)
+    ]
+    places = {pair[0]: pair[1] for pair in as_list(left.get("")) if _is_place(pair)}
+    if not places:
+        return found
+    values: list[Any] = _fitting(decoder, _encode(list(places.values())))
+    entries, merged = iter(found), list[Any]()
+    for i, value in sorted(zip(places, values, strict=True), key=_place_of):
+        while len(merged) < i and (each := next(entries, None)) is not None:
+            merged.append(each)
+        merged.append(value)
+    return [*merged, *entries]
+
+
+def _place_of(pair: tuple[int, Any]) -> int:
+    return pair[0]
+
+
+def _is_place(pair: Any) -> bool:
+    return len(as_list(pair)) == 2 and type(pair[0]) is int
+
+
+def _with_unknown(made: S, fields: Json) -> S:
+    """`made` with fields that its struct does not declare; without them where no document could have them."""
+    if not fields or len(fields) > MOST_UNKNOWN or _kind(made).__struct_config__.tag_field in fields:
+        return made
+    with suppress(*_MISFITS):
+        return with_extras(made, {**extras(made), **msgspec.json.decode(_encode(fields))})
+    return made
+
+
+def _fitting(decoder: Decoder[Any], text: Any) -> Any:
+    """A kept JSON text as the value of a field. Raises for one that may not stand there."""
+    if not isinstance(text, str | bytes) or len(text) > MAX_SIZE:
+        raise DecodeError("not a kept value, or one that is too large")
+    return decoder.decode(text)
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON: 1, 1.0 and true are not."""
+    if one is other:
+        return True
+    if type(one) is str or type(other) is str or one is UNSET or other is UNSET:
+        return bool(one == other)
+    return bool(one == other) and _encode(one) == _encode(other)
+
+
+def _is_absent(value: Any) -> bool:
+    return value is UNSET or value is None
+
+
+def _is_note(kept: Any) -> bool:
+    return len(as_list(kept)) == 2
+
+
+def _text(value: Any) -> str | None:
+    return None if value is UNSET else _encode(value).decode("utf-8", "replace")
+
+
+def _mark(value: Any) -> str:
+    return "" if value is UNSET else digest(_encode(value).decode("utf-8", "replace"))
+
+
+def _plain(value: Any) -> Any:
+    try:
+        return msgspec.json.decode(_encode(value))
+    except _MISFITS:  # JSON that came as it is, with numbers beyond any
+        return None
+
+
+def _keys(entries: list[Any]) -> list[str]:
+    """What each entry of a list is known by: its name or id, that of the object in it, or a digest; the second of one counted."""
+    found: dict[str, None] = {}
+    for entry in entries:
+        inner = [entry, *(getattr(entry, name) for name in getattr(entry, "__struct_fields__", ()))]
+        names = (getattr(one, name, None) for one in inner if isinstance(one, Model) for name in ("name", "id"))
+        key = next((name for name in names if name and isinstance(name, str)), None) or _mark(entry)
+        count, numbered = 1, key
+        while numbered in found:
+            count += 1
+            numbered = f"{key} {count}"
+        found[numbered] = None
+    return list(found)
+
+
+def _kind(model: Model) -> type[Model]:
+    """The struct that declares the fields of a document."""
+    kind = type(model)
+    return cast("type[Model]", kind.__base__) if hasattr(kind, "__extras__") else kind
+
+
+@cache
+def _fields(kind: type[Model]) -> dict[str, str]:
+    """The attributes of a struct by the names of their fields in the document."""
+    return dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
+
+
+@cache
+def _decoder(kind: type[Model], field: str) -> Decoder[Any]:
+    return Decoder(get_type_hints(kind, include_extras=True)[field])
+
+
+@cache
+def _required(kind: type[Model]) -> frozenset[str]:
+    return frozenset(field.name for field in struct_fields(kind) if field.required)
+
+
+# --- what other wires left ------------------------------------------------------------------------------------------
+
+
+def own_leftovers(struct: Any, wire: str, path: str, lost: Losses, request: Request | None = None) -> Json:
+    """What `wire` left with an item, a part or a document; what others left, and fields nobody declares, is reported.
+
+    `path` is empty for the document itself, and `request` that document where it is one.
+    """
+    report_unknown(struct, path, lost)
+    if struct.leftovers is None:
+        return {}
+    report_foreign(struct.leftovers, wire, path, lost, request)
+    return as_object(own(struct.leftovers, wire))

@@ -81,9 +81,7 @@ class Arrival:
         self._target = target
         self._request = request
         self._continues = frames is not None
-        self._frames = frames or StreamReader(
-            target.wire, dialect=target.dialect, request=request, now=int(time.time())
-        )
+        self._frames = frames or StreamReader(target.wire, request=request, now=int(time.time()), **target.decoding)
         self._document: list[bytes] | None = None
         self._start = b""
         self._any = False
@@ -214,7 +212,7 @@ class Arrival:
         if self._document is None:
             return self._frames.close() if self._frames.checkpoint() is None else []
         body = b"".join(self._document)
-        wire, dialect = self._target.wire, self._target.dialect
+        wire = self._target.wire
         document = document_of(self._target, self._sent(body), wire.RESPONSE)
         self.raw = body
         long = long_wire(wire)
@@ -222,7 +220,7 @@ class Arrival:
             events = self._frames.document(document)
             return events + (self._frames.close() if self._frames.checkpoint() is None else [])
         response, self._lost = wire.decode_response(
-            document, request=self._request, dialect=dialect, now=int(time.time())
+            document, request=self._request, now=int(time.time()), **self._target.decoding
         )
         return disassemble(response)
 

@@ -344,9 +344,7 @@ class Caller:
         """The reply in an answer, and what of it could not be carried; a failed generation is one too."""
         if document is None:
             document = document_of(target, sent, target.wire.RESPONSE)
-        response, more = target.wire.decode_response(
-            document, request=request, dialect=target.dialect, now=int(time.time())
-        )
+        response, more = target.wire.decode_response(document, request=request, now=int(time.time()), **target.decoding)
         more = [*sent.losses, *more]
         how = Told(lost + more, sent.attempts, sent.answer.body, target.vendor, target.model)
         return reply(response, how), more

@@ -153,6 +153,12 @@ def _refuse(kind: str, unknown: dict[str, Never]) -> Never:
     refuse_constructor(kind, unknown, FIELDS | SETTINGS)
 
 
+def keeping(client: AsyncClient) -> AsyncClient:
+    """The client, whose answers keep in `leftovers` what describes their documents, for a gateway that writes them again."""
+    client._caller.targets.keep_documents()  # pyright: ignore[reportPrivateUsage]  (of this module)
+    return client
+
+
 def _check(http: object, max_connections: object, defaults: object, credentials: object, *, waits: bool) -> None:
     """Return if these are what they are called; `http` is told by what it can do, as `httpx` and `httpx2` can."""
     if defaults is not None and not isinstance(defaults, Mapping):

@@ -35,7 +35,7 @@ class Parts:
     """A long answer whose parts come as whole documents: `add` each of them; `response` is what came together."""
 
     def __init__(self, target: Target, request: Request) -> None:
-        self._reader = StreamReader(target.wire, dialect=target.dialect, request=request, now=int(time.time()))
+        self._reader = StreamReader(target.wire, request=request, now=int(time.time()), **target.decoding)
         self._seen = Assembler()
         self._any = False
 

@@ -1,11 +1,12 @@
 """What a vendor offers beside answering: counting, compaction, responses it kept, and whether a key is good.
 
-Each wire that has them describes them in its own `endpoints` module (routes, bodies, decoders); here they are called.
+Each wire that has them describes them itself or in its `endpoints` module (routes, bodies, decoders); here they are called.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,16 +41,16 @@ Order = Literal["asc", "desc"]
 
 
 def _described(target: Target, *names: str) -> tuple[Any, ...]:
-    """The functions of the wire's `endpoints` module. Raises `ConfigError` where the wire has no such endpoint."""
+    """The functions of the wire, or of its `endpoints` module. Raises `ConfigError` where it has no such endpoint."""
     module = f"{__package__}.wires.{target.endpoint.wire}.endpoints"
-    try:
-        found = import_module(module)
+    found: Any = target.wire
+    with suppress(AttributeError):
+        try:
+            found = import_module(module)
+        except ModuleNotFoundError as problem:
+            if problem.name != module:
+                raise
         return tuple(getattr(found, name) for name in names)
-    except AttributeError:
-        pass
-    except ModuleNotFoundError as problem:
-        if problem.name != module:
-            raise
     raise ConfigError(
         f"{target.vendor} has no such endpoint on the wire {target.endpoint.wire}",
         hint="it has others on another wire" if len(target.endpoint.vendor.wires) > 1 else None,

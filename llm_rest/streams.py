@@ -36,7 +36,7 @@ class StreamReader:
 
     `feed` raises `DecodeError` for a frame that is not a document of the wire, and `ResponseTooLargeError` for one beyond `limit`
     bytes or of too many entries; where events came before it in the same bytes, they are given first and the next call raises.
-    A stream that ends before its last event gives no terminal event.
+    A stream that ends before its last event gives no terminal event. `decoding` are further options of the wire's decoder.
     """
 
     def __init__(
@@ -47,12 +47,13 @@ class StreamReader:
         request: Request | None = None,
         now: float = 0,
         limit: int = LIMIT,
+        **decoding: Any,
     ) -> None:
         self._framing: Callable[[], NDJSON | SSE] = partial(NDJSON if wire.FRAMING == "ndjson" else SSE, limit=limit)
         self._frames = self._framing()
         self._decode = wire.EVENT.decode
         self._ends = (b"[DONE]", wire.END)
-        self._machine = wire.decode_stream(request=request, dialect=dialect, now=now)
+        self._machine = wire.decode_stream(request=request, dialect=dialect, now=now, **decoding)
         self._halves = Halves()
         self._problem: DecodeError | ResponseTooLargeError | None = None
         self._ended = False

@@ -23,6 +23,8 @@ class Target(Struct):
     dialect: Any
     credentials: Credentials
     known: models.Capabilities
+    keep: bool = False
+    """Whether answers keep what describes their documents; the wire's own gateway writes them again."""
     headers: dict[str, str | Secret] | None = None
     """The headers of every request, once they are known not to change."""
 
@@ -30,6 +32,12 @@ class Target(Struct):
     def vendor(self) -> str:
         """The vendor's name."""
         return self.endpoint.vendor.name
+
+    @property
+    def decoding(self) -> dict[str, Any]:
+        """The options of the wire's decoders that are the same for every answer."""
+        dialect = {"dialect": self.dialect}
+        return {**dialect, "keep": self.keep} if self.endpoint.wire in wires.KEEPING else dialect
 
     @property
     def model(self) -> str:
@@ -57,8 +65,14 @@ class Targets:
         self._provider = provider
         self._home = self._vendor.name if self._vendor else (model or "").partition("/")[0]
         self._found: dict[str | None, Target] = {}
+        self._keep = False
         if not self._home and (api_key or base_url):
             raise ConfigError("api_key= and base_url= belong to one vendor", hint="give model= or vendor= with them")
+
+    def keep_documents(self) -> None:
+        """Let answers keep what describes their documents."""
+        self._keep = True
+        self._found.clear()
 
     def find(self, model: str | None) -> Target:
         """The target of `model`. Raises `ConfigError` where it leads nowhere."""
@@ -90,6 +104,7 @@ class Targets:
             dialect=dialect,
             credentials=credentials(endpoint, api_key=self._key if mine else None, provider=self._provider),
             known=known,
+            keep=self._keep,
         )
 
 

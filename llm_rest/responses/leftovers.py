@@ -70,7 +70,6 @@ DECODED = {
         "generationConfig": "generationConfig",
         "content": "content",
     },
-    "ollama_chat": {"call": "", "function": "function", "message": "message", "options": "options"},
 }
 """Objects of which a part was decoded, so that their other fields are reported one by one; and their names in a path.
 
@@ -107,8 +106,9 @@ ORDER = frozenset({"index"})
 
 
 def own(leftovers: Leftovers | None, wire: str) -> dict[str, Any]:
-    """What `wire` itself left; empty where it left nothing."""
-    return {} if leftovers is None else leftovers.get(wire, {})
+    """What `wire` itself left; empty where it left nothing, or nothing that it could have left."""
+    found: Any = None if leftovers is None else leftovers.get(wire)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def report_foreign(
@@ -135,7 +135,7 @@ def _fields(
     fields: dict[str, Any], path: str, wire: str, tools: Sequence[Any], *, asked: bool = False
 ) -> Iterator[tuple[str, Any]]:
     """The path of each field that says something, and what happened to it, where it is not left out."""
-    notes = cast("Any", fields.get(SPELLING)) if isinstance(fields.get(SPELLING), dict) else {}
+    notes = own(fields, SPELLING)
     for name, value in fields.items():
         if name == SPELLING:
             yield from _odd_words(value, path)
@@ -188,6 +188,9 @@ def _odd_words(notes: Any, path: str) -> Iterator[tuple[str, Any]]:
     """What is noted with the spelling and is more than that: words that came where we write another, and what is near."""
     notes = cast("Any", notes) if isinstance(notes, dict) else {}
     instead, near = notes.get("instead"), notes.get(NEAR)
+    for name, kept in cast("dict[str, Any]", notes).items():
+        if isinstance(kept, list) and len(cast("Any", kept)) == 3:
+            yield _joined(path, name), inexact(cast("Any", kept)[2])
     for name, pair in cast("dict[str, Any]", instead).items() if isinstance(instead, dict) else ():
         if isinstance(pair, list) and pair and isinstance(pair[0], str):
             yield _joined(path, name), inexact(pair[0])

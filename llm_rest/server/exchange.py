@@ -35,7 +35,7 @@ from ..responses.carriers import digest
 from ..responses.estimate import estimate_tokens
 from ..streams import StreamWriter
 from ..unknown import given, or_unset
-from ..wires.ollama_chat import endpoints as ollama
+from ..wires import ollama_chat as ollama
 from . import keeping, listings, routes
 from .handler import Context, Refused
 from .logs import counted

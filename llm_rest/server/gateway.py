@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from msgspec.structs import replace
 
 from ..auth import Secret, credentials
-from ..client import AsyncClient
+from ..client import AsyncClient, keeping
 from ..errors import ConfigError, ErrorFacts, LLMError, NotFoundError, printable
 from ..models import Capabilities, capabilities
 from ..responses import ItemReference, Response
@@ -146,13 +146,14 @@ class Gateway:
 
     def _client(self, **where: Any) -> AsyncClient:
         seconds = self._limits.seconds
-        return AsyncClient(
+        client = AsyncClient(
             **where,
             timeout=None if seconds is None else Timeouts(total=seconds),
             max_connections=self._limits.upstream,
             on_loss="ignore",
             invalid_options="drop",
         )
+        return keeping(client)
 
     def _way(self, named: str | Upstream, shown: str) -> _Way:
         upstream = named if isinstance(named, Upstream) else Upstream(model=named)

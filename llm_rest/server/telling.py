@@ -19,7 +19,7 @@ from ..framing import NDJSON
 from ..responses import Response, ResponseError, Usage
 from ..responses import events as ev
 from ..responses.assemble import disassemble
-from ..wires.ollama_chat.endpoints import generated
+from ..wires.ollama_chat import generated
 from .handler import Pause, Refused
 from .logs import counted
 

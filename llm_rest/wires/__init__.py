@@ -24,6 +24,10 @@ NAMES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat",
 """The wires there are, by the names of their packages."""
 
 
+KEEPING = frozenset({"ollama_chat"})
+"""The wires whose decoders take `keep=False`: leave out what describes a document and how it was written."""
+
+
 class Route(Struct, frozen=True):
     """Where a request goes: a path below the vendor's base URL, the query, and the headers the request itself asks for.
 

@@ -169,13 +169,6 @@ def beyond(came: Model, made: Model) -> Json:
     return {**left, SPELLING: {INSTEAD: instead}} if left or instead else {}
 
 
-def leftovers(wire: str, left: Json, spelling: Json) -> Leftovers | None:
-    """What is left of a document of a wire, as an item or a request keeps it."""
-    if spelling:
-        left = {**left, SPELLING: spelling}
-    return {wire: left} if left else None
-
-
 def rest(model: Model, *taken: str) -> Json:
     """The fields that are set and not `taken`, those that no struct declares among them; for documents that are rare."""
     unknown = extras(model)
@@ -187,14 +180,6 @@ def rest(model: Model, *taken: str) -> Json:
 def nulls(model: Model, *names: str) -> Json:
     """Those of the fields that are null; the Responses format, where null is absent, does not keep them."""
     return {name: None for name in names or model.__struct_fields__ if getattr(model, name) is None}
-
-
-def spell(model: S, left: Json) -> S:
-    """`model` with everything a leftover holds; what it notes about the spelling wins."""
-    for name, value in notes(left).items():
-        if name in model.__struct_fields__:
-            setattr(model, name, absent(value))
-    return put_back(model, left)
 
 
 def returned(model: S, leftovers: Leftovers | None, wire: str, path: str, lost: Losses) -> S:

@@ -51,6 +51,8 @@ class Rules(NamedTuple):
     """Fields that say one thing: they are kept, and return, together."""
     defaults: Mapping[str, Any] = MappingProxyType({})
     """Values that say the same as leaving the field out, so that no other wire loses anything by them."""
+    words: frozenset[str] = frozenset()
+    """Fields in which a word other than ours is more than spelling, and reported by other wires."""
 
 
 NO_RULES = Rules()
@@ -83,13 +85,15 @@ def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
     return {**left, SPELLING: notes} if notes else left
 
 
-def unknown(came: Model) -> Json:
-    """The fields of a document, and of the objects in it, that no struct declares, as `diff` would have them."""
+def unknown(came: Model, *declared: str) -> Json:
+    """The fields of a document, and of the objects in it, that no struct declares or `declared` names, as in `diff`."""
     left, notes = _unknown(came)
     for name, field in _fields(_kind(came)).items():
         value = getattr(came, field)
-        if isinstance(value, Model) and (inner := unknown(value)):
+        if isinstance(value, Model) and (inner := unknown(value, *declared)):
             left[name], notes[name] = inner, WITHIN
+        elif name in declared and value is not UNSET:
+            left[name] = _plain(value)
     return {**left, SPELLING: notes} if notes else left
 
 
@@ -116,6 +120,8 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
         notes[name] = WITHIN
     else:
         notes[name] = note(one, _written(other))
+        if name in rules.words and isinstance(one, str) and one.lower() != other:
+            notes[name].append(one)  # which other wires report
 
 
 def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
@@ -277,7 +283,7 @@ def _is_absent(value: Any) -> bool:
 
 
 def _is_note(kept: Any) -> bool:
-    return len(as_list(kept)) == 2
+    return len(as_list(kept)) in (2, 3)
 
 
 def _text(value: Any) -> str | None:
@@ -289,6 +295,8 @@ def _mark(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, str | int):
+        return value
     try:
         return msgspec.json.decode(_encode(value))
     except _MISFITS:  # JSON that came as it is, with numbers beyond any
@@ -344,4 +352,4 @@ def own_leftovers(struct: Any, wire: str, path: str, lost: Losses, request: Requ
     if struct.leftovers is None:
         return {}
     report_foreign(struct.leftovers, wire, path, lost, request)
-    return as_object(own(struct.leftovers, wire))
+    return own(struct.leftovers, wire)

@@ -6,26 +6,25 @@ Documents are made from the types of all wires, so that a new struct is held to 
 from __future__ import annotations
 
 import json
-import types as python_types
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import permutations
 from random import Random
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
 from llm_rest.errors import DecodeError
 from llm_rest.losses import Losses
 from llm_rest.responses import Message, Request, Usage
-from llm_rest.unknown import Decoder, Model, Opt, Unknown, base, with_extras
+from llm_rest.unknown import Model, Opt, base, with_extras
 from llm_rest.wires.kept import Rules, diff, own_leftovers, patch, unknown
 from tests.support import WIRES
 from tests.support.documents import canonical
+from tests.support.made import Maker, arms, decoder, hints
 
 JSON = Any
 
@@ -40,81 +39,6 @@ def kinds() -> Iterator[type[Model]]:
 
 
 KINDS = list(dict.fromkeys(kinds()))
-
-
-@cache
-def hints(kind: type[Struct]) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
-
-
-def arms(form: Any) -> list[Any]:
-    """The types that a type form takes, those that absence and openness add left out."""
-    origin = get_origin(form)
-    if origin is Annotated:
-        return arms(get_args(form)[0])
-    if origin is Union or origin is python_types.UnionType:
-        return [arm for each in get_args(form) for arm in arms(each)]
-    return [] if form is UnsetType else [form]
-
-
-class Maker:
-    """Makes documents of any kind from a seed: the same for the same seed, and quickly."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
-
-    def document(self, kind: type[Struct], *, unknown: bool, depth: int = 2) -> JSON:
-        """A document with some of its fields, and perhaps some that nobody knows."""
-        config, chance = kind.__struct_config__, self._random.random
-        made: dict[str, JSON] = {config.tag_field: config.tag} if config.tag_field else {}
-        for field in msgspec.structs.fields(kind):
-            if field.required or (depth > 0 and chance() < 0.3):
-                arm = self._random.choice(arms(hints(kind)[field.name]))
-                made[field.encode_name] = self._value(arm, unknown, depth - 1)
-        if unknown and chance() < 0.3:
-            declared = {*kind.__struct_encode_fields__, config.tag_field}
-            made |= {name: value for name, value in self.json({}).items() if name not in declared}
-        return made
-
-    def _value(self, form: Any, unknown: bool, depth: int) -> JSON:
-        origin, choice = get_origin(form), self._random.choice
-        if origin is Literal:
-            return choice(get_args(form))
-        if origin in (list, Sequence):
-            inner = arms(get_args(form)[0])
-            return [self._value(choice(inner), unknown, depth) for _ in range(choice((0, 1, 2)) if depth >= 0 else 0)]
-        if origin is dict:
-            return {self._word(): self._value(choice(arms(get_args(form)[1])), unknown, depth)}
-        if isinstance(form, type) and issubclass(form, Struct):
-            return self.document(form, unknown=unknown, depth=depth)
-        return choice(SAMPLES[form]) if form in SAMPLES else self.json()
-
-    def _word(self) -> str:
-        return self._random.choice(("spelling", "brand_new", "name", "id", "a b", "", "within"))
-
-    def json(self, like: Any = None) -> JSON:
-        """Any JSON value, or an object."""
-        kind = 7 if like == {} else self._random.randrange(9)
-        if kind == 6:
-            return [self.json() for _ in range(self._random.randrange(3))]
-        if kind == 7:
-            return {self._word(): self.json() for _ in range(self._random.randrange(3))}
-        return (None, False, 0, -1.0, "", "b", 0, 0, "note")[kind]
-
-
-SAMPLES: dict[Any, tuple[JSON, ...]] = {
-    str: ("", "a", "b c", "ä\n"),
-    bool: (False, True),
-    int: (0, 1, -2),
-    float: (0.0, 1.0, 2.5),
-    type(None): (None,),
-    Unknown: ({"type": "acme:new", "x": 1},),
-}
-
-
-@cache
-def decoder(kind: type[Model]) -> Decoder[Model]:
-    return Decoder(kind)
 
 
 def several(seed: int) -> tuple[type[Model], Model, Model, Model]:
@@ -357,6 +281,16 @@ def test_a_default_that_was_written_out_is_no_loss_elsewhere() -> None:
     assert patch(doc(), left) == doc(stream=False)
 
 
+def test_a_word_that_only_its_wire_knows_is_reported() -> None:
+    rules, lost = Rules(words=frozenset({"reason"})), Losses()
+    for word, told in (("odd", ["reason"]), ("Stop", [])):
+        left = diff(doc(reason=word), doc(reason="stop"), rules)
+        assert patch(doc(reason="stop"), left) == doc(reason=word)
+        lost.clear()
+        own_leftovers(Request(leftovers={"a_wire": left}), "ollama_chat", "", lost)
+        assert [loss.path for loss in lost] == told
+
+
 def test_plain_json_is_compared_key_by_key() -> None:
     left = diff(doc(meta={"a": 1, "b": {"c": 2}}), doc(meta={"a": 1}))
     assert left["meta"] == {"b": {"c": 2}}
@@ -380,6 +314,7 @@ def test_only_what_is_unknown_is_content() -> None:
     came = doc(hidden=1, mark=with_extras(Mark(ttl="x"), {"signature": "s"}), stream=True)
     assert patch(doc(mark=Mark()), unknown(came)).mark == with_extras(Mark(), {"signature": "s"})
     assert unknown(doc(hidden=1)) == {}
+    assert unknown(doc(hidden=1, stream=True), "_hidden") == {"_hidden": 1}
 
 
 def test_what_another_wire_left_is_reported_by_field_and_not_how_it_was_written() -> None:

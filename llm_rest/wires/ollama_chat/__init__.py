@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from .errors import decode_error, encode_error
-from .request import OLLAMA, decode_request, encode_request, route
-from .response import decode_response, encode_response
-from .types import EVENT, REQUEST, RESPONSE
+from .request import OLLAMA, chat_request, decode_request, encode_request, models_route, route, show_route
+from .response import decode_error, decode_response, encode_error, encode_response, generated
+from .types import EVENT, GENERATE, MODELS, REQUEST, RESPONSE, SHOW, SHOWN, ShowRequest
 
 if TYPE_CHECKING:
     from ...dialects import OllamaDialect
@@ -24,11 +23,13 @@ NAMED_EVENTS = False
 # Streams are loaded on first use: most of what a converter's import would cost are the structs of their events.
 
 
-def decode_stream(*, request: Request | None = None, dialect: OllamaDialect = OLLAMA, now: float = 0) -> StreamDecoder:
+def decode_stream(
+    *, request: Request | None = None, dialect: OllamaDialect = OLLAMA, now: float = 0, keep: bool = True
+) -> StreamDecoder:
     """A machine from the server's lines to Responses events. `request` undoes what encoding emulated, and is echoed."""
     from .stream import StreamDecoder
 
-    return StreamDecoder(request, dialect, now)
+    return StreamDecoder(request, dialect, now, keep)
 
 
 def encode_stream(*, request: Request | None = None, dialect: OllamaDialect = OLLAMA) -> StreamEncoder:
@@ -42,9 +43,15 @@ __all__ = [
     "END",
     "EVENT",
     "FRAMING",
+    "GENERATE",
+    "MODELS",
     "NAMED_EVENTS",
     "REQUEST",
     "RESPONSE",
+    "SHOW",
+    "SHOWN",
+    "ShowRequest",
+    "chat_request",
     "decode_error",
     "decode_request",
     "decode_response",
@@ -53,5 +60,8 @@ __all__ = [
     "encode_request",
     "encode_response",
     "encode_stream",
+    "generated",
+    "models_route",
     "route",
+    "show_route",
 ]

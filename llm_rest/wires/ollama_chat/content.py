@@ -11,8 +11,6 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING, Any
 
-from ...losses import no_such, not_in
-from ...responses.leftovers import report_foreign
 from ...responses.media import data_url, parse_data_url
 from ...responses.parts import (
     AudioData,
@@ -28,13 +26,14 @@ from ...responses.parts import (
     SummaryText,
 )
 from ...unknown import Unknown, given
-from .._left import report_unknown
+from ..kept import own_leftovers
 from .types import WIRE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...losses import Losses
+    from ...losses import Losses, no_such, not_in
+
 
 HEADS = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -93,9 +92,7 @@ def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | 
     if isinstance(part, Unknown):
         lost.dropped(path, f"a part of type {part.kind!r}")
         return None, None
-    if part.leftovers:
-        report_foreign(part.leftovers, WIRE, path, lost)
-    report_unknown(part, path, lost)
+    own_leftovers(part, WIRE, path, lost)
     for name in ("prompt_cache_breakpoint", "detail"):
         if given(getattr(part, name, None)):
             lost.dropped(f"{path}.{name}", no_such("option", "Ollama"))

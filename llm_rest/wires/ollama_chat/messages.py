@@ -1,18 +1,18 @@
-"""The messages of a request, both ways: items in the order of a conversation, messages as templates want them.
+"""The messages of a request and of an answer, both ways: items in the order of a conversation, messages as templates want them.
 
-The server checks no order, but templates pair outputs with calls by their place and know one system message: so outputs stand
-right behind the message with their calls and in the order of the calls, and what is said to the model before anybody speaks
-is one message. Before changing this file, know that appending items must not change the messages made of earlier ones: the
-server reuses what it computed for the same beginning. Follows Ollama's API reference (read 2026-11-20).
+A message of the assistant holds thoughts, one text and calls in this order. The server checks no order, but templates pair
+outputs with calls by their place and know one system message: so outputs stand right behind the message with their calls and
+in the order of the calls, and what is said to the model before anybody speaks is one message. Before changing this file, know
+that appending items must not change the messages made of earlier ones: the server reuses what it computed for the same
+beginning. Follows Ollama's API reference (read 2026-11-20).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import UNSET
-
+from ...losses import Losses
 from ...responses import items as it
 from ...responses.items import (
     AnyItem,
@@ -20,24 +20,27 @@ from ...responses.items import (
     CustomToolCallOutput,
     FunctionCall,
     FunctionCallOutput,
+    ItemBase,
     Message,
     Reasoning,
 )
-from ...responses.leftovers import own, report_foreign
+from ...responses.leftovers import BEGINS, own
+from ...responses.parts import OutputText
 from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given, or_none, or_unset
-from .._left import leftovers, report_unknown, rest, sent, spell
-from .._renamed import qualified
+from .._left import report_unknown
+from .._renamed import Call, qualified
+from ..kept import Json, diff, own_leftovers, patch, unknown
 from . import types
 from .content import decode_content, encode_content
-from .spoken import Turn, decode_spoken, mark, marked, text_of
-from .types import WIRE, Json
+from .reasoning import decode_thinking, encode_thinking, issuer_seal
+from .tools import decode_call, encode_call
+from .types import WIRE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...dialects import OllamaDialect
-    from ...losses import Losses
 
 Output = FunctionCallOutput | CustomToolCallOutput
 
@@ -54,8 +57,114 @@ HOSTED = (
 """Records of what a vendor did on its own; their effect is in the text that follows."""
 
 SYSTEM = ("system", "developer")
-APART = "apart"
-"""Notes that an item began a message of its own, where it would be joined to the one before."""
+
+BESIDE = ("annotations", "logprobs")
+"""What hangs on a text."""
+
+
+def kept_message(item: AnyItem) -> Json | None:
+    """What a document said of the message that begins with an item; `None` where the item need not begin one."""
+    left = own(item.leftovers, WIRE).get(BEGINS) if isinstance(item, ItemBase) and item.leftovers else None
+    return cast("Json", left) if isinstance(left, dict) else None
+
+
+def keep_message(item: AnyItem, left: Json) -> None:
+    """Let a message begin with an item, and leave what its document said of it."""
+    if isinstance(item, ItemBase):
+        item.leftovers = {WIRE: {**own(item.leftovers, WIRE), BEGINS: left}}
+
+
+# --- one message of the assistant -----------------------------------------------------------------------------------
+
+
+class AssistantMessage:
+    """One message of the assistant, put together from items; `finish` gives it."""
+
+    __slots__ = ("_content", "_lost", "_thinking", "begins", "calls", "left", "said", "texts", "thoughts")
+
+    def __init__(self, lost: Losses, left: Json | None, begins: int = 0) -> None:
+        self.said = types.Message(role="assistant", content="")
+        self.left = left
+        self.begins = begins  # the item it begins with
+        self.calls: list[tuple[Call, str]] = []  # each with its path
+        self.thoughts: list[str] = []  # their paths
+        self.texts: list[str] = []
+        self._content: list[str] = []
+        self._thinking: list[str] = []
+        self._lost = lost
+
+    def _add(self, text: str, pieces: list[str], path: str, paths: list[str]) -> None:
+        """`text` after the `pieces` that stand there already. What is joined to one is no longer told apart."""
+        pieces.append(text)
+        paths.append(path)
+        if len(pieces) > 1:
+            for each in paths if len(paths) == 2 else paths[-1:]:
+                self._lost.changed(each, "joined with its neighbour to one text, with a blank line between them")
+
+    def add_thinking(self, text: str, path: str) -> None:
+        """Add a thought."""
+        if self.texts or self.calls:
+            self._lost.changed(path, "a thought after a text or call, put before them")
+        self._add(text, self._thinking, path, self.thoughts)
+
+    def add_text(self, item: Message, path: str, beside: Sequence[str] = BESIDE) -> None:
+        """Add the text of a message; one that says nothing adds nothing. What hangs `beside` it is lost."""
+        lost = self._lost
+        for j, part in enumerate(item.content if isinstance(item.content, list) else ()):
+            for name in beside if isinstance(part, OutputText) else ():
+                if getattr(part, name):
+                    lost.dropped(f"{path}.content[{j}].{name}", "what stands beside a text has no place at Ollama")
+        text, images = encode_content(item.content, f"{path}.content", lost, between="")
+        if images:
+            lost.refused(f"{path}.content", "something other than text in a message of the assistant")
+        if given(item.phase):
+            lost.dropped(f"{path}.phase", f"that the text is {item.phase}")
+        if not text:
+            return
+        if self.calls:
+            lost.changed(path, "a text after a call, put before it")
+        self._add(text, self._content, path, self.texts)
+
+    def add_call(self, item: Call, path: str) -> None:
+        """Add a call."""
+        self.calls.append((item, path))
+        made = encode_call(item, path, self._lost)
+        if self.said.tool_calls:
+            self.said.tool_calls.append(made)
+        else:
+            self.said.tool_calls = [made]
+
+    def finish(self) -> types.Message:
+        """The message."""
+        if self._content:
+            self.said.content = "\n\n".join(self._content)
+        if self._thinking:
+            self.said.thinking = "\n\n".join(self._thinking)
+        if self.texts and is_blank(self.said.content or "", self.calls):
+            self._lost.changed(self.texts[0], "nothing but space beside calls, which is read as no message")
+        return patch(self.said, self.left)
+
+
+def is_blank(text: str, calls: object) -> bool:
+    """Whether a text is nothing but the space that some models put before their calls."""
+    return bool(calls) and text.isspace()
+
+
+def decode_message(
+    said: types.Message, issuer: str, origin: str, taken: set[str], path: str, lost: Losses, *, keep: bool
+) -> list[AnyItem]:
+    """The items of a message of the assistant. `origin` names it and `taken` are the ids of calls there were before it."""
+    items: list[AnyItem] = []
+    if said.thinking:
+        items.append(decode_thinking(said.thinking, issuer))
+    if said.content and not is_blank(said.content, said.tool_calls):
+        items.append(Message(role="assistant", content=said.content))
+    for position, call in enumerate(said.tool_calls or ()):
+        place = f"{path}.tool_calls[{position}]"
+        items.append(decode_call(call, origin, position, taken, place, lost, keep=keep))
+    if items and not keep and type(said) is not types.Message:
+        keep_message(items[0], unknown(said))
+    return items
 
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
@@ -65,22 +174,20 @@ def encode_messages(
     instructions: str, items: Sequence[AnyItem], note: str, dialect: OllamaDialect, lost: Losses
 ) -> list[types.Message]:
     """The messages for the items; the instructions, what system messages say first, and `note` are one message."""
-    writer = _Writer(items, dialect, lost)
-    first = writer.begin(instructions, note)
-    for i in range(first, len(items)):
-        writer.add(i, items[i])
-    return writer.finish()
+    return [message for message, _ in _Writer(items, dialect, lost).write(instructions, note)]
 
 
 class _Writer:
-    __slots__ = ("_dialect", "_items", "_lost", "_messages", "_outputs", "_placed", "_turn")
+    """Writes the messages, each with the place of the item that it begins with, or -1."""
+
+    __slots__ = ("_dialect", "_items", "_lost", "_messages", "_open", "_outputs", "_placed")
 
     def __init__(self, items: Sequence[AnyItem], dialect: OllamaDialect, lost: Losses) -> None:
         self._items = items
         self._dialect = dialect
         self._lost = lost
-        self._messages: list[types.Message] = []
-        self._turn: Turn | None = None
+        self._messages: list[tuple[types.Message, int]] = []
+        self._open: AssistantMessage | None = None
         self._placed: set[int] = set()  # outputs that stand behind their calls already
         self._outputs: dict[str, list[int]] = {}  # where the outputs of a call are, the first one last
         for i in range(len(items) - 1, -1, -1):
@@ -88,17 +195,28 @@ class _Writer:
             if isinstance(item, Output):
                 self._outputs.setdefault(item.call_id or "", []).append(i)
 
-    def begin(self, instructions: str, note: str) -> int:
+    def write(self, instructions: str, note: str) -> list[tuple[types.Message, int]]:
+        for i in range(self._begin(instructions, note), len(self._items)):
+            self._add(i, self._items[i], f"input[{i}]")
+        last = self._open
+        if last is not None and not last.texts and not last.calls and last.left is None:
+            # A message that ends the conversation is taken for the beginning of the answer.
+            for path in last.thoughts:
+                self._lost.dropped(path, "a thought that nothing follows")
+            self._open = None
+        self._close(len(self._items))
+        return self._messages
+
+    def _begin(self, instructions: str, note: str) -> int:
         """Write what is said to the model before anybody speaks; how many items that took."""
         said = {"instructions": instructions} if instructions else {}
         i = 0
         while i < len(self._items):
             path = f"input[{i}]"
             item = self._items[i]
-            if not isinstance(item, Message) or item.role not in SYSTEM or marked(item, APART):
+            if not isinstance(item, Message) or item.role not in SYSTEM or kept_message(item) is not None:
                 break
-            report_unknown(item, path, self._lost)
-            text = self._content(item, path).content
+            text = self._plain(item, path).content
             if text:
                 said[path] = text
             i += 1
@@ -106,88 +224,61 @@ class _Writer:
         for path in said if len(texts) > 1 else ():
             self._lost.changed(path, "part of one system message, in which blank lines stand between the parts")
         if texts:
-            self._messages.append(types.Message(role="system", content="\n\n".join(texts)))
+            self._messages.append((types.Message(role="system", content="\n\n".join(texts)), -1))
         return i
 
-    def add(self, i: int, item: AnyItem) -> None:
-        path = f"input[{i}]"
-        if not isinstance(item, Unknown):
-            report_unknown(item, path, self._lost)
+    def _add(self, i: int, item: AnyItem, path: str) -> None:
         match item:
             case Message(role="assistant"):
-                self._say(i, item, path)
+                self._assistant(i, item, path).add_text(item, path)
             case Message():
                 self._close(i)
-                message = self._content(item, path)
-                if message.content or message.images or own(item.leftovers, WIRE):
-                    self._messages.append(message)
+                message = self._plain(item, path)
+                left = kept_message(item)
+                if message.content or message.images or left is not None:
+                    self._messages.append((patch(message, left), i))
             case FunctionCall() | CustomToolCall():
-                turn = self._open(i, item, path)
-                turn.call(item, path)
+                self._assistant(i, item, path).add_call(item, path)
             case FunctionCallOutput() | CustomToolCallOutput():
                 self._close(i)
                 if i not in self._placed:
                     self._lost.refused(path, "an output without a call before it")
                     self._place(item.call_id or "")
                     self._output(i, item, item.name if isinstance(item, FunctionCallOutput) else None)
-            case Reasoning():
-                self._think(i, item, path)
+            case Reasoning() if item.encrypted_content == issuer_seal(self._dialect.issuer):
+                if text := encode_thinking(item):
+                    self._assistant(i, item, path).add_thinking(text, path)
             case Unknown():
                 self._lost.dropped(path, f"an item of type {item.kind!r}")
-            case it.AdditionalTools():
-                pass  # offered with the other tools
-            case _ if isinstance(item, HOSTED):
-                self._lost.dropped(path, f"the record {item.__struct_config__.tag!r} of what a vendor did")
             case _:
-                self._lost.refused(path, f"an item of type {item.__struct_config__.tag!r}, which only Responses has")
+                report_unknown(item, path, self._lost)
+                if isinstance(item, Reasoning):
+                    self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
+                elif isinstance(item, HOSTED):
+                    self._lost.dropped(path, f"the record {item.__struct_config__.tag!r} of what a vendor did")
+                elif not isinstance(item, it.AdditionalTools):  # which are offered with the other tools
+                    what = f"an item of type {item.__struct_config__.tag!r}, which only Responses has"
+                    self._lost.refused(path, what)
 
-    def finish(self) -> list[types.Message]:
-        turn = self._turn
-        if turn is not None and not turn.has_text and not turn.calls and not turn.is_noted:
-            # A message that ends the conversation is taken for the beginning of the answer.
-            for path in turn.thoughts:
-                self._lost.dropped(path, "a thought that nothing follows")
-            self._turn = None
-        self._close(len(self._items))
-        return self._messages
-
-    # --- the assistant's turn ---
-
-    def _open(self, i: int, item: AnyItem, path: str) -> Turn:
-        """The turn that the item at `i` belongs to."""
-        if self._turn is not None and marked(item, APART):
+    def _assistant(self, i: int, item: AnyItem, path: str) -> AssistantMessage:
+        """The message that an item of the assistant belongs to; a text or thought after a text begins another."""
+        own_leftovers(item, WIRE, path, self._lost)
+        left, said = kept_message(item), self._open
+        if said is not None and (left is not None or (said.texts and not said.calls and not isinstance(item, Call))):
             self._close(i)
-        if self._turn is None:
-            self._turn = Turn(self._lost)
-        self._turn.keep(item, path)
-        return self._turn
-
-    def _say(self, i: int, item: Message, path: str) -> None:
-        turn = self._turn
-        if turn is not None and turn.has_text and not turn.calls:
-            self._close(i)
-        self._open(i, item, path).say(item, path)
-
-    def _think(self, i: int, item: Reasoning, path: str) -> None:
-        text = text_of(item)
-        if item.encrypted_content != mark(self._dialect.issuer):
-            self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
-        elif text:
-            turn = self._turn
-            if turn is not None and turn.has_text and not turn.calls:
-                self._close(i)
-            self._open(i, item, path).think(text, path)
+        if self._open is None:
+            self._open = AssistantMessage(self._lost, left, i)
+        return self._open
 
     def _close(self, i: int) -> None:
-        """Write the open turn, and the outputs of its calls behind it, before the item at `i`."""
-        turn, self._turn = self._turn, None
-        if turn is None:
+        """Write the open message, and the outputs of its calls behind it, before the item at `i`."""
+        said, self._open = self._open, None
+        if said is None:
             return
-        said = turn.finish()
-        if turn.has_text or turn.calls or said.thinking or turn.is_noted:
-            self._messages.append(said)
+        if said.texts or said.calls or said.thoughts or said.left is not None:
+            self._messages.append((said.finish(), said.begins))
         after: list[str] = []
-        for call, path in turn.calls:
+        for call, path in said.calls:
             place = self._place(call.call_id)
             if place is None:
                 self._lost.refused(path, "a call without an output")
@@ -198,7 +289,7 @@ class _Writer:
             self._placed.add(place)
             after += self._output(place, self._items[place], qualified(call.name, call.namespace))
         if after:
-            self._messages.append(types.Message(role="user", content="", images=after))
+            self._messages.append((types.Message(role="user", content="", images=after), -1))
 
     def _place(self, call_id: str) -> int | None:
         """Where the next output of a call stands."""
@@ -208,6 +299,7 @@ class _Writer:
     def _output(self, i: int, item: Any, name: Any) -> list[str]:
         """Write an output, and give the images that have no place in it."""
         path, lost = f"input[{i}]", self._lost
+        own_leftovers(item, WIRE, path, lost)
         text, images = encode_content(item.output, f"{path}.output", lost)
         if item.is_error or item.status == "incomplete":
             lost.changed(f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, told by the word "Error"')
@@ -219,14 +311,12 @@ class _Writer:
             message.images, images = images, []
         elif images:
             lost.changed(f"{path}.output", "images, sent in a user message after the outputs")
-        if item.leftovers:
-            report_foreign(item.leftovers, WIRE, path, lost)
-            message = spell(message, own(item.leftovers, WIRE))
-        self._messages.append(message)
+        self._messages.append((patch(message, kept_message(item)), i))
         return images
 
-    def _content(self, item: Message, path: str) -> types.Message:
+    def _plain(self, item: Message, path: str) -> types.Message:
         """The message for an item that is not the assistant's."""
+        own_leftovers(item, WIRE, path, self._lost)
         text, images = encode_content(item.content, f"{path}.content", self._lost)
         message = types.Message(role=item.role, content=text)
         if images:
@@ -237,9 +327,6 @@ class _Writer:
                 self._lost.changed(f"{path}.role", "the role developer, sent as system")
             if images:
                 self._lost.refused(f"{path}.content", "an image in a system message")
-        if item.leftovers:
-            report_foreign(item.leftovers, WIRE, path, self._lost)
-            message = spell(message, own(item.leftovers, WIRE))
         return message
 
 
@@ -247,89 +334,70 @@ class _Writer:
 
 
 def decode_messages(
-    messages: Sequence[types.Message], dialect: OllamaDialect, lost: Losses
+    messages: Sequence[types.Message], dialect: OllamaDialect, lost: Losses, *, keep: bool
 ) -> tuple[str | None, list[AnyItem]]:
     """What a system message says before anybody speaks, and the other messages as items."""
     first = messages[0] if messages else None
-    plain = first is not None and first == types.Message(role="system", content=first.content)
-    said = first.content if first is not None and plain and first.content else None
-    reader = _Reader(dialect, lost)
+    said = first.content if first is not None and first == types.Message(role="system", content=first.content) else None
+    reader = _Reader(dialect, lost, keep)
     for k in range(1 if said else 0, len(messages)):
         reader.add(k, messages[k])
-    return said, reader.items
+    if keep:
+        for made, i in _Writer(reader.items, dialect, Losses()).write("", ""):
+            if i in reader.begins and (left := diff(reader.begins[i], made)):
+                keep_message(reader.items[i], left)
+    return said or None, reader.items
 
 
 class _Reader:
-    __slots__ = ("_answers", "_dialect", "_leading", "_lost", "_spoke", "_taken", "items")
+    __slots__ = ("_calls", "_dialect", "_keep", "_leading", "_lost", "_spoke", "_taken", "begins", "items")
 
-    def __init__(self, dialect: OllamaDialect, lost: Losses) -> None:
+    def __init__(self, dialect: OllamaDialect, lost: Losses, keep: bool) -> None:
         self.items: list[AnyItem] = []
+        self.begins: dict[int, types.Message] = {}  # by the place of their first item
         self._dialect = dialect
         self._lost = lost
+        self._keep = keep
         self._leading = True  # nobody has spoken yet
         self._spoke = False  # the message before was the assistant's
         self._taken: set[str] = set()
-        self._answers = _Unanswered()
+        self._calls = _Unanswered()
 
     def add(self, k: int, message: types.Message) -> None:
-        role = message.role.lower()
+        role, path = message.role.lower(), f"messages[{k}]"
         self._leading = self._leading and role == "system"
+        found: list[AnyItem] = []
+        begins = False
         if role == "assistant":
-            self._assistant(k, message)
+            found += self._assistant(message, path)
+            begins = self._spoke or not (message.content or message.tool_calls)
         elif role == "tool":
-            self.items.append(self._output(k, message))
+            found.append(self._output(message, path))
         else:
-            self.items.append(self._plain(role, message))
+            content = decode_content(message.content or "", message.images or None)
+            found.append(Message(role=role, content=content))
+            begins = self._leading or not content
+        if begins and self._keep and kept_message(found[0]) is None:
+            keep_message(found[0], {})
+        self.begins[len(self.items)] = message
+        self.items += found
         self._spoke = role == "assistant"
 
-    def _assistant(self, k: int, message: types.Message) -> None:
-        path = f"messages[{k}]"
-        items, left, spelling = decode_spoken(message, self._dialect.issuer, path, self._taken, path, self._lost)
-        if not items:
-            items = [Message(role="assistant", content="")]
-            spelling.setdefault("content", "")
-        if self._spoke:
-            spelling[APART] = True
-        first = items[0]
-        if (left or spelling) and isinstance(first, Message | Reasoning | FunctionCall):
-            first.leftovers = leftovers(WIRE, {**own(first.leftovers, WIRE), **left}, spelling)
+    def _assistant(self, message: types.Message, path: str) -> list[AnyItem]:
+        issuer = self._dialect.issuer
+        items = decode_message(message, issuer, path, self._taken, path, self._lost, keep=self._keep)
         calls = [item for item in items if isinstance(item, FunctionCall)]
         for item, call in zip(calls, message.tool_calls or (), strict=True):
-            self._answers.add(item, call.id)
-        self.items += items
+            self._calls.add(item, call.id)
+        return items or [Message(role="assistant", content="")]
 
-    def _output(self, k: int, message: types.Message) -> FunctionCallOutput:
-        id = message.tool_call_id
-        call = self._answers.take(id, message.tool_name)
-        item = FunctionCallOutput(
-            call_id=call.call_id if call else id or derived_call_id(f"messages[{k}]", 0),
+    def _output(self, message: types.Message, path: str) -> FunctionCallOutput:
+        call = self._calls.take(message.tool_call_id, message.tool_name)
+        return FunctionCallOutput(
+            call_id=call.call_id if call else message.tool_call_id or derived_call_id(path, 0),
             output=decode_content(message.content or "", message.images or None),
             name=None if call else or_none(message.tool_name),
         )
-        spelling: Json = {} if message.role == "tool" else {"role": message.role}
-        if not given(message.content):
-            spelling["content"] = sent(message.content)
-        if message.images is not UNSET and not message.images:
-            spelling["images"] = message.images
-        if id != item.call_id:
-            spelling["tool_call_id"] = sent(id)
-        if call and message.tool_name != call.name:
-            spelling["tool_name"] = sent(message.tool_name)
-        left = rest(message, "role", "content", "images", "tool_name", "tool_call_id")
-        item.leftovers = leftovers(WIRE, left, spelling)
-        return item
-
-    def _plain(self, role: str, message: types.Message) -> Message:
-        item = Message(role=role, content=decode_content(message.content or "", message.images or None))
-        spelling: Json = {} if message.role == role else {"role": message.role}
-        if not message.content:
-            spelling["content"] = sent(message.content)
-        if message.images is not UNSET and not message.images:
-            spelling["images"] = message.images
-        if self._leading:
-            spelling[APART] = True
-        item.leftovers = leftovers(WIRE, rest(message, "role", "content", "images"), spelling)
-        return item
 
 
 class _Unanswered:

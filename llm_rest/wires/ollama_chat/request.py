@@ -2,8 +2,8 @@
 
 Options of the same meaning are one table; what needs a decision has a function with its counterpart below it. Before changing
 this file, know that the server streams unless it is told not to and cuts a conversation that is too long without a word
-unless it is told not to: so `stream` and `truncate` are always sent. What only this wire says is a leftover and comes back,
-and `extra` is merged last. Follows Ollama's API reference (read 2026-11-20).
+unless it is told not to: so `stream` and `truncate` are always sent. `extra` is merged last. Follows Ollama's API reference
+(read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -12,29 +12,22 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from ...dialects import OllamaDialect
 from ...losses import Loss, Losses, no_such, not_in
 from ...responses.closed import strict_if_possible
 from ...responses.items import AdditionalTools, AnyItem
-from ...responses.leftovers import NEAR, inexact, own, report_foreign
-from ...responses.request import (
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    ReasoningOptions,
-    Request,
-    TextFormat,
-    TextOptions,
-    items_of,
-)
+from ...responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextFormat, TextOptions, items_of
 from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
 from .. import Route
-from .._left import absent, as_object, leftovers, notes, nulls, put_back, report_unknown, rest, says, sent
+from .._left import as_object, says
 from .._pairing import paired
+from ..kept import Rules, diff, own_leftovers, patch
 from . import types
 from .messages import decode_messages, encode_messages
-from .tools import choose, decode_tools, encode_tools
+from .reasoning import decode_effort, encode_effort
+from .tools import Rewritings, choose, decode_tools, encode_tools
 from .types import LOADING, WIRE, Json
 
 OLLAMA = OllamaDialect()
@@ -55,10 +48,6 @@ OPTIONS = {
 }
 """Options that Responses has too, theirs on the left."""
 
-THINK = {"none": False, "low": "low", "medium": "medium", "high": "high", "max": "max"}
-"""Reasoning efforts, ours on the left."""
-THINK_BACK = {theirs: ours for ours, theirs in THINK.items()}
-
 TRUNCATE = {"auto": True, "disabled": False}
 """Whether a conversation that is too long is cut, ours on the left."""
 TRUNCATE_BACK = {theirs: ours for ours, theirs in TRUNCATE.items()}
@@ -78,8 +67,7 @@ DROPPED = (
 ).split()
 """Options without which the answer is the same in kind; one that is false or empty asks for nothing."""
 
-_GROUPS = ("options", "tools", "body")
-"""Leftovers that hold what stood below a field, and what stood beside all of them."""
+RULES = Rules(groups=frozenset({"options"}), defaults={"logprobs": False, "num_predict": -1}, words=frozenset({"type"}))
 
 _options = attrgetter(*OPTIONS.values())
 _NO_OPTIONS = (None,) * len(OPTIONS)
@@ -87,36 +75,99 @@ _rare = attrgetter(*REFUSED, *DROPPED)
 _NOTHING_RARE = (None,) * (len(REFUSED) + len(DROPPED))
 
 
-# --- Responses -> Ollama --------------------------------------------------------------------------------------------
+# --- the whole body -------------------------------------------------------------------------------------------------
 
 
 def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tuple[types.Request, list[Loss]]:
     """The body to send for a request."""
-    lost = Losses()
-    left = own(request.leftovers, WIRE)
-    spelling = notes(left)
+    lost, rewritings = Losses(), Rewritings()
+    left = own_leftovers(request, WIRE, "", lost, request)
     items = paired(items_of(request), lost)
-    body = types.Request(model=or_unset(request.model), stream=bool(request.stream))
-    note = _encode_tools(request, items, body, left, lost)
+    body, note = _encode_options(request, items, dialect, rewritings, lost)
     body.messages = encode_messages(request.instructions or "", items, note, dialect, lost)
-    if _options(request) != _NO_OPTIONS:
-        body.options = _encode_options(request)
-    if given(request.text):
-        _encode_text(request.text, body, lost)
-    if given(request.reasoning):
-        body.think = _encode_think(request.reasoning, dialect, lost)
-    _encode_logprobs(request, body, lost)
-    body.truncate = TRUNCATE.get(request.truncation or "disabled", False)
-    _encode_rest(request, lost)
-    if left:
-        body = _encode_left(request, body, left, spelling)
-    body = _with_extra(request, body)
+    body = patch(body, left)
+    if request.truncation in TRUNCATE:  # which is said, whatever the document left unsaid
+        body.truncate = TRUNCATE[request.truncation]
+    sent = [id(tool.function.parameters) for tool in body.tools or ()]
+    lost += [loss for schema, found in rewritings if id(schema) in sent for loss in found]
+    body = _with_extra(body, request.extra.get(WIRE) if request.extra else None)
     if not dialect.loads_models and given(body.options):
-        _leave_loading(body.options, left, lost)
+        _drop_loading(body.options, left, lost)
     return body, lost
 
 
-def _encode_tools(request: Request, items: Sequence[AnyItem], body: types.Request, left: Json, lost: Losses) -> str:
+def decode_request(
+    body: types.Request, *, dialect: OllamaDialect = OLLAMA, model: str | None = None, keep: bool = True
+) -> tuple[Request, list[Loss]]:
+    """The request that a body asks for; `model` is used where it names none, and `keep` leaves what only this wire says."""
+    lost = Losses()
+    request = Request(model=model if body.model is UNSET else or_none(body.model))
+    request.instructions, request.input = decode_messages(body.messages or (), dialect, lost, keep=keep)
+    request.stream = body.stream is not False
+    if given(body.truncate):
+        request.truncation = TRUNCATE_BACK[body.truncate]
+    if given(body.tools):
+        request.tools = decode_tools(body.tools)
+    if given(body.options):
+        _decode_sampling(body.options, request)
+    request.text = _decode_format(body.format)
+    request.reasoning = decode_effort(body.think)
+    if body.logprobs:
+        request.include, request.top_logprobs = [LOGPROBS], or_none(body.top_logprobs)
+    if keep:
+        made, _ = _encode_options(request, (), dialect, Rewritings(), Losses())
+        made.messages = body.messages or []
+        made.model = body.model if body.model is UNSET else made.model
+        if left := diff(body, made, RULES):
+            request.leftovers = {WIRE: left}
+    return request, lost
+
+
+def route(request: Request, *, dialect: OllamaDialect = OLLAMA, stream: bool = False) -> Route:
+    """Where the request goes. Streaming is asked for in the body, not in the URL."""
+    return Route(dialect.path)
+
+
+# --- options --------------------------------------------------------------------------------------------------------
+
+
+def _encode_options(
+    request: Request, items: Sequence[AnyItem], dialect: OllamaDialect, rewritings: Rewritings, lost: Losses
+) -> tuple[types.Request, str]:
+    """The body but for its messages, and a word to the model."""
+    body = types.Request(
+        model=or_unset(request.model),
+        stream=bool(request.stream),
+        truncate=TRUNCATE.get(request.truncation or "", False),
+    )
+    note = _encode_tools(request, items, body, rewritings, lost)
+    if _options(request) != _NO_OPTIONS:
+        body.options = _encode_sampling(request)
+    if given(request.text):
+        _encode_text(request.text, body, lost)
+    if given(request.reasoning):
+        for name in ("generate_summary", "context", "mode"):
+            if given(getattr(request.reasoning, name)):
+                lost.dropped(f"reasoning.{name}", no_such("option", "Ollama"))
+        body.think = encode_effort(request.reasoning, dialect, lost)
+    _encode_logprobs(request, body, lost)
+    if _rare(request) != _NOTHING_RARE:
+        for name, what in REFUSED.items():
+            if says(getattr(request, name)):
+                lost.refused(name, what)
+        for name in DROPPED:
+            if says(getattr(request, name)):
+                lost.dropped(name, no_such("option", "Ollama"))
+    if given(request.truncation) and request.truncation not in TRUNCATE:
+        lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is refused")
+    if request.stream_options and request.stream_options.include_obfuscation:
+        lost.dropped("stream_options.include_obfuscation", no_such("option", "Ollama"))
+    return body, note
+
+
+def _encode_tools(
+    request: Request, items: Sequence[AnyItem], body: types.Request, rewritings: Rewritings, lost: Losses
+) -> str:
     """Set the tools; what comes back is a word to the model about them."""
     if request.parallel_tool_calls is False:
         lost.dropped("parallel_tool_calls", no_such("option", "Ollama"))
@@ -130,7 +181,7 @@ def _encode_tools(request: Request, items: Sequence[AnyItem], body: types.Reques
         if given(request.tool_choice) and request.tool_choice != "auto":
             lost.dropped("tool_choice", "a choice among no tools")
         return ""
-    tools, note = choose(or_unset(request.tool_choice), encode_tools(offered, as_object(left.get("tools")), lost), lost)
+    tools, note = choose(or_unset(request.tool_choice), encode_tools(offered, rewritings, lost), lost)
     if tools:
         body.tools = tools
         if given(request.text) and isinstance(request.text.format, JsonSchemaFormat | JsonObjectFormat):
@@ -138,12 +189,21 @@ def _encode_tools(request: Request, items: Sequence[AnyItem], body: types.Reques
     return note if tools else ""
 
 
-def _encode_options(request: Request) -> types.Options:
+def _encode_sampling(request: Request) -> types.Options:
     said: tuple[Any, ...] = _options(request)
     options = types.Options(**{name: value for name, value in zip(OPTIONS, said, strict=True) if value is not None})
     if isinstance(request.stop, str):
         options.stop = [request.stop]
     return options
+
+
+def _decode_sampling(options: types.Options, request: Request) -> None:
+    for theirs, ours in OPTIONS.items():
+        setattr(request, ours, or_none(getattr(options, theirs)))
+    limit = options.num_predict
+    if given(limit) and (limit <= 0 or isinstance(limit, float)):
+        # No limit, or something no Responses host would take.
+        request.max_output_tokens = None
 
 
 def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
@@ -168,24 +228,18 @@ def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
         lost.dropped("text.verbosity", "how much to say")
 
 
-def _encode_think(asked: ReasoningOptions, dialect: OllamaDialect, lost: Losses) -> Any:
-    for name in ("generate_summary", "context", "mode"):
-        if given(getattr(asked, name)):
-            lost.dropped(f"reasoning.{name}", no_such("option", "Ollama"))
-    effort = asked.effort
-    if not given(effort):
-        # To be shown what the model thinks is what `think: true` asks for.
-        if given(asked.summary) and asked.summary != "auto":
-            lost.changed("reasoning.summary", "a summary; the thoughts themselves come")
-        return True if given(asked.summary) else UNSET
-    if given(asked.summary):
-        lost.changed("reasoning.summary", "a summary; the thoughts themselves come")
-    if effort in dialect.efforts:
-        lost.changed("reasoning.effort", f"{effort!r}, sent as {dialect.efforts[effort]!r}")
-        effort = dialect.efforts[effort]
-    if effort not in THINK:
-        lost.dropped("reasoning.effort", f"{effort!r}, which this server refuses")
-    return THINK.get(effort, UNSET)
+def _decode_format(asked: Any) -> TextOptions | None:
+    match asked:
+        case "":
+            return TextOptions(format=TextFormat())
+        case "json":
+            return TextOptions(format=JsonObjectFormat())
+        case dict():
+            schema = as_object(asked)
+            strict = strict_if_possible(schema)
+            return TextOptions(format=JsonSchemaFormat(name=SCHEMA_NAME, schema=schema, strict=strict))
+        case _:
+            return None
 
 
 def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> None:
@@ -202,184 +256,50 @@ def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> Non
             lost.dropped(f"include[{j}]", not_in(repr(name), "Ollama"))
 
 
-def _encode_rest(request: Request, lost: Losses) -> None:
-    if _rare(request) != _NOTHING_RARE:
-        for name, what in REFUSED.items():
-            if says(getattr(request, name)):
-                lost.refused(name, what)
-        for name in DROPPED:
-            if says(getattr(request, name)):
-                lost.dropped(name, no_such("option", "Ollama"))
-    if given(request.truncation) and request.truncation not in TRUNCATE:
-        lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is refused")
-    if request.stream_options and request.stream_options.include_obfuscation:
-        lost.dropped("stream_options.include_obfuscation", no_such("option", "Ollama"))
-    report_unknown(request, "", lost)
-    report_foreign(request.leftovers, WIRE, "", lost, request)
-
-
-def _encode_left(request: Request, body: types.Request, left: Json, spelling: Json) -> types.Request:
-    """The body with what its document said beyond Responses, written as it was."""
-    if "options" in spelling and body.options is UNSET:
-        body.options = types.Options() if spelling["options"] == {} else absent(spelling["options"])
-    outer = {name: value for name, value in left.items() if name not in (*types.Options.__struct_fields__, *_GROUPS)}
-    inner = {name: value for name, value in left.items() if name in types.Options.__struct_fields__}
-    inner |= as_object(left.get("options"))
-    if inner or "num_predict" in spelling:
-        options = body.options if given(body.options) else types.Options()
-        if "num_predict" in spelling and options.num_predict is UNSET:
-            options.num_predict = spelling["num_predict"]
-        body.options = put_back(options, inner)
-    # A word about the spelling holds for as long as nobody has said otherwise since.
-    unsaid = {
-        "stream": request.stream is True,
-        "truncate": request.truncation is None,
-        "tools": request.tools is None,
-        **{name: not getattr(body, name) for name in ("format", "think", "logprobs", "top_logprobs", "messages")},
-    }
-    for name in unsaid.keys() & spelling.keys():
-        if unsaid[name]:
-            setattr(body, name, absent(spelling[name]))
-    return put_back(body, {**outer, **as_object(left.get("body"))})
-
-
-def _leave_loading(options: types.Options, left: Json, lost: Losses) -> None:
+def _drop_loading(options: types.Options, left: Json, lost: Losses) -> None:
     for name in LOADING:
         if given(getattr(options, name)):
             setattr(options, name, UNSET)
-            path = f"options.{name}" if name in left else f"extra.{WIRE}.options.{name}"
+            path = f"options.{name}" if name in as_object(left.get("options")) else f"extra.{WIRE}.options.{name}"
             lost.dropped(path, "an option of loading a model, which this host does not take")
 
 
-def _with_extra(request: Request, body: types.Request) -> types.Request:
+def _with_extra(body: Any, extra: Json | None) -> Any:
     """The body with the caller's own additions, which win; those below `options` stand beside the others there."""
-    extra = request.extra.get(WIRE) if request.extra else None
-    if not extra:
-        return body
     unknown: Json = {}
-    for name, value in extra.items():
+    for name, value in (extra or {}).items():
         if name == "options" and isinstance(value, dict):
-            body.options = _merged(body.options if given(body.options) else types.Options(), as_object(value))
-        elif name in types.Request.__struct_fields__:
+            value = _with_extra(body.options if given(body.options) else types.Options(), as_object(value))
+        if name in body.__struct_fields__:
             setattr(body, name, value)
         else:
             unknown[name] = value
     return with_extras(body, {**extras(body), **unknown}) if unknown else body
 
 
-def _merged(options: types.Options, fields: Json) -> types.Options:
-    for name in fields.keys() & set(types.Options.__struct_fields__):
-        setattr(options, name, fields[name])
-    unknown = {name: value for name, value in fields.items() if name not in types.Options.__struct_fields__}
-    return with_extras(options, {**extras(options), **unknown}) if unknown else options
+# --- beside answering -----------------------------------------------------------------------------------------------
 
 
-def route(request: Request, *, dialect: OllamaDialect = OLLAMA, stream: bool = False) -> Route:
-    """Where the request goes. Streaming is asked for in the body, not in the URL."""
-    return Route(dialect.path)
+def chat_request(asked: types.Generate) -> types.Request:
+    """The request of `/api/chat` that asks the same. It has no place for `suffix`, `template` and `context`."""
+    request = types.Request(**{name: getattr(asked, name) for name in types.Request.__struct_fields__})
+    request.messages = []
+    if asked.prompt or asked.images:
+        if asked.system and not asked.raw:
+            request.messages.append(types.Message(role="system", content=asked.system))
+        request.messages.append(types.Message(role="user", content=asked.prompt or "", images=asked.images))
+    return with_extras(request, extras(asked))
 
 
-# --- Ollama -> Responses --------------------------------------------------------------------------------------------
+def models_route(*, dialect: OllamaDialect = OLLAMA) -> Route:
+    """Where the models are listed."""
+    return Route(_beside(dialect, "tags"), method="GET")
 
 
-def decode_request(
-    body: types.Request, *, dialect: OllamaDialect = OLLAMA, model: str | None = None
-) -> tuple[Request, list[Loss]]:
-    """The request that a body asks for; `model` is used where it names none."""
-    lost = Losses()
-    left = nulls(body, "model")
-    spelling: Json = {}
-    request = Request(model=model if body.model is UNSET else or_none(body.model))
-    said, request.input = decode_messages(body.messages or (), dialect, lost)
-    if said is not None:
-        request.instructions = said
-    if not body.messages:
-        spelling["messages"] = sent(body.messages)
-    request.stream = True if body.stream is UNSET or body.stream is None else body.stream
-    if request.stream is not body.stream:
-        spelling["stream"] = sent(body.stream)
-    if body.tools is not UNSET:
-        request.tools = decode_tools(body.tools, left) if body.tools is not None else None
-        spelling |= {} if request.tools is not None else {"tools": None}
-    if body.options is not UNSET:
-        _decode_options(body.options, request, left, spelling)
-    _decode_format(body.format, request, spelling)
-    _decode_think(body.think, request, left, spelling)
-    _decode_logprobs(body, request, spelling)
-    if given(body.truncate):
-        request.truncation = TRUNCATE_BACK[body.truncate]
-    else:
-        spelling["truncate"] = sent(body.truncate)
-    for name in ("keep_alive", "shift", "debug_render_only"):
-        if (value := getattr(body, name)) is not UNSET:
-            left[name] = value
-    for name, value in extras(body).items():
-        # An option that stands where the server does not look for it is kept apart from those it reads.
-        (left.setdefault("body", {}) if name in types.Options.__struct_fields__ else left)[name] = value
-    request.leftovers = leftovers(WIRE, left, spelling)
-    return request, lost
+def show_route(*, dialect: OllamaDialect = OLLAMA) -> Route:
+    """Where a model is described; the body is a `ShowRequest`."""
+    return Route(_beside(dialect, "show"))
 
 
-def _decode_options(options: types.Options | None, request: Request, left: Json, spelling: Json) -> None:
-    if options is None:
-        spelling["options"] = None
-        return
-    for theirs, ours in OPTIONS.items():
-        value = getattr(options, theirs)
-        setattr(request, ours, or_none(value))
-        if value is None:
-            left[theirs] = None
-    limit = options.num_predict
-    if given(limit) and (limit <= 0 or isinstance(limit, float)):
-        # No limit, or something no Responses host would take.
-        request.max_output_tokens = None
-        (spelling if limit == -1 else left)["num_predict"] = limit
-    declared = {name for name in types.Options.__struct_fields__ if name not in OPTIONS}
-    found = rest(options, *OPTIONS)
-    left.update((name, value) for name, value in found.items() if name in declared)
-    unknown = {name: value for name, value in found.items() if name not in declared}
-    if unknown:
-        left["options"] = unknown
-    if options == types.Options():
-        spelling["options"] = {}
-
-
-def _decode_format(asked: Any, request: Request, spelling: Json) -> None:
-    match asked:
-        case UnsetType():
-            return
-        case "":
-            request.text = TextOptions(format=TextFormat())
-        case "json":
-            request.text = TextOptions(format=JsonObjectFormat())
-        case dict():
-            schema = as_object(asked)
-            strict = strict_if_possible(schema)
-            request.text = TextOptions(format=JsonSchemaFormat(name=SCHEMA_NAME, schema=schema, strict=strict))
-        case _:
-            spelling["format"] = asked
-            if asked is not None:
-                spelling[NEAR] = {"format": inexact(asked)}
-
-
-def _decode_think(think: Any, request: Request, left: Json, spelling: Json) -> None:
-    if think is True:
-        request.reasoning = ReasoningOptions(summary="auto")
-    elif think in THINK_BACK:
-        request.reasoning = ReasoningOptions(effort=THINK_BACK[think])
-    elif think is None:
-        spelling["think"] = None
-    elif think is not UNSET:
-        left["think"] = think
-
-
-def _decode_logprobs(body: types.Request, request: Request, spelling: Json) -> None:
-    if body.logprobs:
-        request.include = [LOGPROBS]
-        request.top_logprobs = or_none(body.top_logprobs)
-        return
-    if body.logprobs is not UNSET:
-        spelling["logprobs"] = body.logprobs
-    if body.top_logprobs is not UNSET:
-        # Without the switch the number does nothing.
-        spelling["top_logprobs"] = body.top_logprobs
+def _beside(dialect: OllamaDialect, name: str) -> str:
+    return f"{dialect.path.rpartition('/')[0]}/{name}"

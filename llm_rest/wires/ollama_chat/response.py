@@ -1,110 +1,177 @@
-"""The answer, both ways: one message here, items in order in Responses.
+"""The answer, both ways, and errors: one message here, items in order in Responses.
 
-What describes this document only (durations, where a model ran, the very time) is a leftover of the response. Before changing
-this file, know that a streamed answer has to come out the same: `placed`, `spoken_text` and `settle` serve both. Follows
-Ollama's API reference (read 2026-11-20).
+The wire has no id for an answer, so its model and the time it began, which servers tell to the nanosecond, make one. Before
+changing this file, know that a streamed answer has to come out the same (`finish_response` and `keep_answer` serve both), that
+a count the server left out is not taken for zero silently, that the server tells nobody when it cut the conversation to its
+window, and that some errors come with the wrong status, so that their text is looked at first. Follows Ollama's API reference
+and the server's error texts (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+import re
+from copy import copy
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 from msgspec import UNSET
 
 from ...dialects import OllamaDialect
 from ...losses import Loss, Losses, not_in
+from ...responses.carriers import digest
 from ...responses.echo import echo
-from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, Message, Reasoning
-from ...responses.leftovers import own, report_foreign
-from ...responses.parts import Logprob, OutputText
-from ...responses.response import IncompleteDetails, Response, ResponseError
-from ...unknown import Unknown, extras, given, or_none
-from .._left import absent, as_object, leftovers, notes, put_back, report_answer, report_unknown, sent
-from .._renamed import Sent, names_sent, undo
-from . import types
-from .ending import (
-    COUNTS,
-    ENDINGS,
-    check_window,
-    decode_usage,
-    encode_usage,
-    ending_of,
-    origin_of,
-    reason_for,
-    seconds_of,
-    stamp_of,
+from ...responses.items import (
+    AnyItem,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FunctionCall,
+    FunctionCallOutput,
+    ItemBase,
+    Message,
+    Reasoning,
 )
+from ...responses.leftovers import SPELLING, WITHIN, own
+from ...responses.parts import Logprob, OutputText
+from ...responses.response import IncompleteDetails, Response, ResponseError, Usage
+from ...unknown import Decoder, Opt, Unknown, given
+from .._errors import error_facts
+from .._left import as_object, report_answer, report_cost, report_unknown
+from .._renamed import Sent, names_sent, undo
+from ..kept import Rules, diff, note, own_leftovers, patch, recall
+from . import types
+from .messages import AssistantMessage, decode_message, keep_message, kept_message
+from .reasoning import encode_thinking, issuer_seal
 from .request import OLLAMA
-from .spoken import Turn, decode_spoken, mark, text_of
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...errors import ErrorFacts
     from ...responses.request import Request
 
 PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
 
-LEFT = (
-    "remote_model",
-    "remote_host",
-    "total_duration",
-    "load_duration",
-    "prompt_eval_duration",
-    "eval_duration",
-    "debug_info",
-)
-"""Fields that describe one answer only."""
-
-_left = attrgetter(*LEFT)
+RULES = Rules(apart=frozenset({"message", "created_at"}), together=(("done", "done_reason"),), defaults={"model": ""})
+SAID = Rules(words=frozenset({"role"}))
 
 
-# --- Ollama -> Responses --------------------------------------------------------------------------------------------
+# --- the whole answer -----------------------------------------------------------------------------------------------
 
 
 def decode_response(
-    body: types.Answer, *, request: Request | None = None, dialect: OllamaDialect = OLLAMA, now: float = 0
+    body: types.Answer,
+    *,
+    request: Request | None = None,
+    dialect: OllamaDialect = OLLAMA,
+    now: float = 0,
+    keep: bool = True,
 ) -> tuple[Response, list[Loss]]:
-    """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date."""
+    """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date.
+
+    `keep` leaves with it what describes this document and how it was written; unknown fields of what was said always stay.
+    """
     lost = Losses()
-    origin, said = origin_of(body), body.message
-    items, left, spelling = decode_spoken(said, dialect.issuer, origin, set(), "message", lost)
-    logprobs = list(body.logprobs or ())
-    response = begun(body, origin, request, now)
+    origin = origin_of(body)
+    response = begin_response(body, origin, request, now, keep=keep)
     meant = names_sent(request, custom_tools=False)
-    for item in items:
+    logprobs = [] if body.message.thinking else list(body.logprobs or ())
+    for item in decode_message(body.message, dialect.issuer, origin, set(), "message", lost, keep=keep):
         if isinstance(item, Message) and isinstance(item.content, str):
-            item.content = [spoken_text(item.content, logprobs if not said.thinking else [])]
-        response.output.append(placed(item, origin, len(response.output), meant, lost))
-    settle(response, body, (left, spelling), logprobs, request, lost)
-    if body.logprobs is not UNSET and not body.logprobs:
-        left_of(response)["logprobs"] = body.logprobs
+            item.content = [text_part(item.content, logprobs)]
+        response.output.append(placed_item(item, origin, len(response.output), meant, lost))
+    finish_response(response, body, request, lost)
+    if keep:
+        keep_answer(response, body, dialect)
     return response, lost
 
 
-def begun(line: types.Line, origin: str, request: Request | None, now: float) -> Response:
+def encode_response(
+    response: Response, *, request: Request | None = None, dialect: OllamaDialect = OLLAMA
+) -> tuple[types.Answer, list[Loss]]:
+    """The answer as the server gives it."""
+    lost = Losses()
+    left, status = own_leftovers(response, WIRE, "", lost), response.status
+    made = _encode_answer(response, as_object(left.get("message")), dialect, lost)
+    body = patch(made, {name: value for name, value in left.items() if name != "message"})
+    if response.error and not left:
+        lost.dropped("error", "Ollama tells an error instead of an answer")
+    if status not in FINISH_REASONS_BACK and (status != "failed" or not left):
+        lost.refused("status", f"an answer that is {status}, which Ollama tells as an error")
+    reason = response.incomplete_details.reason if response.incomplete_details else None
+    if status == "incomplete" and reason != "max_output_tokens" and body.done_reason == "length":
+        lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
+    report_answer(response, lost)
+    return body, lost
+
+
+def _encode_answer(response: Response, left: Json, dialect: OllamaDialect, lost: Losses) -> types.Answer:
+    """The answer in our own writing; `left` is what its document said of a message without items."""
+    message = AssistantMessage(lost, left)
+    for i, item in enumerate(response.output):
+        _encode_item(item, message, f"output[{i}]", dialect, lost)
+    body = types.Answer(
+        model=response.model or UNSET,
+        created_at=created_at(response),
+        message=message.finish(),
+        done=response.status in FINISH_REASONS_BACK,
+        done_reason=FINISH_REASONS_BACK.get(response.status, UNSET),
+    )
+    if given(response.usage):
+        encode_usage(response.usage, body, lost)
+    _encode_logprobs(response.output, body, lost)
+    return body
+
+
+def begin_response(line: types.Line, origin: str, request: Request | None, now: float, *, keep: bool) -> Response:
     """The response as its first line begins it."""
     seconds = seconds_of(line.created_at)
+    created = int(now) if seconds is None else seconds
     return Response(
         id=f"resp_{origin}",
-        created_at=int(now) if seconds is None else seconds,
+        created_at=created,
         status="in_progress",
         model=line.model or "",
         output=[],
-        leftovers=leftovers(
-            WIRE,
-            {} if line.model or line.model is UNSET else {"model": line.model},
-            {"created_at": sent(line.created_at)},
-        ),
+        leftovers={WIRE: {SPELLING: {"created_at": note(line.created_at, created)}}} if keep else None,
         **echo(request),
     )
 
 
-def left_of(response: Response) -> Json:
-    """What is left of the document that a response came from."""
-    return own(response.leftovers, WIRE)
+def finish_response(response: Response, line: types.Line, request: Request | None, lost: Losses) -> None:
+    """End the response with its last line."""
+    output = response.output
+    response.status, reason = decode_finish_reason(line, bool(output), lost)
+    if response.status == "incomplete":
+        response.incomplete_details = IncompleteDetails(reason=reason)
+    elif response.status == "failed":
+        response.error = ResponseError(code=reason, message="the server stopped without an end of the answer")
+    # Calls come whole, so that only what is said or thought can have been cut.
+    last = output[-1] if output else None
+    if response.status != "completed" and isinstance(last, Message | Reasoning):
+        last.status = "incomplete"
+    response.usage = decode_usage(line, bool(output), lost)
+    if request is not None and given(response.usage):
+        check_window(request, response.usage, lost)
 
 
-def placed(item: AnyItem, origin: str, position: int, meant: dict[str, Sent], lost: Losses) -> AnyItem:
+def keep_answer(response: Response, body: types.Answer, dialect: OllamaDialect) -> None:
+    """Leave with the response, and with the first item of its message, what we would not write of the answer."""
+    notes = own(response.leftovers, WIRE)[SPELLING]
+    made = _encode_answer(response, {}, dialect, Losses())
+    came, ours = body.logprobs or [], cast("list[Any]", made.logprobs or [])
+    ours += [None] * (len(came) - len(ours)) if ours else []  # log probabilities of what is no text
+    left, said = diff(body, made, RULES), diff(body.message, made.message, SAID)
+    if said and response.output:
+        response.output[0] = copy(response.output[0])  # which a stream has handed over
+        keep_message(response.output[0], said)
+    elif said:
+        left["message"], notes["message"] = said, WITHIN
+    response.leftovers = {WIRE: {**left, SPELLING: {**notes, **left.get(SPELLING, {})}}}
+
+
+def placed_item(item: AnyItem, origin: str, position: int, meant: dict[str, Sent], lost: Losses) -> AnyItem:
     """The item as the one at this position of the answer, under the name that the request knows."""
     if isinstance(item, FunctionCall) and meant:
         item = undo(item, meant, f"output[{position}]", lost)
@@ -114,156 +181,254 @@ def placed(item: AnyItem, origin: str, position: int, meant: dict[str, Sent], lo
     return item
 
 
-def spoken_text(text: str, logprobs: list[Logprob]) -> OutputText:
-    """A text with those of the first tokens that make it up, which are taken out of `logprobs`."""
-    part = OutputText(text=text, annotations=[])
-    joined = ""
-    for count, entry in enumerate(logprobs, 1):
-        joined += entry.token
-        if joined == text:
-            part.logprobs = logprobs[:count]
-            del logprobs[:count]
-            break
-    return part
-
-
-def settle(
-    response: Response,
-    line: types.Line,
-    said: tuple[Json, Json],
-    logprobs: list[Logprob],
-    request: Request | None,
-    lost: Losses,
-) -> None:
-    """End the response with its last line; `said` is what its message left, and `logprobs` are those of no text."""
-    output, left = response.output, {**left_of(response)}
-    spelling = {**notes(left)}
-    ending = ending_of(line, bool(output), lost)
-    response.status = ending.status
-    if ending.status == "incomplete":
-        response.incomplete_details = IncompleteDetails(reason=ending.reason)
-    elif ending.status == "failed":
-        response.error = ResponseError(code=ending.reason, message="the server stopped without an end of the answer")
-    # Calls come whole, so that only what is said or thought can have been cut.
-    last = output[-1] if output else None
-    if ending.status != "completed" and isinstance(last, Message | Reasoning):
-        last.status = "incomplete"
-    response.usage = or_none(decode_usage(line, bool(output), lost))
-    if request is not None and given(response.usage):
-        check_window(request, response.usage, lost)
-    if line.done_reason != reason_for(ending.status):
-        spelling["done_reason"] = sent(line.done_reason)
-    if line.done is not (ending.status != "failed"):
-        spelling["done"] = sent(line.done)
-    left |= {name: value for name, value in zip(LEFT, _left(line), strict=True) if value is not UNSET}
-    if response.usage is None:
-        left |= dict.fromkeys(name for name in COUNTS if getattr(line, name) is None)
-    if logprobs:
-        left["logprobs"] = sent(logprobs)
-    message = leftovers(WIRE, *said)
-    if message:
-        left["message"] = message[WIRE]
-    if type(line) not in (types.Answer, types.Chunk):
-        left |= extras(line)
-    response.leftovers = leftovers(WIRE, left, spelling)
-
-
-# --- Responses -> Ollama --------------------------------------------------------------------------------------------
-
-
-def encode_response(
-    response: Response, *, request: Request | None = None, dialect: OllamaDialect = OLLAMA
-) -> tuple[types.Answer, list[Loss]]:
-    """The answer as the server gives it."""
-    lost = Losses()
-    left = left_of(response)
-    spelling = notes(left)
-    turn = Turn(lost, as_object(left.get("message")))
-    for i, item in enumerate(response.output):
-        _encode_item(item, turn, f"output[{i}]", dialect, lost)
-    body = types.Answer(
-        model=response.model or UNSET,
-        created_at=stamp_of(response.created_at, response.id),
-        message=turn.finish(),
-        done=response.status in ("completed", "incomplete"),
-        done_reason=_reason(response, spelling, lost),
-    )
-    if "created_at" in spelling:
-        body.created_at = absent(spelling["created_at"])
-    if "done" in spelling and response.status in ("completed", "failed"):
-        body.done = absent(spelling["done"])
-    if given(response.usage):
-        encode_usage(response.usage, body, lost)
-    body.logprobs = _logprobs(response.output, left, turn, lost)
-    _report(response, lost)
-    left = {name: value for name, value in left.items() if name not in ("message", "logprobs")}
-    return put_back(body, left), lost
-
-
-def _encode_item(item: AnyItem, turn: Turn, path: str, dialect: OllamaDialect, lost: Losses) -> None:
-    if not isinstance(item, Unknown):
-        report_unknown(item, path, lost)
+def _encode_item(item: AnyItem, message: AssistantMessage, path: str, dialect: OllamaDialect, lost: Losses) -> None:
+    if isinstance(item, Message | FunctionCall | CustomToolCall | Reasoning):
+        own_leftovers(item, WIRE, path, lost)
+        message.left = message.left or kept_message(item)
     match item:
         case Message():
-            turn.keep(item, path)
-            turn.say(item, path, keeps=("logprobs",))
+            message.add_text(item, path, ("annotations",))
         case FunctionCall() | CustomToolCall():
-            turn.keep(item, path)
-            turn.call(item, path)
+            message.add_call(item, path)
         case Reasoning():
-            turn.keep(item, path)
             if item.summary:
                 what = "a summary beside the thoughts" if item.content else "a summary, shown as what was thought"
                 lost.changed(f"{path}.summary", what)
-            text = text_of(item)
+            text = encode_thinking(item)
             if text:
-                turn.think(text, path)
-            if given(item.encrypted_content) and item.encrypted_content != mark(dialect.issuer):
+                message.add_thinking(text, path)
+            if given(item.encrypted_content) and item.encrypted_content != issuer_seal(dialect.issuer):
                 place = f"{path}.encrypted_content" if text else path
                 lost.dropped(place, "opaque state, which no answer of Ollama holds")
         case Unknown():
             lost.dropped(path, f"an item of type {item.kind!r}")
         case _:
+            report_unknown(item, path, lost)
             lost.dropped(path, not_in(f"an item of type {item.__struct_config__.tag!r}", "Ollama"))
 
 
-def _reason(response: Response, spelling: Json, lost: Losses) -> Any:
-    details = response.incomplete_details
-    reason = details.reason if given(details) else None
-    if "done_reason" in spelling:
-        came: Any = absent(spelling["done_reason"])
-        status = ENDINGS[came].status if came in ENDINGS else "incomplete" if came else response.status
-        # An answer without an end failed, whatever reason it gave.
-        if response.status in (status, "failed"):
-            return came
-    if response.status == "incomplete" and reason != "max_output_tokens":
-        lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
-    return reason_for(response.status)
+# --- log probabilities ----------------------------------------------------------------------------------------------
 
 
-def _logprobs(output: list[AnyItem], left: Json, turn: Turn, lost: Losses) -> Any:
-    """The log probabilities of the text, where they are those of all that was said, and of what is no text."""
-    rest: Any = left.get("logprobs", UNSET)
-    found: list[Logprob] = []
+def text_part(text: str, logprobs: list[Logprob]) -> OutputText:
+    """A text with those of the first tokens that make it up."""
+    joined = ""
+    for count, entry in enumerate(logprobs, 1):
+        joined += entry.token
+        if joined == text:
+            return OutputText(text=text, annotations=[], logprobs=logprobs[:count])
+    return OutputText(text=text, annotations=[])
+
+
+def _encode_logprobs(output: list[AnyItem], body: types.Answer, lost: Losses) -> None:
+    """Tell the log probabilities of the text, where they are those of all that was said."""
     for i, item in enumerate(output):
         parts = item.content if isinstance(item, Message) and isinstance(item.content, list) else ()
         for j, part in enumerate(parts):
             if not isinstance(part, OutputText) or not part.logprobs:
                 continue
             tokens = "".join(entry.token for entry in part.logprobs)
-            if tokens == part.text == turn.said.content and not turn.said.thinking:
-                found = part.logprobs
+            if tokens == part.text == body.message.content and not body.message.thinking:
+                body.logprobs = list(part.logprobs)
             else:
                 lost.dropped(f"output[{i}].content[{j}].logprobs", "log probabilities of less than all that was said")
-    return [*found, *(rest or ())] if found else rest
 
 
-def _report(response: Response, lost: Losses) -> None:
-    if response.error and WIRE not in (response.leftovers or {}):
-        lost.dropped("error", "Ollama tells an error instead of an answer")
-    if response.status == "failed" and WIRE not in (response.leftovers or {}):
-        lost.refused("status", "a failed answer, which Ollama tells as an error")
-    elif response.status not in ("completed", "incomplete", "failed"):
-        lost.refused("status", not_in(f"an answer that is {response.status}", "Ollama"))
-    report_answer(response, lost)
-    report_foreign(response.leftovers, WIRE, "", lost)
+# --- why it ended ---------------------------------------------------------------------------------------------------
+
+FINISH_REASONS = {"stop": "completed", "length": "incomplete", "load": "completed", "unload": "completed"}
+"""Why an answer ended, and its status in Responses; the way back takes `stop` or `length`."""
+FINISH_REASONS_BACK = {"completed": "stop", "incomplete": "length"}
+
+
+def decode_finish_reason(line: types.Line, has_output: bool, lost: Losses) -> tuple[str, str | None]:
+    """The status of an answer with this last line, and why it is incomplete or what failed."""
+    reason = line.done_reason
+    if not line.done:
+        # The server stops like this when a model repeats itself.
+        lost.changed("done", "an answer without an end, taken for a failure")
+        return "failed", "server_error"
+    if not reason:
+        lost.changed("done_reason", "no reason, taken for " + ("the end" if has_output else "a failure"))
+        return ("completed", None) if has_output else ("failed", "server_error")
+    if reason not in FINISH_REASONS:
+        lost.changed("done_reason", f"the unknown reason {reason!r}, taken for incomplete")
+        return "incomplete", reason
+    return FINISH_REASONS[reason], "max_output_tokens" if reason == "length" else None
+
+
+# --- when it was made -----------------------------------------------------------------------------------------------
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = 253_402_300_800
+
+
+def seconds_of(stamp: Opt[str]) -> int | None:
+    """The moment that a stamp tells; `None` where it tells none."""
+    if not stamp:
+        return None
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return int((moment - _EPOCH).total_seconds() // 1)
+
+
+def stamp_of(seconds: int | float | None, origin: str) -> str:
+    """A moment as the server writes it. The nanoseconds are made of the id, which the wire has no field for."""
+    whole = int(seconds) if given(seconds) and 0 <= seconds < _LATEST else 0
+    return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:19]}.{int(digest(origin), 16) % 10**9:09}Z"
+
+
+_STAMP: Decoder[Any] = Decoder(str | None)
+
+
+def created_at(response: Response) -> Opt[str]:
+    """When a response was made, as its document had it, or as the server would write it."""
+    kept = as_object(own(response.leftovers, WIRE).get(SPELLING)).get("created_at")
+    came = recall(kept, response.created_at, _STAMP)
+    return stamp_of(response.created_at, response.id) if came is response.created_at else came
+
+
+def origin_of(line: types.Line) -> str:
+    """What the ids of an answer are made of, from its first line."""
+    return digest(f"{line.model or ''}/{line.created_at}" if line.created_at else msgspec.json.encode(line).decode())
+
+
+# --- what it cost ---------------------------------------------------------------------------------------------------
+
+COUNTS = {"prompt_eval_count": "input_tokens", "eval_count": "output_tokens"}
+"""The counts there are, theirs on the left."""
+
+
+def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> Usage | None:
+    """The counts of the last line; nothing where it has none."""
+    read, made = line.prompt_eval_count, line.eval_count
+    if not given(read) and not given(made):
+        return None
+    if not given(read) or (not given(made) and has_output):
+        name = "output_tokens" if given(read) else "input_tokens"
+        lost.changed(f"usage.{name}", "a count the server left out, as older ones do for what they had read before")
+    return Usage(input_tokens=read or 0, output_tokens=made or 0, total_tokens=(read or 0) + (made or 0))
+
+
+def encode_usage(usage: Usage, body: types.Line, lost: Losses) -> None:
+    """Set the counts."""
+    for theirs, ours in COUNTS.items():
+        setattr(body, theirs, getattr(usage, ours))
+    if usage.total_tokens != usage.input_tokens + usage.output_tokens:
+        lost.dropped("usage.total_tokens", "a total that is not the sum")
+    for name in ("input_tokens_details", "output_tokens_details"):
+        details = getattr(usage, name)
+        for part in details.__struct_fields__ if given(details) else ():
+            if getattr(details, part):
+                lost.dropped(f"usage.{name}.{part}", "a count that Ollama does not give")
+    report_cost(usage, lost)
+    own_leftovers(usage, WIRE, "usage", lost)
+
+
+# --- what was read --------------------------------------------------------------------------------------------------
+
+LEAST = 8000
+"""A shorter conversation, in characters, fits every window."""
+CHARACTERS = 8
+"""More characters than make a token in any language: what counts fewer tokens than that has not been read whole."""
+
+
+def check_window(request: Request, usage: Usage, lost: Losses) -> None:
+    """Report where the server seems to have cut the conversation, which it does without a word."""
+    read, window = usage.input_tokens, _window(request)
+    items = request.input if isinstance(request.input, list) else ()
+    said = len(request.input) if isinstance(request.input, str) else sum(map(_size, items))
+    size = said + len(request.instructions or "")
+    full = window is not None and read >= window - 1
+    if read and (full or (size > LEAST and read * CHARACTERS < size)):
+        told = f"about {size // 4} tokens, of which the server read {int(read)}: it cuts what does not fit its window"
+        lost.changed("input", f'{told}; raise it with extra={{"{WIRE}": {{"options": {{"num_ctx": ...}}}}}}')
+
+
+def _window(request: Request) -> int | None:
+    """The size of the window, where the request sets it."""
+    extra = as_object(request.extra.get(WIRE)) if request.extra else {}
+    left = as_object(own(request.leftovers, WIRE).get("options"))
+    size = as_object(extra.get("options")).get("num_ctx", left.get("num_ctx"))
+    return size if isinstance(size, int) else None
+
+
+def _size(item: AnyItem) -> int:
+    """How many characters an item tells."""
+    match item:
+        case Message(content=content) | FunctionCallOutput(output=content) | CustomToolCallOutput(output=content):
+            return len(content) if isinstance(content, str) else sum(len(getattr(part, "text", "")) for part in content)
+        case FunctionCall(arguments=text):
+            return len(text)
+        case _:
+            return 0
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+CODES = (
+    (r"model .*not found|try pulling it first", "model_not_found"),
+    (r"context length", "context_length_exceeded"),
+    (r"server busy|maximum pending requests", "overloaded"),
+    (r"unauthorized|not signed in", "unauthenticated"),
+    (r"does not support|invalid think value|top_logprobs must|invalid format|model is required", "invalid_argument"),
+)
+"""What a text says, in the words that other wires have for it."""
+
+STATUSES = {
+    "model_not_found": 404,
+    "context_length_exceeded": 400,
+    "overloaded": 503,
+    "unauthenticated": 401,
+    "invalid_argument": 400,
+}
+"""The status that belongs to a code, where there is none but that of a stream that began well."""
+
+
+def code_of(text: str) -> str | None:
+    """What an error's text says, as a word."""
+    return next((code for pattern, code in CODES if re.search(pattern, text, re.IGNORECASE)), None)
+
+
+def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
+    """What an error answer says. A status that the cloud put into the body wins over an HTTP 200."""
+    facts = error_facts(WIRE, status, headers, body)
+    told = facts.leftovers.get(WIRE, {}).get("StatusCode")
+    if status < 400 and type(told) is int and 400 <= told <= 599:
+        facts.status = told
+    facts.code = facts.code or code_of(facts.message)
+    return facts
+
+
+def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
+    """The status and the body that tell an error to a client of this wire."""
+    status = facts.status if 400 <= facts.status <= 599 else STATUSES.get(facts.code or "", 502)
+    left = dict(facts.leftovers.get(WIRE, {}))
+    inner = left.pop("error", None)
+    return status, {"error": {**inner, "message": facts.message} if inner else facts.message, **left}
+
+
+def line_error(told: Any) -> ErrorFacts:
+    """What the line of a stream says that ended it; message and code are always there."""
+    facts = error_facts(WIRE, 200, {}, msgspec.json.encode({"error": told}))
+    facts.message = facts.message or "the server ended the stream with an error"
+    facts.code = code_of(facts.message) or facts.code or "server_error"
+    return facts
+
+
+# --- beside answering ------------------------------------------------------------
+
+
+def generated(answer: Json) -> Json:
+    """The answer of `/api/generate`, or a line of its stream, for one of `/api/chat`."""
+    said = as_object(answer.get("message"))
+    if not said:
+        return answer
+    told: Json = {name: value for name, value in answer.items() if name != "message"}
+    told["response"] = said.get("content") or ""
+    if said.get("thinking"):
+        told["thinking"] = said["thinking"]
+    return told

@@ -1,13 +1,14 @@
 """Streams of this wire: lines of the server as Responses events, and back.
 
 A line holds a piece of thought, a piece of text, whole calls, or several of these; the last one says why it ended and may hold
-calls too. Before changing this file, know that a space before a call is no message, so that space waits for what follows; and
-that everything about the end is `settle` and `encode_response`, which whole answers use. Follows Ollama's page on streaming
-(read 2026-11-20).
+calls too. The lines are put together to the whole answer, whose end `response.py` reads and writes. Before changing this file,
+know that a space before a call is no message, so that space waits for what follows. Follows Ollama's page on streaming (read
+2026-11-20).
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -19,15 +20,25 @@ from ...responses.emit import Emitter
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText, ReasoningText
 from ...responses.response import Response, ResponseError
-from ...unknown import Unknown, extras, given, or_unset
-from .._left import absent, notes, put_back, rest
+from ...unknown import Opt, Unknown, extras, given, or_unset, with_extras
 from .._renamed import names_sent
+from ..kept import diff, patch, unknown
 from . import types
-from .calls import decode_call, encode_call
-from .ending import origin_of, stamp_of
-from .errors import line_error
-from .response import begun, encode_response, left_of, placed, settle, spoken_text
-from .spoken import beyond, thought
+from .messages import keep_message
+from .reasoning import decode_thinking
+from .response import (
+    begin_response,
+    created_at,
+    encode_response,
+    finish_response,
+    keep_answer,
+    line_error,
+    origin_of,
+    placed_item,
+    stamp_of,
+    text_part,
+)
+from .tools import decode_call, encode_call
 from .types import Json
 
 if TYPE_CHECKING:
@@ -40,26 +51,30 @@ if TYPE_CHECKING:
 class StreamDecoder:
     """`feed` takes a line and gives the events it makes; after the terminal one there are none."""
 
-    def __init__(self, request: Request | None, dialect: OllamaDialect, now: float) -> None:
+    def __init__(self, request: Request | None, dialect: OllamaDialect, now: float, keep: bool) -> None:
         self.losses = Losses()
         self._request = request
         self._dialect = dialect
         self._now = now
+        self._keep = keep
         self._to = Emitter()
         self._meant = names_sent(request, custom_tools=False)
         self._over = False
-        self._response = Response(id="", status="in_progress", output=[])
+        self._first: types.Chunk | None = None
         self._origin = ""
+        self._response = Response(id="", status="in_progress", output=[])
         # What is open: its kind, its events, and the pieces so far.
         self._kind: type[Message | Reasoning] | None = None
         self._item: OpenItem | None = None
         self._pieces: list[str] = []
         self._space: list[str] = []  # that has not been followed by a text
         self._taken: set[str] = set()  # ids of calls
-        self._calls = 0
-        self._thinks = False
+        # The whole answer.
+        self._content: list[str] = []
+        self._thinking: list[str] = []
+        self._calls: list[types.ToolCall] = []
         self._logprobs: list[Logprob] = []
-        self._left: Json = {}  # of the pieces of the message
+        self._said: Json = {}  # fields of messages beside these
         self._unknown: Json = {}  # fields of lines
 
     def feed(self, line: types.Chunk) -> list[ev.AnyEvent]:
@@ -69,21 +84,24 @@ class StreamDecoder:
         if line.error:
             self._fail(line)
             return self._to.take()
-        if not self._origin:
+        if self._first is None:
             self._begin(line)
+            self._to.start(self._response)
         if line.logprobs:
             self._logprobs += line.logprobs
         said = line.message
         if said:
             if said.thinking:
-                self._thinks = True
+                self._thinking.append(said.thinking)
                 self._grow(Reasoning, said.thinking)
             if said.content:
+                self._content.append(said.content)
                 self._say(said.content, line.logprobs or None)
             if said.tool_calls:
                 self._call(said.tool_calls)
             if type(said) is not types.Message or said.images is not UNSET:
-                self._left |= beyond(said)[0]
+                merged = {name: getattr(said, name) for name in ("role", "content", "thinking", "tool_calls")}
+                self._said |= diff(said, types.Message(**merged))
         if type(line) is not types.Chunk:
             self._unusual(line)
         if line.done:
@@ -95,37 +113,52 @@ class StreamDecoder:
         return []
 
     def _begin(self, line: types.Chunk) -> None:
-        self._origin = origin_of(line)
-        self._response = begun(line, self._origin, self._request, self._now)
-        self._to.start(self._response)
+        self._first, self._origin = line, origin_of(line)
+        self._response = begin_response(line, self._origin, self._request, self._now, keep=self._keep)
 
     def _unusual(self, line: types.Chunk) -> None:
         """A line with fields we do not know: of the answer, or of something else."""
         if given(line.message) or line.done:
             self._unknown |= extras(line)
         else:
-            self._to.send(Unknown({**rest(line), "sequence_number": self._to.number()}))
+            self._to.send(Unknown({**diff(line, types.Chunk()), "sequence_number": self._to.number()}))
 
     def _end(self, line: types.Chunk) -> None:
-        spelling: Json = {}
+        output = self._response.output
         if self._space and not self._calls:
             self._grow(Message, "".join(self._space))
-        elif self._space and any(isinstance(item, Message) for item in self._response.output):
+        elif self._space and any(isinstance(item, Message) for item in output):
             self.losses.dropped("message.content", "space after a call")
-        elif self._space:
-            spelling["content"] = "".join(self._space)
         self._close()
         self._over = True
-        line = put_back(line, self._unknown) if self._unknown.keys() - extras(line).keys() else line
-        settle(self._response, line, (self._left, spelling), self._logprobs, self._request, self.losses)
+        finish_response(self._response, line, self._request, self.losses)
+        answer = self._answer(line)
+        if self._keep:
+            keep_answer(self._response, answer, self._dialect)
+        elif output and (left := unknown(answer.message)):
+            output[0] = copy(output[0])
+            keep_message(output[0], left)
         self._to.finish(self._response)
+
+    def _answer(self, line: types.Chunk) -> types.Answer:
+        """The whole answer that the lines make up."""
+        fields = {name: getattr(line, name) for name in types.Line.__struct_fields__}
+        fields["created_at"] = self._first.created_at if self._first is not None else UNSET
+        fields["logprobs"] = self._logprobs or UNSET
+        said = types.Message(
+            role="assistant",
+            content="".join(self._content),
+            thinking="".join(self._thinking) or UNSET,
+            tool_calls=self._calls or UNSET,
+        )
+        return with_extras(types.Answer(**fields, message=patch(said, self._said)), self._unknown)
 
     def _fail(self, line: types.Chunk) -> None:
         """End with the server's error. What was open is cut, what was done stays."""
         self._over = True
         told = line_error(line.error)
-        if not self._origin:
-            self._response = begun(line, origin_of(line), self._request, self._now)
+        if self._first is None:
+            self._begin(line)
         if self._kind is not None:
             item, _ = self._made()
             self._response.output.append(replace(item, status="incomplete"))
@@ -137,7 +170,7 @@ class StreamDecoder:
     # -- items
 
     def _place(self, item: AnyItem) -> AnyItem:
-        return placed(item, self._origin, len(self._response.output), self._meant, self.losses)
+        return placed_item(item, self._origin, len(self._response.output), self._meant, self.losses)
 
     def _say(self, text: str, logprobs: list[Logprob] | None) -> None:
         if self._kind is not Message:
@@ -146,7 +179,7 @@ class StreamDecoder:
                 return
             text = "".join([*self._space, text])
             self._space = []
-        self._grow(Message, text, None if self._thinks else logprobs)
+        self._grow(Message, text, None if self._thinking else logprobs)
 
     def _grow(self, kind: type[Message | Reasoning], text: str, logprobs: list[Logprob] | None = None) -> None:
         """One more piece of a text or thought, which begins with it where it is not open."""
@@ -179,10 +212,10 @@ class StreamDecoder:
         item: Message | Reasoning
         part: ContentPart
         if self._kind is Message:
-            part = spoken_text(text, [] if self._thinks else self._logprobs)
+            part = text_part(text, [] if self._thinking else self._logprobs)
             item = Message(role="assistant", content=[part])
         else:
-            item, part = thought(text, self._dialect.issuer), ReasoningText(text=text)
+            item, part = decode_thinking(text, self._dialect.issuer), ReasoningText(text=text)
         self._place(item)
         return item, part
 
@@ -198,9 +231,11 @@ class StreamDecoder:
     def _call(self, calls: list[types.ToolCall]) -> None:
         self._close()
         for call in calls:
-            path = f"message.tool_calls[{self._calls}]"
-            item = self._place(decode_call(call, self._origin, self._calls, self._taken, path, self.losses))
-            self._calls += 1
+            position = len(self._calls)
+            path = f"message.tool_calls[{position}]"
+            found = decode_call(call, self._origin, position, self._taken, path, self.losses, keep=self._keep)
+            item = self._place(found)
+            self._calls.append(call)
             self._to.whole(item)
             self._response.output.append(item)
 
@@ -215,7 +250,7 @@ class StreamEncoder:
         self.losses = Losses()
         self._dialect = dialect
         self._model = request.model if request is not None else None
-        self._stamp = stamp_of(None, "")
+        self._stamp: Opt[str] = stamp_of(None, "")
         self._over = False
         self._at = 0  # the item that is told now
         self._later: dict[int, list[ev.AnyEvent]] = {}  # events of items after it
@@ -249,10 +284,7 @@ class StreamEncoder:
 
     def _begin(self, response: Response) -> None:
         self._model = response.model or self._model
-        self._stamp = stamp_of(response.created_at, response.id)
-        spelling = notes(left_of(response))
-        if "created_at" in spelling:
-            self._stamp = absent(spelling["created_at"])
+        self._stamp = created_at(response)
 
     def _end(self, response: Response) -> list[types.Chunk]:
         self._over = True
@@ -265,7 +297,8 @@ class StreamEncoder:
         said.thinking = _untold(said.thinking or "", self._thought) or UNSET
         said.tool_calls = (said.tool_calls or [])[self._calls :] or UNSET
         answer.model = or_unset(answer.model or self._model)
-        return [put_back(types.Chunk(message=said), rest(answer, "message"))]
+        fields = {name: getattr(answer, name) for name in types.Line.__struct_fields__}
+        return [with_extras(types.Chunk(**fields, message=said), extras(answer))]
 
     def _failed(self, response: Response) -> list[types.Chunk]:
         if given(response.usage):

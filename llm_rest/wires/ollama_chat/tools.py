@@ -1,16 +1,24 @@
-"""Tools and the choice among them, both ways: nested here, flat in Responses.
+"""Tools, the choice among them and calls, both ways: nested here, flat in Responses.
 
 The wire knows functions and no choice: what must or must not be called is brought about by offering fewer tools, and by a
 sentence to the model. Before changing this file, know that everything emulated here has to be undone for the calls that come
-back (`_renamed.names_sent`). Follows Ollama's page on tool calling (read 2026-11-20).
+back (`_renamed.names_sent`), that arguments are checked and never taken apart, so that the order of keys and the spelling of
+numbers survive, and that ids of calls are random on newer servers and missing on older ones. Follows Ollama's page on tool
+calling and the server's own types (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ...losses import no_such, not_in
-from ...responses.leftovers import SPELLING
+import msgspec
+from msgspec import UNSET, Raw
+
+from ...losses import Losses, no_such, not_in
+from ...responses.items import CustomToolCall, FunctionCall
+from ...responses.leftovers import BEGINS, own
+from ...responses.repair import derived_call_id
 from ...responses.tools import (
     AnyTool,
     ChooseAllowed,
@@ -24,21 +32,20 @@ from ...responses.tools import (
     ToolChoice,
 )
 from ...unknown import Opt, Unknown, extras, given, or_none, or_unset
-from .._left import ABSENT, as_object, notes, nulls, rest, sent, spell
-from .._renamed import qualified
+from .._renamed import Call, qualified, report_unsaid
+from ..kept import Rules, diff, patch, unknown
 from . import types
-from .schema import Rewritten
-from .types import Json
+from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from ...losses import Losses
 
 INPUT: Json = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 """The parameters of a function that stands for a custom tool."""
 
 NO_PARAMETERS: Json = {"type": "object", "properties": {}}
+
+RULES = Rules(defaults={"type": "function"})
 
 CALL_ANY = "Call at least one of the tools before you answer."
 CALL_ONE = "Call the tool {} before you answer."
@@ -51,24 +58,28 @@ class Offered(NamedTuple):
     note: str = ""
 
 
-# --- Responses -> Ollama --------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def encode_tools(tools: Sequence[AnyTool], left: Json, lost: Losses) -> list[types.Tool]:
-    """The tools that this wire can offer; `left` holds by name what the document said beyond Responses."""
+Rewritings = list[tuple[Json, Losses]]
+"""Schemas as they were rewritten, each with what it lost by that: nothing, where the schema that came is sent in the end."""
+
+
+def encode_tools(tools: Sequence[AnyTool], rewritings: Rewritings, lost: Losses) -> list[types.Tool]:
+    """The tools that this wire can offer."""
     made: list[types.Tool] = []
     for i, tool in enumerate(tools):
         path = f"tools[{i}]"
         match tool:
             case FunctionTool() | CustomTool():
-                made.append(_encode_tool(tool, None, left, path, lost))
+                made.append(_encode_tool(tool, None, rewritings, path, lost))
             case NamespaceTool():
                 lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")
                 for j, inner in enumerate(tool.tools):
                     if isinstance(inner, Unknown):
                         lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}")
                     else:
-                        made.append(_encode_tool(inner, tool.name, left, f"{path}.tools[{j}]", lost))
+                        made.append(_encode_tool(inner, tool.name, rewritings, f"{path}.tools[{j}]", lost))
             case Unknown():
                 lost.refused(path, not_in(f"a tool of type {tool.kind!r}", "Ollama"))
             case _:
@@ -82,13 +93,12 @@ def encode_tools(tools: Sequence[AnyTool], left: Json, lost: Losses) -> list[typ
 
 
 def _encode_tool(
-    tool: FunctionTool | CustomTool, namespace: str | None, left: Json, path: str, lost: Losses
+    tool: FunctionTool | CustomTool, namespace: str | None, rewritings: Rewritings, path: str, lost: Losses
 ) -> types.Tool:
     for name in ("defer_loading", "allowed_callers", "output_schema", "async_", *extras(tool)):
         if getattr(tool, name, name in extras(tool)):
             lost.dropped(f"{path}.{name.rstrip('_')}", no_such("option", "Ollama"))
     name = qualified(tool.name, namespace)
-    kept = as_object(left.get(name))
     function = types.Function(name=name, description=or_unset(tool.description), parameters=INPUT)
     if isinstance(tool, CustomTool):
         lost.emulated(path, "a custom tool, sent as a function with one text")
@@ -101,18 +111,11 @@ def _encode_tool(
     else:
         if tool.strict:
             lost.dropped(f"{path}.strict", "strict arguments, which this server does not promise")
-        function.parameters = or_unset(tool.parameters)
-        if tool.parameters is None and notes(kept).get("parameters", ABSENT) is None:
-            function.parameters = None
-        elif "parameters" not in notes(kept):
-            function.parameters = (
-                NO_PARAMETERS if tool.parameters is None else _encode_parameters(tool.parameters or {}, path, lost)
-            )
-    made = types.Tool(type="function", function=function)
-    if kept:
-        made.function = spell(function, as_object(kept.get("function")))
-        made = spell(made, {word: value for word, value in kept.items() if word != "function"})
-    return made
+        function.parameters = NO_PARAMETERS
+        if tool.parameters is not None:
+            rewritings.append((_encode_parameters(tool.parameters, path, found := Losses()), found))
+            function.parameters = rewritings[-1][0]
+    return types.Tool(type="function", function=function)
 
 
 def _encode_parameters(schema: Json, path: str, lost: Losses) -> Json:
@@ -125,6 +128,22 @@ def _encode_parameters(schema: Json, path: str, lost: Losses) -> Json:
     for word in written.unread:
         lost.dropped(f"{path}.parameters.{word}", "a word of the schema that the server forgets")
     return written.schema
+
+
+def decode_tools(tools: Sequence[types.Tool]) -> list[AnyTool]:
+    """The tools as Responses spells them."""
+    return [
+        FunctionTool(
+            name=function.name,
+            description=or_none(function.description),
+            parameters=or_none(function.parameters),
+            strict=False,
+        )
+        for function in (tool.function for tool in tools)
+    ]
+
+
+# --- the choice among them ------------------------------------------------------------------------------------------
 
 
 def choose(choice: Opt[ToolChoice], tools: list[types.Tool], lost: Losses) -> Offered:
@@ -160,36 +179,161 @@ def _choose_allowed(choice: ChooseAllowed, tools: list[types.Tool], lost: Losses
     return choose(mode, [tool for tool in tools if tool.function.name in names], lost)
 
 
-# --- Ollama -> Responses --------------------------------------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------------------------
+
+_objects = msgspec.json.Decoder(dict[str, Raw])
+_strings = msgspec.json.Decoder(str)
 
 
-def decode_tools(tools: Sequence[types.Tool], left: Json) -> list[AnyTool]:
-    """The tools as Responses spells them; what it has no field for goes to `left`, by name."""
-    kept: Json = {}
-    made: list[AnyTool] = []
-    for tool in tools:
-        function = tool.function
-        made.append(
-            FunctionTool(
-                name=function.name,
-                description=or_none(function.description),
-                parameters=or_none(function.parameters),
-                strict=False,
-            )
-        )
-        inner, outer = rest(function, "name", "description", "parameters"), rest(tool, "type", "function")
-        inner |= nulls(function, "description")
-        spelling: Json = {}
-        if not given(function.parameters) or Rewritten(function.parameters).schema != function.parameters:
-            spelling["parameters"] = sent(function.parameters)
-        if tool.type != "function":
-            outer[SPELLING] = {"type": sent(tool.type)}
-        if spelling:
-            outer[SPELLING] = {**as_object(outer.get(SPELLING)), **spelling}
-        if inner:
-            outer["function"] = inner
-        if outer:
-            kept[function.name] = outer
-    if kept:
-        left["tools"] = kept
+def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
+    """The call as this wire spells it."""
+    found = Losses()
+    if isinstance(item, CustomToolCall):
+        found.emulated(path, "a call with free text, sent as a function with one text")
+        arguments = Raw(msgspec.json.encode({"input": item.input}))
+    else:
+        arguments = _encode_arguments(item.arguments, path, found)
+    name = qualified(item.name, item.namespace)
+    made = types.ToolCall(id=item.call_id, function=types.CallFunction(name=name, arguments=arguments))
+    if item.namespace or item.caller or item.async_:
+        report_unsaid(item, path, lost)
+    if item.leftovers:
+        left = own(item.leftovers, WIRE)
+        made = patch(made, {field: value for field, value in left.items() if field != BEGINS})
+    if made.function.arguments == arguments:
+        lost += found
     return made
+
+
+def _encode_arguments(text: str, path: str, lost: Losses) -> Raw:
+    if text.strip() in ("", "null"):
+        return Raw(b"{}")
+    try:
+        _objects.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
+        return Raw(msgspec.json.encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))
+    return Raw(text.encode())
+
+
+def decode_call(
+    call: types.ToolCall, origin: str, position: int, taken: set[str], path: str, lost: Losses, *, keep: bool
+) -> FunctionCall:
+    """The call as an item. `origin` and `position` make the id of one whose own is missing or among those `taken`."""
+    call_id = call.id
+    if not call_id or call_id in taken:
+        if call_id:
+            lost.changed(path, f"a second call of the id {call_id!r}")
+        call_id = derived_call_id(origin, position)
+    taken.add(call_id)
+    arguments = _decode_arguments(call.function.arguments, path, lost)
+    item = FunctionCall(call_id=call_id, name=call.function.name, arguments=arguments)
+    if left := diff(call, encode_call(item, path, Losses()), RULES) if keep else unknown(call, "index"):
+        item.leftovers = {WIRE: left}
+    return item
+
+
+def _decode_arguments(raw: Raw | msgspec.UnsetType, path: str, lost: Losses) -> str:
+    """The arguments as JSON text."""
+    text = "null" if raw is UNSET else bytes(raw).decode("utf-8", "replace")
+    if text[:1] == "{":
+        return text
+    if text == "null":
+        return "{}"
+    lost.changed(path, "its arguments were no object")
+    with suppress(msgspec.MsgspecError):
+        return _strings.decode(text) or "{}"
+    return text
+
+
+# --- schemas --------------------------------------------------------------------------------------------------------
+
+# The server reads a schema of a tool into a structure of few words and writes it into the prompt from there: of a property only
+# `type`, `description`, `enum`, `items`, `anyOf`, `properties` and `required` reach the model. What has another spelling in
+# these words gets it, and limits are told in the description; doing it twice does nothing more. Schemas of answers go to the
+# grammar whole and need none of this.
+
+LIMITS = frozenset(
+    """
+    minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format contentEncoding
+    contentMediaType minItems maxItems uniqueItems prefixItems contains minProperties maxProperties patternProperties
+    propertyNames dependentRequired dependentSchemas if then else not default allOf oneOf $ref
+    """.split()
+)
+"""Words of a property that the server forgets and a model can read."""
+
+UNREAD = ("anyOf", "oneOf", "not", "patternProperties", "propertyNames", "minProperties", "maxProperties")
+"""Words the server forgets where they stand at the top, with no description to tell them in."""
+
+MOST_INLINED = 500
+
+
+class Rewritten:
+    """`schema` in the words that the server keeps; `changed` names those that had to go."""
+
+    def __init__(self, parameters: Json) -> None:
+        self._root = parameters
+        self._left = MOST_INLINED
+        self.changed: list[str] = []
+        top, seen = self._merged(parameters, frozenset())
+        properties = top.get("properties")
+        # Some templates fail where there are none.
+        made = self._properties(cast("Json", properties), seen) if isinstance(properties, dict) else {}
+        self.schema: Json = {"type": "object", **top, "properties": made}
+        self.unread = [name for name in UNREAD if name in top]
+
+    def _note(self, word: str) -> None:
+        if word not in self.changed:
+            self.changed.append(word)
+
+    def _properties(self, properties: Json, seen: frozenset[str]) -> Json:
+        return {name: self._property(value, seen) for name, value in properties.items()}
+
+    def _property(self, value: Any, seen: frozenset[str]) -> Any:
+        if not isinstance(value, dict):
+            return value
+        schema, seen = self._merged(cast("Json", value), seen)
+        made: Json = {}
+        told: list[str] = []
+        for word, inner in schema.items():
+            if word == "properties" and isinstance(inner, dict):
+                made[word] = self._properties(cast("Json", inner), seen)
+            elif word == "anyOf" or (word == "oneOf" and "anyOf" not in schema):
+                made["anyOf"] = (
+                    [self._property(arm, seen) for arm in cast("Any", inner)] if isinstance(inner, list) else inner
+                )
+            elif word == "const" and "enum" not in schema:
+                made["enum"] = [inner]
+            elif word in LIMITS or (word == "additionalProperties" and isinstance(inner, dict)):
+                told.append(f"{word}: {inner if isinstance(inner, str) else msgspec.json.encode(inner).decode()}")
+            else:
+                made[word] = inner
+                continue
+            if word not in ("properties", "anyOf"):
+                self._note(word)
+        if told:
+            before = made.get("description")
+            made["description"] = f"{before if isinstance(before, str) else ''} ({', '.join(told)})".lstrip()
+        return made
+
+    def _merged(self, schema: Json, seen: frozenset[str]) -> tuple[Json, frozenset[str]]:
+        """A schema with what it refers to in its place, and the references that led there."""
+        while True:
+            ref, parts = schema.get("$ref"), schema.get("allOf")
+            word, found = "", None
+            if isinstance(ref, str) and ref not in seen and self._left:
+                word, found, seen = "$ref", self._target(ref), seen | {ref}
+            elif isinstance(parts, list) and len(cast("Any", parts)) == 1:
+                word, found = "allOf", cast("Any", parts)[0]
+            if not isinstance(found, dict):
+                return schema, seen
+            self._left -= 1
+            self._note(word)
+            schema = {**found, **{name: inner for name, inner in schema.items() if name != word}}
+
+    def _target(self, ref: str) -> Json | None:
+        """What a reference within the schema points to."""
+        found: Any = self._root
+        for step in ref.removeprefix("#/").split("/") if ref.startswith("#/") else ("",):
+            found = cast("Json", found).get(step) if isinstance(found, dict) else None
+        return cast("Json", found) if isinstance(found, dict) else None

@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw, UnsetType, field
 
 from ...responses.parts import Logprob
 from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Opt
+from . import types
 
 WIRE = "ollama_chat"
 Json = dict[str, Any]
@@ -163,3 +164,88 @@ class Chunk(Line):
 REQUEST: Decoder[Request] = Decoder(Request, most_unknown=MOST_UNKNOWN)
 RESPONSE: Decoder[Answer] = Decoder(Answer, most_unknown=MOST_IN_ANSWER)
 EVENT: Decoder[Chunk] = Decoder(Chunk, most_unknown=MOST_IN_ANSWER)
+
+
+# --- beside answering ------------------------------------------------------------
+
+Capability = Literal["completion", "tools", "insert", "vision", "audio", "embedding", "thinking", "image"] | str
+
+
+class Details(Model):
+    parent_model: Opt[str] = UNSET
+    format: Opt[str] = UNSET
+    family: Opt[str] = UNSET
+    families: Opt[list[str]] = UNSET
+    parameter_size: Opt[str] = UNSET
+    quantization_level: Opt[str] = UNSET
+    context_length: Opt[int] = UNSET
+    embedding_length: Opt[int] = UNSET
+
+
+class ModelInfo(Model):
+    """One model of `GET /api/tags`. A model of the cloud names its host."""
+
+    name: str
+    model: Opt[str] = UNSET
+    modified_at: Opt[str] = UNSET
+    size: Opt[int] = UNSET
+    digest: Opt[str] = UNSET
+    details: Opt[Details] = UNSET
+    capabilities: Opt[list[Capability]] = UNSET
+    remote_model: Opt[str] = UNSET
+    remote_host: Opt[str] = UNSET
+
+
+class ModelList(Model):
+    """The answer of `GET /api/tags`."""
+
+    models: list[ModelInfo]
+
+
+class ShowRequest(Model):
+    """The body of `POST /api/show`."""
+
+    model: str
+    verbose: Opt[bool] = UNSET
+
+
+class Shown(Model):
+    """The answer of `POST /api/show`. Keys of `model_info` begin with the architecture: `llama.context_length`."""
+
+    capabilities: Opt[list[Capability]] = UNSET
+    details: Opt[Details] = UNSET
+    model_info: Opt[Json] = UNSET
+    modified_at: Opt[str] = UNSET
+    template: Opt[str] = UNSET
+    parameters: Opt[str] = UNSET
+    system: Opt[str] = UNSET
+    license: Opt[str] = UNSET
+    modelfile: Opt[str] = UNSET
+    requires: Opt[str] = UNSET
+    remote_model: Opt[str] = UNSET
+    remote_host: Opt[str] = UNSET
+
+    @property
+    def context_length(self) -> int | None:
+        """The largest window of the model, which is not the one it is loaded with."""
+        info = self.model_info or {}
+        found = info.get(f"{info.get('general.architecture')}.context_length")
+        return found if isinstance(found, int) else None
+
+
+class Generate(types.Request):
+    """The body of `POST /api/generate`: one prompt instead of messages. Without a prompt it loads the model."""
+
+    prompt: Opt[str] = UNSET
+    suffix: Opt[str] = UNSET
+    images: Opt[list[str]] = UNSET
+    system: Opt[str] = UNSET
+    template: Opt[str] = UNSET
+    context: Opt[list[int]] = UNSET
+    raw: Opt[bool] = UNSET
+
+
+MODELS: Decoder[ModelList] = Decoder(ModelList)
+SHOW: Decoder[ShowRequest] = Decoder(ShowRequest)
+SHOWN: Decoder[Shown] = Decoder(Shown)
+GENERATE: Decoder[Generate] = Decoder(Generate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,6 @@ from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
 from llm_rest.server.peers import ollama_chat as peer
 from llm_rest.wires import ollama_chat as wire
-from llm_rest.wires.ollama_chat import endpoints
 from tests.corpus import exchanges
 from tests.support.facts import plain
 
@@ -79,19 +79,19 @@ def test_an_error_under_status_200_is_typed_by_its_text(text: str, kind: type[Ex
 
 
 def test_models_are_listed_and_shown() -> None:
-    listed = endpoints.MODELS.decode(
+    listed = wire.MODELS.decode(
         b'{"models":[{"name":"a:latest","model":"a:latest","size":5,"details":{"family":"llama","new":1},"new":2}]}'
     )
     assert listed.models[0].name == "a:latest"
-    shown = endpoints.SHOWN.decode(
+    shown = wire.SHOWN.decode(
         b'{"capabilities":["tools","dreams"],"model_info":{"general.architecture":"llama","llama.context_length":8192}}'
     )
     assert (shown.capabilities, shown.context_length) == (["tools", "dreams"], 8192)
-    assert endpoints.SHOWN.decode(b"{}").context_length is None
-    assert (endpoints.models_route().method, endpoints.models_route().path) == ("GET", "/api/tags")
+    assert wire.SHOWN.decode(b"{}").context_length is None
+    assert (wire.models_route().method, wire.models_route().path) == ("GET", "/api/tags")
     dialect = OllamaDialect(path="/ollama/api/chat")
-    assert endpoints.show_route(dialect=dialect).path == "/ollama/api/show"
-    assert plain(endpoints.ShowRequest(model="m")) == {"model": "m"}
+    assert wire.show_route(dialect=dialect).path == "/ollama/api/show"
+    assert plain(wire.ShowRequest(model="m")) == {"model": "m"}
     assert wire.route(Request(model="m"), dialect=dialect, stream=True).path == "/ollama/api/chat"
 
 
@@ -108,6 +108,26 @@ def test_a_server_at_home_is_asked_at_its_own_path_and_without_a_key(httpx_mock:
     asked, listed = httpx_mock.get_requests()
     assert (str(asked.url), "authorization" in asked.headers) == ("http://localhost:11434/api/chat", False)
     assert (listed.method, str(listed.url)) == ("GET", "http://localhost:11434/api/tags")
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_field_nobody_knows_goes_back_on_the_next_turn_and_what_describes_an_answer_does_not(
+    httpx_mock: HTTPXMock, streamed: bool
+) -> None:
+    said = {"role": "assistant", "content": "Hi.", "signature": "s"}
+    document = {"model": "m", "message": said, "done": True, "done_reason": "stop", "total_duration": 5}
+    httpx_mock.add_response(json=document, is_reusable=True)
+    with Client("ollama/qwen3:8b") as llm:
+        if streamed:
+            with llm.stream("Hi") as stream:
+                assert [event.type for event in stream][-1] == "response.completed"
+                first = stream.response
+        else:
+            first = llm.generate("Hi")
+        assert first.leftovers is None
+        llm.generate([Message(role="user", content="Hi"), *first.output, Message(role="user", content="More?")])
+    sent = json.loads(httpx_mock.get_requests()[-1].content)
+    assert sent["messages"][1] == said
 
 
 def test_an_image_by_url_is_refused_before_anything_is_sent() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from llm_rest import wires
@@ -23,9 +24,9 @@ from llm_rest.responses import (
     Request,
 )
 from llm_rest.wires import ollama_chat as wire
-from llm_rest.wires.ollama_chat.spoken import mark
 from tests.support.documents import differences
 from tests.support.facts import plain
+from tests.support.ollama import thought
 
 HI = {"role": "user", "content": "Hi"}
 PNG, WEBP, GIF, WAV, MP3 = (
@@ -55,6 +56,12 @@ def comes_back(*messages: Any, **fields: Any) -> list[str]:
     body, more = wire.encode_request(request)
     told = [str(loss) for loss in [*lost, *more] if loss.kind not in ("changed", "refused")]
     return [*differences(document, plain(body)), *told]
+
+
+def told_elsewhere(request: Request) -> set[str]:
+    """What another wire, which has the usual options, says it could not take."""
+    _, lost = wires.load("openai_chat").encode_request(request)
+    return {f"{loss.path} ({loss.kind})" for loss in lost}
 
 
 def calling(*calls: Any, **more: Any) -> dict[str, Any]:
@@ -153,10 +160,10 @@ def test_images_are_told_apart_by_their_bytes() -> None:
 def test_an_assistant_message_is_thoughts_text_and_calls() -> None:
     """ollama.request_back.3, ollama.hard.7"""
     found = items({"role": "assistant", "content": "Let me see.", "thinking": "Hm.", "tool_calls": [call(id="a")]})
-    thought, said, asked = found
-    assert isinstance(thought, Reasoning)
-    assert (thought.summary, thought.encrypted_content) == ([], mark("ollama"))
-    assert [part.text for part in thought.content or ()] == ["Hm."]
+    thinking, said, asked = found
+    assert isinstance(thinking, Reasoning)
+    assert thinking == thought("Hm.", "ollama")
+    assert thinking != thought("Hm.", "somebody-else")
     assert (said.role, said.content) == ("assistant", "Let me see.")
     assert asked == FunctionCall(call_id="a", name="f", arguments="{}")
 
@@ -295,9 +302,9 @@ def test_options_are_those_of_responses() -> None:
     """ollama.request_back.8"""
     request, _ = read(HI, options={"num_predict": 5, "top_k": 3, "stop": ["a"], "num_ctx": 9000, "min_p": 0.1})
     assert (request.max_output_tokens, request.top_k, request.stop) == (5, 3, ["a"])
-    assert request.leftovers
-    left = request.leftovers["ollama_chat"]
-    assert (left["num_ctx"], left["min_p"]) == (9000, 0.1)
+    assert told_elsewhere(request) == {"options.num_ctx (dropped)", "options.min_p (dropped)", "top_k (dropped)"}
+    request.max_output_tokens = request.top_k = request.stop = None
+    assert plain(wire.encode_request(request)[0].options) == {"num_ctx": 9000, "min_p": 0.1}
     assert not read(HI, options={"num_predict": -1})[0].max_output_tokens
 
 
@@ -366,11 +373,53 @@ def test_what_the_server_would_not_read_is_no_request(messages: Any) -> None:
         wire.REQUEST.decode(json.dumps({"model": "m", "messages": messages}).encode())
 
 
-def test_leftovers_of_any_shape_do_no_harm() -> None:
-    left: Any = {"ollama_chat": {"spelling": 5, "tools": [], "options": "x", "num_ctx": "many", "stream": {}}}
+def test_how_options_were_written_is_no_loss_elsewhere() -> None:
+    fields: dict[str, Any] = {"options": {"num_predict": -1}, "logprobs": False, "format": None, "messages": [HI]}
+    for body in (fields, {**fields, "options": {}, "think": None, "tools": None, "truncate": None, "stream": None}):
+        request, _ = wire.decode_request(wire.REQUEST.decode(json.dumps({"model": "m", **body}).encode()))
+        assert told_elsewhere(request) == set()
+
+
+def test_a_request_is_the_same_in_meaning_where_nothing_is_kept() -> None:
+    fields: dict[str, Any] = {
+        "options": {"num_ctx": 5, "seed": 1},
+        "keep_alive": 5,
+        "tools": [{"function": {"name": "f"}}],
+    }
+    document = wire.REQUEST.decode(json.dumps({"model": "m", "messages": [HI, calling(call())], **fields}).encode())
+    request, _ = wire.decode_request(document, keep=False)
+    assert "leftovers" not in json.dumps(plain(request))
+    body = plain(wire.encode_request(request)[0])
+    assert (body["options"], body["stream"], "keep_alive" in body) == ({"seed": 1}, True, False)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"spelling": 5, "tools": [], "options": "x", "num_ctx": "many", "stream": {}},
+        {
+            "tools": {"f": {"function": {"parameters": 5, "spelling": {"parameters": ["5", ""]}}}},
+            "spelling": {"tools": "entries"},
+        },
+        {"messages": [], "model": 5, "spelling": {"messages": [None, ""], "options": "group", "done reason": [1, 2]}},
+        5,
+    ],
+)
+def test_leftovers_of_any_shape_do_no_harm(left: Any) -> None:
+    left = {"ollama_chat": left}
     body, _ = wire.encode_request(Request(input="Hi", tools=[FunctionTool(name="f")], leftovers=left))
     assert body.messages
-    for bad in ({"spelling": []}, {"call": 5}, {"call": {"function": 5, "spelling": "x"}}):
+    wire.REQUEST.decode(msgspec.json.encode(body))
+    bads: tuple[Any, ...] = (
+        {"spelling": []},
+        {"message": 5},
+        {"function": 5, "spelling": "x"},
+        {"id": 5, "message": {"role": 5}},
+        5,
+    )
+    for bad in bads:
         item = FunctionCall(call_id="a", name="f", arguments="{}", leftovers={"ollama_chat": bad})
         out = FunctionCallOutput(call_id="a", output="4", leftovers={"ollama_chat": bad})
-        assert wire.encode_request(Request(input=[item, out]))[0].messages
+        made, _ = wire.encode_request(Request(input=[item, out]))
+        assert made.messages
+        wire.REQUEST.decode(msgspec.json.encode(made))

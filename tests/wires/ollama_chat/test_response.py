@@ -9,12 +9,14 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from llm_rest import wires
 from llm_rest.dialects import OllamaDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import (
     CustomTool,
     CustomToolCall,
     FunctionCall,
+    FunctionCallOutput,
     FunctionTool,
     IncompleteDetails,
     InputTokensDetails,
@@ -36,9 +38,9 @@ from llm_rest.responses import (
 from llm_rest.responses.carriers import seal
 from llm_rest.unknown import Unknown, with_extras
 from llm_rest.wires import ollama_chat as wire
-from llm_rest.wires.ollama_chat.spoken import thought
 from tests.support.documents import differences
 from tests.support.facts import plain
+from tests.support.ollama import thought
 
 CREATED = "2026-09-21T14:13:20.123456789Z"
 SECONDS = 1790000000
@@ -134,6 +136,14 @@ def test_what_describes_one_answer_only_is_left_over() -> None:
     assert response.leftovers["ollama_chat"]["total_duration"] == 5
     assert lost == []
     assert list(differences(document, plain(wire.encode_response(response)[0]))) == []
+    _, elsewhere = wires.load("openai_chat").encode_response(response)
+    assert {loss.path for loss in elsewhere} == {
+        *("remote_model", "remote_host", "total_duration", "load_duration", "_debug_info", "newer"),
+        *("output[0].images", "output[0].new"),
+    }
+    plainly, _ = read(document, keep=False)
+    assert plainly.leftovers is None
+    assert list(differences(plain(plainly.output), plain(read(answer(message={"new": 1}), keep=False)[0].output))) == []
 
 
 @pytest.mark.parametrize(
@@ -188,9 +198,8 @@ def test_log_probabilities_are_those_of_the_text() -> None:
     document = answer(message={"tool_calls": [call(id="a")]}, logprobs=[*LOGPROBS, rest])
     response, _ = read(document)
     assert plain(response.output[0])["content"][0]["logprobs"] == LOGPROBS
-    assert response.leftovers
-    assert response.leftovers["ollama_chat"]["logprobs"] == [rest]
     assert list(differences(document, plain(wire.encode_response(response)[0]))) == []
+    assert "logprobs[2] (dropped)" in told(wires.load("openai_chat").encode_response(response)[1])
     thinking, _ = read(answer(message={"thinking": "H"}, logprobs=LOGPROBS))
     assert "logprobs" not in plain(thinking.output[1])["content"][0]
 
@@ -282,7 +291,12 @@ LONG = "word " * 8000
         pytest.param(Request(input=LONG), 0, False, id="not-counted"),
         pytest.param(Request(input="word " * 1000), 5, False, id="short"),
         pytest.param(Request(input="Hi", extra={"ollama_chat": {"options": {"num_ctx": 64}}}), 63, True, id="full"),
-        pytest.param(Request(input="Hi", leftovers={"ollama_chat": {"num_ctx": 64}}), 64, True, id="full-too"),
+        pytest.param(
+            wire.decode_request(wire.REQUEST.decode(b'{"messages":[],"options":{"num_ctx":64}}'))[0],
+            64,
+            True,
+            id="full-too",
+        ),
         pytest.param(
             Request(input="Hi", extra={"ollama_chat": {"options": {"num_ctx": 64}}}), 62, False, id="not-full"
         ),
@@ -496,3 +510,26 @@ def test_items_and_fields_without_a_place_are_reported() -> None:
         "z (dropped)",
         "container (dropped)",
     }
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_fields_nobody_knows_of_what_was_said_go_back_on_the_next_turn(keep: bool, streamed: bool) -> None:
+    """A new vendor's signature is such a field."""
+    said = {
+        "signature": "s",
+        "tool_calls": [call(id="a", new=1) | {"function": {"name": "f", "arguments": {}, "x": 2}}],
+    }
+    document = answer("Hi.", message={"thinking": "Hm.", **said}, odd=3)
+    if streamed:
+        machine = wire.decode_stream(keep=keep)
+        (*_, last) = machine.feed(wire.EVENT.decode(json.dumps(document).encode()))
+        response = last.response  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    else:
+        response, _ = read(document, keep=keep)
+    assert bool(response.leftovers) is keep
+    turn = [*response.output, FunctionCallOutput(call_id="a", output="4"), Message(role="user", content="And now?")]
+    body, lost = wire.encode_request(Request(input=turn))
+    assert lost == []
+    assert body.messages
+    assert plain(body.messages[0]) == document["message"]

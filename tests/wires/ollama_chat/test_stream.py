@@ -42,10 +42,10 @@ from llm_rest.responses import (
 from llm_rest.responses.assemble import Assembler, disassemble
 from llm_rest.unknown import Unknown
 from llm_rest.wires import ollama_chat as wire
-from llm_rest.wires.ollama_chat.spoken import thought
 from tests.support.documents import differences
 from tests.support.facts import plain
 from tests.support.legal import faults
+from tests.support.ollama import thought
 
 META = ("done_reason", "logprobs", "eval_count", "prompt_eval_count", "new")
 
@@ -223,10 +223,11 @@ def test_lines_that_say_nothing_tell_nothing_and_others_are_surfaced() -> None:
     assert [dict(event) for event in events if isinstance(event, Unknown)] == [
         {"status": "pulling", "completed": 5, "sequence_number": 5}
     ]
-    left = assembled(read(line("Hi", new=1), line("Ho", images=["AAAA"], x=2), END)).leftovers
-    assert left
-    assert left["ollama_chat"]["new"] == 1
-    assert left["ollama_chat"]["message"] == {"images": ["AAAA"], "x": 2}
+    response = assembled(read(line("Hi", new=1), line("Ho", images=["AAAA"], x=2), END))
+    assert response.leftovers
+    assert response.leftovers["ollama_chat"]["new"] == 1
+    said = plain(wire.encode_response(response)[0].message)
+    assert said == {"role": "assistant", "content": "HiHo", "images": ["AAAA"], "x": 2}
 
 
 def test_log_probabilities_come_with_their_text() -> None:
@@ -253,7 +254,7 @@ def test_what_was_handed_over_does_not_change_later() -> None:
     created = events[0]
     assert isinstance(created, ResponseCreated)
     assert (created.response.status, created.response.output) == ("in_progress", [])
-    assert created.response.leftovers == {"ollama_chat": {"spelling": {"created_at": "2026-09-21T14:13:20Z"}}}
+    assert wire.encode_response(created.response)[0].created_at == "2026-09-21T14:13:20Z"
 
 
 def test_a_long_answer_takes_the_memory_of_its_text() -> None:

@@ -1,0 +1,76 @@
+"""Thinking, both ways: what was thought, whose it is, and how much thinking is asked for.
+
+Thoughts are plain text, which nothing signs: an envelope in `encrypted_content` names their issuer, so that no model is given
+another's as its own. Follows Ollama's page on thinking (read 2026-11-20).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Struct
+
+from ...responses.carriers import seal
+from ...responses.items import Reasoning
+from ...responses.parts import ReasoningText
+from ...responses.request import ReasoningOptions
+from ...unknown import given
+from .types import WIRE
+
+if TYPE_CHECKING:
+    from ...dialects import OllamaDialect
+    from ...losses import Losses
+
+EFFORTS = {"none": False, "low": "low", "medium": "medium", "high": "high", "max": "max"}
+"""Reasoning efforts as values of `think`, ours on the left."""
+EFFORTS_BACK = {theirs: ours for ours, theirs in EFFORTS.items()}
+
+
+# --- what was thought -----------------------------------------------------------------------------------------------
+
+
+class Thought(Struct, tag="thought"):
+    """Says nothing but whose thought it is: the issuer's that sealed it."""
+
+
+@lru_cache(maxsize=64)
+def issuer_seal(issuer: str) -> str:
+    """What `encrypted_content` holds of the thoughts of `issuer`."""
+    return seal(WIRE, issuer, Thought())
+
+
+def decode_thinking(text: str, issuer: str) -> Reasoning:
+    """A reasoning item with the words of a model of `issuer`."""
+    return Reasoning(summary=[], content=[ReasoningText(text=text)], encrypted_content=issuer_seal(issuer))
+
+
+def encode_thinking(item: Reasoning) -> str:
+    """What can be read in a reasoning item: the words themselves, else their summary."""
+    return "\n\n".join(part.text for part in item.content or item.summary or ())
+
+
+# --- how much thinking is asked for ---------------------------------------------------------------------------------
+
+
+def encode_effort(options: ReasoningOptions, dialect: OllamaDialect, lost: Losses) -> Any:
+    """The value of `think` for options of reasoning."""
+    effort = options.effort
+    if given(options.summary) and (given(effort) or options.summary != "auto"):
+        lost.changed("reasoning.summary", "a summary; the thoughts themselves come")
+    if not given(effort):
+        # To be shown what the model thinks is what `think: true` asks for.
+        return True if given(options.summary) else UNSET
+    if effort in dialect.efforts:
+        lost.changed("reasoning.effort", f"{effort!r}, sent as {dialect.efforts[effort]!r}")
+        effort = dialect.efforts[effort]
+    if effort not in EFFORTS:
+        lost.dropped("reasoning.effort", f"{effort!r}, which this server refuses")
+    return EFFORTS.get(effort, UNSET)
+
+
+def decode_effort(think: Any) -> ReasoningOptions | None:
+    """The options of reasoning for a value of `think`; none for a word that nobody knows."""
+    if think is True:
+        return ReasoningOptions(summary="auto")
+    return ReasoningOptions(effort=EFFORTS_BACK[think]) if think in EFFORTS_BACK else None

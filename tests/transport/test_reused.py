@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from llm_rest import RequestStart
-from llm_rest.errors import APIConnectionError, BadRequestError, ConnectError, ProtocolError
+from llm_rest.errors import APIConnectionError, ConnectError, ProtocolError, RequestTooLargeError
 from llm_rest.transport.line import Line
 from tests.callers import NewClient, answer
 from tests.loopback import http
@@ -255,7 +255,7 @@ async def test_a_refusal_on_a_used_connection_is_heard_and_not_sent_again(new_cl
     with running(peer) as url:
         async with new_client(base_url=url) as llm:
             await llm.generate("Hi")
-            with pytest.raises(BadRequestError) as caught:
+            with pytest.raises(RequestTooLargeError) as caught:
                 await llm.generate(LARGE.decode())
     assert caught.value.status == 413
     assert peer.seen == 1

@@ -31,10 +31,10 @@ from llm_rest.responses import (
     Response,
     TextOptions,
 )
+from llm_rest.responses.estimate import estimate_tokens
 from llm_rest.responses.request import items_of
 from llm_rest.server import model
 from llm_rest.server.handler import Refused
-from llm_rest.server.reading import count
 from llm_rest.server.script import Call, Cite, Cut, Fail, Refuse, Say, Think, parse
 
 WEATHER = FunctionTool(
@@ -375,8 +375,8 @@ def test_tokens_are_quarters_of_characters() -> None:
         tools=[FunctionTool(name="four", description="1234", parameters={})],
     )
     # instructions 2, text and "[image]" 3, image 256, name 1, arguments 1, output 2, tool name 1 and description 1
-    assert count(request) == 2 + 3 + 256 + 1 + 1 + 2 + 1 + 1
+    assert estimate_tokens(request) == 2 + 3 + 256 + 1 + 1 + 2 + 1 + 1
     usage = model.answer(request).usage
     assert usage
-    assert usage.input_tokens == count(request)
+    assert usage.input_tokens == estimate_tokens(request)
     assert usage.total_tokens == usage.input_tokens + usage.output_tokens

@@ -1,7 +1,7 @@
-"""The one family of exceptions, and how a vendor's refusal becomes one of them.
+"""The exception classes, and how a vendor's error answer becomes one of them.
 
 Everything raised on purpose derives from `LLMError`. `code` is one of five words for programs that only branch; the class
-(and `kind`, its stable name) says it finely; `retryable` and `retry_after` say whether to ask again. Before changing this
+(and `kind`, its stable name) says it finely; `retryable` and `retry_after` say whether to retry. Before changing this
 file, know that errors are pickled, logged and shown: a message is one printable line without secrets, and no request,
 response or client object is ever kept on one.
 """
@@ -43,52 +43,69 @@ class Attempt(Struct, frozen=True):
     """One request that was made: when it started and how long it took in seconds, and how it ended."""
 
     started: float
+    """When the request was sent, in seconds since 1970 (`time.time()`)."""
     took: float
+    """Seconds until the answer ended or the request failed."""
     outcome: str
+    """The HTTP status (`"200"`), the `kind` of an error (`"rate_limit"`), `"cancelled"`, or `"under way"` while it runs."""
 
 
 class ErrorFacts(Struct, kw_only=True):
     """What a vendor's error body and headers say, in one shape for every wire."""
 
     status: int
+    """The HTTP status of the answer; 200 where the error came inside an answer or a stream."""
     message: str
+    """The vendor's message, as it came."""
     type: str | None = None
+    """The vendor's type of error, such as `invalid_request_error`; `None` where the body has none."""
     code: str | None = None
+    """The vendor's error code, such as `context_length_exceeded`; `None` where the body has none."""
     param: str | None = None
+    """The field of the request that the error is about; `None` where the vendor names none."""
     request_id: str | None = None
+    """The vendor's id of the request, from a header or the body; `None` where there is none."""
     retry_after: float | None = None
+    """Seconds to wait before a retry (`Retry-After` and similar headers); `None` where the vendor does not say."""
     should_retry: bool | None = None
+    """Whether the vendor says that a retry may help (`x-should-retry`); `None` where it does not say."""
     body: Any = None
+    """The decoded JSON body, or its text; `None` where there was none."""
     leftovers: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Fields of the error that this struct has no place for, by name."""
 
 
 class ErrorRules(Struct, frozen=True, kw_only=True):
-    """Where one vendor's errors mean something else than they look like.
+    """How one vendor's errors differ from what their code, type or HTTP status usually means.
 
-    Each entry is a vendor's code or type, or an HTTP status; a code says more than a type, a type more than a status.
+    Each entry is a vendor's code or type, or an HTTP status; a code counts more than a type, a type more than a status.
     """
 
     retryable: tuple[str | int, ...] = ()
-    """Worth another attempt although the class of the error is not."""
+    """Retried although errors of their class are not."""
     final: tuple[str | int, ...] = ()
-    """Not worth another attempt although the class of the error is."""
+    """Not retried although errors of their class are."""
     quota_words: tuple[str, ...] = ()
-    """Words in the body of a rate limit that say it is a quota, which waiting a minute does not fill again."""
+    """Words in the body of a rate limit error that make it a `QuotaError`, which is not retried."""
     means: dict[str, str] = {}
-    """Codes and types of the vendor's own, and the well-known code each stands for."""
+    """The vendor's own codes and types, each with the well-known code that it stands for."""
     verdict: str = ""
-    """A field of every answer, good ones too: the request failed where its `status_code` is not 0."""
+    """A field that every answer of the vendor has: the request failed where its `status_code` is not 0. Empty for no field."""
 
 
 class LLMError(Exception):
-    """Any failure of a call. The attributes are set on every error, `None` where nothing is known."""
+    """The base class of all errors of this library. Every attribute is set on every error, to `None` where it is unknown."""
 
     code: Code = "unknown"
+    """One of five words for programs that only branch: `auth_error rate_limit network_error invalid_request unknown`."""
     kind: str = "llm"
+    """The stable name of the class, in snake case without `_error`: `rate_limit`, `context_length`."""
     retryable: bool = False
+    """Whether the same request may succeed later."""
     hint: str | None = None
+    """What to do about it, in one sentence; `None` where there is no advice."""
     run: Any = None
-    """The state of the run that it ended, where it ended one."""
+    """The `RunState` of the run that the error ended, for `run(state=...)`; `None` outside of a run."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -113,18 +130,29 @@ class LLMError(Exception):
         body: Any = None,
     ) -> None:
         self.message = printable(message)
+        """What went wrong: one printable line without secrets, without the hint."""
         super().__init__(self.message)
         self.status = status
+        """The HTTP status of the answer; `None` where no answer came."""
         self.vendor = vendor
+        """The name of the vendor; `None` where no vendor is involved."""
         # These three are the vendor's words, or whatever stands in its place.
         self.vendor_code = vendor_code if vendor_code is None else printable(vendor_code, 200)
+        """The vendor's own error code; `None` where it gave none."""
         self.vendor_type = vendor_type if vendor_type is None else printable(vendor_type, 200)
+        """The vendor's own type of error; `None` where it gave none."""
         self.request_id = request_id if request_id is None else printable(request_id, 200)
+        """The vendor's id of the request, for its support; `None` where it gave none."""
         self.model = model
+        """The model, as the vendor calls it; `None` where none is involved."""
         self.retry_after = retry_after
+        """Seconds to wait before a retry, as the vendor says; `None` where it does not."""
         self.attempts = attempts
+        """The requests that the call made, in order, the last one failed; empty where none was sent."""
         self.partial = partial
+        """The response as far as it came, as a `Reply`; `None` where nothing came."""
         self.body = body
+        """The body of the vendor's answer: decoded JSON, or its text; `None` where there was none."""
         if retryable is not None:
             self.retryable = retryable
         if hint is not None:
@@ -157,22 +185,24 @@ def _revive(kind: type[LLMError], message: str, state: dict[str, Any]) -> LLMErr
 
 
 class DecodeError(LLMError, ValueError):
-    """Bytes that are not the document they should be; `path` names the place, `limited` that they exceed a limit of ours."""
+    """Bytes that cannot be decoded as the expected document: invalid JSON, a wrong type, or more than a limit allows."""
 
     def __init__(self, message: str, *, path: str = "$", limited: bool = False, **facts: Any) -> None:
         super().__init__(f"{path}: {message}", **facts)
         self.path = path
+        """The place in the document as a JSON path, such as `$.output[0].type`; `$` is the whole document."""
         self.limited = limited
+        """Whether the document exceeds a limit of this library (depth, entries), which a retry would exceed too."""
 
 
 class ConfigError(LLMError, ValueError):
-    """Something about the call is wrong and nothing was sent: a key, a header, a URL, an option or its value."""
+    """The call is wrong and nothing was sent: a key is missing, or a header, a URL, an option or its value is invalid."""
 
     code = "invalid_request"
 
 
 class CapabilityError(ConfigError):
-    """The model does not take an option that was given."""
+    """The model does not support an option or an input of the request; nothing was sent."""
 
 
 class ClientClosedError(ConfigError):
@@ -180,25 +210,29 @@ class ClientClosedError(ConfigError):
 
 
 class LossError(ConfigError):
-    """The request cannot be carried to this vendor as it is; `losses` lists what is in the way."""
+    """The request cannot be converted for this vendor as it is; `losses` lists what would be lost. Nothing was sent.
+
+    With `on_loss="raise"` also an answer that could not be converted whole; `partial` is the reply then.
+    """
 
     def __init__(self, message: str, *, losses: tuple[Any, ...] = (), **facts: Any) -> None:
         super().__init__(message, **facts)
         self.losses = losses
+        """The `Loss`es that prevent the request from being sent, or were raised because of `on_loss="raise"`."""
 
 
 # --- the call --------------------------------------------------------------------------------------------------------
 
 
 class APIError(LLMError):
-    """The call was made and has no good answer: no answer came, the vendor refused, or the answer is malformed."""
+    """A request was sent and failed: no answer came, the vendor answered with an error, or the answer is malformed."""
 
 
 # --- no answer came ---------------------------------------------------------------------------------------------------
 
 
 class APIConnectionError(APIError):
-    """No complete HTTP answer came back."""
+    """The connection failed: no complete HTTP answer came back."""
 
     code = "network_error"
     retryable = True
@@ -209,44 +243,45 @@ class ConnectError(APIConnectionError):
 
 
 class TLSError(ConnectError):
-    """The server's certificate or TLS itself was refused."""
+    """The TLS handshake failed, or the server's certificate is not trusted."""
 
     retryable = False
 
 
 class ProxyError(ConnectError):
-    """The proxy refused or failed."""
+    """The proxy refused the connection, or failed."""
 
 
 class APITimeoutError(APIConnectionError, TimeoutError):
-    """A limit of `Timeouts` passed; `phase` names it: connect, pool, first_byte, read, stall or total."""
+    """A limit of `Timeouts` passed; `phase` says which. Also a run, or a poll, that took longer than its `timeout`."""
 
     def __init__(self, message: str, *, phase: str = "total", **facts: Any) -> None:
         super().__init__(message, **facts)
         self.phase = phase
+        """Which limit passed: `connect`, `pool`, `first_byte`, `read`, `stall` or `total`."""
         if phase == "total" and facts.get("retryable") is None:
             self.retryable = False
 
 
 class ProtocolError(APIConnectionError):
-    """The bytes that came back are not an HTTP answer."""
+    """The bytes that came back are not a valid HTTP answer, or a redirect, which is not followed."""
 
 
 class StreamInterruptedError(APIConnectionError):
-    """The stream ended before its last event; `partial` is the response as far as it came."""
+    """The stream ended before its last event; `partial` is the response as far as it came. Not retried."""
 
     retryable = False
 
 
 class MalformedResponseError(APIError):
-    """The answer is not what it should be: not JSON, empty, HTML, the wrong shape."""
+    """The answer is not a document of the expected format: not JSON, empty, HTML, or the wrong shape."""
 
     code = "network_error"
     retryable = True
 
 
 class ResponseTooLargeError(MalformedResponseError):
-    """The answer is larger than the limit."""
+    """The answer is larger than this library reads. Not retried."""
 
     retryable = False
 
@@ -255,7 +290,7 @@ class ResponseTooLargeError(MalformedResponseError):
 
 
 class APIStatusError(APIError):
-    """The vendor answered with an error; `status` may be 200 where the error came inside the answer."""
+    """The vendor answered with an error; `status` may be 200 where the error came inside an answer or a stream."""
 
 
 class BadRequestError(APIStatusError):
@@ -268,12 +303,14 @@ class ContextLengthError(BadRequestError):
     """Input and output do not fit the model's context; `limit` and `requested` in tokens where the vendor says."""
 
     limit: int | None = None
+    """Tokens that fit the model's context; `None` where the vendor does not say."""
     requested: int | None = None
+    """Tokens that the request needs; `None` where the vendor does not say."""
     hint = "shorten the input, or lower max_output_tokens"
 
 
 class ReasoningStateError(BadRequestError):
-    """A signature or encrypted reasoning was rejected; start again without the earlier reasoning items."""
+    """The vendor rejected a signature or encrypted reasoning of the input; resend it without its reasoning items."""
 
     hint = "send the conversation without its reasoning items"
 
@@ -286,7 +323,7 @@ class AuthenticationError(APIStatusError):
 
 
 class PermissionDeniedError(APIStatusError):
-    """The key is valid and may not do this (403)."""
+    """The key is valid and lacks the permission (403)."""
 
     code = "auth_error"
     hint = "check what the key, its project and its region may use"
@@ -326,14 +363,14 @@ class RateLimitError(APIStatusError):
 
 
 class QuotaError(RateLimitError):
-    """The account has no credit or quota left; waiting does not help."""
+    """The account has no credit or quota left (402, or 429 with such a message). Not retried."""
 
     retryable = False
     hint = "add credit, or raise the limit with the vendor"
 
 
 class InternalServerError(APIStatusError):
-    """The vendor failed (500 and above)."""
+    """An error on the vendor's side (500 and above)."""
 
     code: Code = "network_error"
     retryable = True
@@ -346,33 +383,36 @@ class OverloadedError(InternalServerError):
 
 
 class ServerTimeoutError(InternalServerError, TimeoutError):
-    """The server gave up: it waited too long for the request (408), or for the model (504)."""
+    """The server timed out: waiting for the request (408), or for the model (504)."""
 
 
 class ContentFilterError(APIStatusError):
-    """The prompt or the answer was filtered; `categories` where the vendor names them."""
+    """A content filter blocked the prompt or the answer; `categories` where the vendor names them."""
 
     code = "invalid_request"
     categories: tuple[str, ...] = ()
+    """The categories that the filter acted on, as the vendor names them; empty where it names none."""
 
 
-# --- what came back is not what was asked for -----------------------------------------------------------------------
+# --- typed output and tools -----------------------------------------------------------------------------------------
 
 
 class OutputError(LLMError):
-    """The answer does not fit the type that was asked for; `raw` is its text."""
+    """The answer is no value of the requested output type; `raw` is its text, `partial` the reply."""
 
     def __init__(self, message: str, *, raw: str = "", **facts: Any) -> None:
         super().__init__(message, **facts)
         self.raw = raw
+        """The text of the answer, as the model wrote it."""
 
 
 class SchemaMismatchError(OutputError):
-    """The answer is complete and does not fit the schema; `problems` says why, each with its place."""
+    """The answer is complete and does not match the schema; `problems` lists the mismatches."""
 
     def __init__(self, message: str, *, problems: list[str] | None = None, **facts: Any) -> None:
         super().__init__(message, **facts)
         self.problems = problems or []
+        """One line per mismatch, beginning with its place in the value (`$.items[2].price`)."""
 
 
 class RefusalError(OutputError):
@@ -380,11 +420,11 @@ class RefusalError(OutputError):
 
 
 class TruncatedError(OutputError):
-    """The answer was cut by the token limit."""
+    """The answer is incomplete, such as at `max_output_tokens`."""
 
 
 class ToolError(LLMError):
-    """A tool, or the loop around it, failed."""
+    """A tool call, or the tool loop, failed."""
 
 
 class ToolNotFoundError(ToolError):
@@ -392,23 +432,23 @@ class ToolNotFoundError(ToolError):
 
 
 class ToolArgumentsError(ToolError):
-    """The arguments of a call do not fit the tool's schema."""
+    """The arguments of a call are no JSON object, or do not match the tool's schema."""
 
 
 class ToolFailedError(ToolError):
-    """The tool raised."""
+    """The tool raised an exception."""
 
 
 class ToolTimeoutError(ToolError):
-    """The tool did not finish in time."""
+    """The tool did not finish within its timeout."""
 
 
 class MaxIterationsError(ToolError):
-    """The loop used up its iterations."""
+    """The run reached `max_iterations` before the model gave its last answer; `run` is the state to resume."""
 
 
 class CallCancelledError(LLMError):
-    """`client.cancel()` ended a call whose result has no room to say so; a `Reply` says `interrupted` instead."""
+    """`client.cancel()` ended a call that returns no `Reply`; a reply has `interrupted` set instead."""
 
 
 # --- from facts to an error -----------------------------------------------------------------------------------------

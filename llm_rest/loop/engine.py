@@ -369,7 +369,7 @@ def repairs_of(response: Response) -> dict[int, list[str]]:
 
 
 class BaseRun(Generic[R_co]):
-    """A run of the loop, as both kinds of caller see it."""
+    """What `Run` and `AsyncRun` share."""
 
     def __init__(self, engine: Callable[[Any], Engine], conclude: Callable[[RunState, list[Response]], R_co]) -> None:
         self._engine = engine(self)
@@ -390,7 +390,7 @@ class BaseRun(Generic[R_co]):
 
     @property
     def state(self) -> RunState:
-        """The whole run as data: encode it, and `run(state=...)` takes it up again, in another process too."""
+        """The state of the run as plain data: encode it, and `client.run(state=...)` resumes it, in another process too."""
         return self._engine.snapshot()
 
     @property
@@ -400,7 +400,7 @@ class BaseRun(Generic[R_co]):
 
     @property
     def statistics(self) -> Statistics:
-        """How many calls there are, by where they stand and by kind."""
+        """How many tool calls the run has, by state and by kind."""
         return self._engine.state.statistics
 
     @property
@@ -409,15 +409,21 @@ class BaseRun(Generic[R_co]):
         return self._engine.pending_calls()
 
     def approve(self, id: str) -> None:
-        """Let a waiting call run; `id` is its `call_id` or `execution_id`. A run at rest goes on with `result()`."""
+        """Let a call that waits for approval run; `id` is its `call_id` or `execution_id`. Then call `result()` again.
+
+        Raises `ConfigError` where no such call is in `pending_calls`.
+        """
         self._engine.say(partial(h.Approved, execution_id=self._find(id).execution_id))
 
     def deny(self, id: str, reason: str = "") -> None:
-        """Forbid a waiting call; the model is told the reason."""
+        """Reject a call that waits for approval; the model gets the reason as its output. Raises `ConfigError` as `approve`."""
         self._engine.say(partial(h.Denied, execution_id=self._find(id).execution_id, reason=reason))
 
     def submit_output(self, id: str, output: Any) -> None:
-        """Give the output of a waiting call: whatever a tool may return, or the very item that answers it."""
+        """Give the output of a waiting call: any value a tool may return, or the output item (`FunctionCallOutput`, ...).
+
+        Raises `ConfigError` for an output item of another call, and where no such call is in `pending_calls`.
+        """
         call = self._find(id)
         expected, named = answer(call.item, ""), answers([output])
         if not named:
@@ -428,7 +434,7 @@ class BaseRun(Generic[R_co]):
         self._engine.say(partial(h.Supplied, execution_id=call.execution_id, output=output))
 
     def cancel(self) -> None:
-        """End the run now: what runs is cancelled, and every call gets an output that says so."""
+        """End the run now, from any thread: running tools are cancelled, and every open call gets an output that says so."""
         self._engine.cancel()
 
     def _find(self, id: str) -> ToolCall:

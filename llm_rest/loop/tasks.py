@@ -131,9 +131,10 @@ class AsyncRun(BaseRun[R_co]):
     """`Run` for async callers."""
 
     async def result(self) -> R_co:
-        """The answer after all calls, or the answer so far where the run stopped with calls in `pending_calls`.
+        """Drive the run to its end: the model's last reply, or its reply so far where calls wait in `pending_calls`.
 
-        Raises the model's error, and `MaxIterationsError`, `APITimeoutError` and so on at a limit; `error.run` is the state.
+        Raises the error of a model call, `MaxIterationsError` or `APITimeoutError` at a limit, `ToolArgumentsError` or
+        `ToolNotFoundError` after too many invalid calls, and `CallCancelledError`; `error.run` is the state to resume.
         """
         async with self.events() as events:
             async for _ in events:
@@ -141,16 +142,16 @@ class AsyncRun(BaseRun[R_co]):
         return self._concluded()
 
     def events(self) -> AsyncRunEvents[AnyLoopEvent]:
-        """The run's events as they come, in an `async with`; leaving it early cancels the run."""
+        """Drive the run and iterate over its events, in an `async with`; leaving it early cancels the run."""
         return AsyncRunEvents(self._engine, streams=False)
 
     def stream(self) -> AsyncRunStream:
-        """The same and, between them, the events of every answer as it is streamed; `.text` has the text alone."""
+        """The same with the stream events of every answer between them; `.text` has the text deltas alone."""
         return AsyncRunStream(self._engine, self._concluded)
 
 
 class AsyncRunEvents(Generic[E_co]):
-    """The events of a run as they come. Use it in an `async with`: leaving it early cancels the run."""
+    """An iterator over the events of a run. Use it in an `async with`: leaving it early cancels the run."""
 
     def __init__(self, engine: Engine, *, streams: bool) -> None:
         self._engine = engine
@@ -208,7 +209,7 @@ class AsyncRunStream(AsyncRunEvents["AnyLoopEvent | AnyEvent"]):
 
     @property
     def text(self) -> AsyncIterator[str]:
-        """The text deltas alone, of all answers of the run. The iteration ends by raising what `result()` would raise."""
+        """Iterates over the text deltas of all answers, as `str`. Raises at its end what `result()` would raise."""
         return _Texts(self, self._conclude)
 
 

@@ -95,14 +95,16 @@ async def _awaited(what: Awaitable[Any]) -> Any:
 
 
 class Run(BaseRun[R_co]):
-    """A run of the loop for sync callers: `result()`, or `events()` or `stream()` to watch it."""
+    """A run of the tool loop for sync callers: call `result()`, or iterate over `events()` or `stream()`."""
 
     workers: Callable[[], Workers] = ThreadWorkers
+    """Makes what runs the jobs of the run: model calls and tools, in daemon threads."""
 
     def result(self) -> R_co:
-        """The answer after all calls, or the answer so far where the run stopped with calls in `pending_calls`.
+        """Drive the run to its end: the model's last reply, or its reply so far where calls wait in `pending_calls`.
 
-        Raises the model's error, and `MaxIterationsError`, `APITimeoutError` and so on at a limit; `error.run` is the state.
+        Raises the error of a model call, `MaxIterationsError` or `APITimeoutError` at a limit, `ToolArgumentsError` or
+        `ToolNotFoundError` after too many invalid calls, and `CallCancelledError`; `error.run` is the state to resume.
         """
         with self.events() as events:
             for _ in events:
@@ -110,16 +112,16 @@ class Run(BaseRun[R_co]):
         return self._concluded()
 
     def events(self) -> RunEvents[AnyLoopEvent]:
-        """The run's events as they come, in a `with`; leaving it early cancels the run."""
+        """Drive the run and iterate over its events, in a `with`; leaving it early cancels the run."""
         return RunEvents(self._engine, self.workers, streams=False)
 
     def stream(self) -> RunStream:
-        """The same and, between them, the events of every answer as it is streamed; `.text` has the text alone."""
+        """The same with the stream events of every answer between them; `.text` has the text deltas alone."""
         return RunStream(self._engine, self.workers, self._concluded)
 
 
 class RunEvents(Generic[E_co]):
-    """The events of a run as they come. Use it in a `with`: leaving it early cancels the run."""
+    """An iterator over the events of a run. Use it in a `with`: leaving it early cancels the run."""
 
     def __init__(self, engine: Engine, workers: Callable[[], Workers], *, streams: bool) -> None:
         self._engine = engine
@@ -162,7 +164,7 @@ class RunEvents(Generic[E_co]):
 
 
 class RunStream(RunEvents["AnyLoopEvent | AnyEvent"]):
-    """The events of a run and of its answers as they come. Use it in a `with`: leaving it early cancels the run."""
+    """An iterator over the events of a run and of its answers. Use it in a `with`: leaving it early cancels the run."""
 
     def __init__(self, engine: Engine, workers: Callable[[], Workers], conclude: Callable[[], object]) -> None:
         super().__init__(engine, workers, streams=True)
@@ -170,7 +172,7 @@ class RunStream(RunEvents["AnyLoopEvent | AnyEvent"]):
 
     @property
     def text(self) -> Iterator[str]:
-        """The text deltas alone, of all answers of the run. The iteration ends by raising what `result()` would raise."""
+        """Iterates over the text deltas of all answers, as `str`. Raises at its end what `result()` would raise."""
         for event in self:
             if isinstance(event, OutputTextDelta) and event.delta:
                 yield event.delta

@@ -1,9 +1,9 @@
-"""The whole of a run as one struct: what was said, every call and where it stands, how often the model was asked.
+"""The state of a run as one struct: the conversation, every tool call and its state, and how many model calls were made.
 
-A `RunState` is plain data. Encode it, stop the process, decode it (`STATE`) and another process takes the run up. It holds
-neither tools nor keys, which are given anew. Before changing this file, know that states are kept in files and databases:
-a field that is added has a default, and all times are seconds of the run's own clock, which stands still while nobody
-drives it.
+A `RunState` is plain data. Encode it, stop the process, decode it (`STATE`) and another process resumes the run. It holds
+neither tools nor keys, which are given again. Before changing this file, know that states are kept in files and databases:
+a field that is added has a default, and all times are seconds of the run's own clock, which stands still while the run is
+not driven.
 """
 
 from __future__ import annotations
@@ -28,61 +28,76 @@ from ..unknown import Decoder, Model
 
 CallState = Literal["pending", "executing", "completed", "failed", "timeout", "cancelled"]
 Outcome = Literal["completed", "waiting", "max_iterations", "invalid_calls", "timeout", "failed", "cancelled"]
-"""How a run stopped. From `waiting` it goes on once somebody has decided; the others but the first are errors."""
+"""How a run stopped. `waiting` is for approval or output of calls, after which it continues; the others but `completed` are
+errors."""
 
 Output = str | list[ContentPart]
-"""What a tool gave: text, or parts where there are images or files."""
+"""The output of a tool: text, or parts where there are images or files."""
 
 
 class ToolCall(Model):
-    """One call of a tool: what was asked, where it stands, and what came of it.
-
-    `execution_id` names it for good, while a model may use a `call_id` twice. `repairs` is what a decoder put right before
-    it could be read, `problems` what is wrong with it all the same, `error` why it gave nothing. `answer` is the item that
-    tells the model what came of it.
-    """
+    """One tool call of a run: its arguments, its state, and its output or error."""
 
     execution_id: str
+    """The id of the call within the run, which is unique; a model may use a `call_id` twice."""
     iteration: int
+    """The number of the model call that made it, from 1."""
     item: AnyItem
+    """The item of the answer that is the call, such as a `FunctionCall`."""
     call_id: str
+    """The id that the model or its vendor gave the call."""
     name: str
+    """The name of the tool."""
     arguments: str
+    """The arguments as JSON text; of a custom tool its input, which may be any text."""
     blocking: bool = True
+    """Whether the model waits for the result. `False`: it gets "pending" as the output, and the result later."""
     state: CallState = "pending"
+    """`pending` (not started), `executing`, or how it ended: `completed`, `failed`, `timeout`, `cancelled`."""
     waiting_for: Literal["approval", "output"] | None = None
-    """What somebody has to give before it can go on."""
+    """What the call needs before it continues: `run.approve`/`deny`, or its output; `None` for neither."""
     approved: bool | None = None
+    """The decision where approval is needed: `True`, `False`, or `None` before it."""
     timeout: float | None = None
+    """The most seconds the tool may run; `None` is no limit."""
     on_resume: Literal["restart", "fail"] = "fail"
+    """What a resumed run does with the call if it was running when the state was saved: `restart` it, or `fail` it."""
     created: float = 0.0
+    """When the model made the call, in seconds on the run's clock."""
     started: float | None = None
+    """When the tool was started, in seconds on the run's clock; `None` where it was not."""
     ended: float | None = None
+    """When the call ended, in seconds on the run's clock; `None` where it has not."""
     runs: int = 0
-    """How often it was started: more than once where a run was taken up again."""
+    """How often it was started: more than once where a resumed run restarted it."""
     repairs: list[str] = field(default_factory=list[str])
+    """What a decoder corrected in the call before it could be read, one line each; usually empty."""
     problems: list[str] = field(default_factory=list[str])
+    """Why the call cannot be run, one line each, such as arguments that do not match the schema; empty where it can."""
     error: str | None = None
+    """Why it failed, as text; `None` where it did not."""
     answer: AnyItem | None = None
+    """The item with the output that the model gets; `None` as long as there is none."""
     told: Literal["nothing", "pending", "answer", "delivered"] = "nothing"
-    """What the conversation holds of it: that it is pending, its answer, or that and later what was delivered."""
+    """What the conversation holds of it: nothing, that it is `pending`, its output (`answer`), or "pending" and later the
+    output (`delivered`)."""
 
     @property
     def parsed_arguments(self) -> dict[str, Any]:
-        """`arguments` as a dict, before they are checked against the tool's schema; empty for no text at all.
+        """`arguments` as a dict, before they are checked against the tool's schema; empty for an empty text.
 
-        Raises `ToolArgumentsError` where they are no JSON object, as the free text of a custom tool is none.
+        Raises `ToolArgumentsError` where they are no JSON object, such as the free text of a custom tool.
         """
         return parsed(self.name, self.arguments)
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, one way or another."""
+        """Whether it has ended: neither `pending` nor `executing`."""
         return self.state not in ("pending", "executing")
 
     @property
     def output(self) -> Output | None:
-        """What it gave, in words or parts; `None` as long as it has not ended."""
+        """The output the model gets: text, or content parts; `None` as long as the call has not ended."""
         match self.answer:
             case FunctionCallOutput() | CustomToolCallOutput() | LocalShellCallOutput():
                 return self.answer.output
@@ -95,92 +110,124 @@ class ToolCall(Model):
 
     @property
     def deadline(self) -> float | None:
-        """When it has taken too long; `None` while it is not running or where it may take forever."""
+        """When it times out, in seconds on the run's clock; `None` while it is not running and without a `timeout`."""
         if self.state != "executing" or self.started is None or self.timeout is None:
             return None
         return self.started + self.timeout
 
 
 class Limits(Model):
-    """How far a run may go. `timeout` is seconds for the whole run.
-
-    `use_previous_response_id` leaves the conversation with the vendor (`previous_response_id`) and sends what is new.
-    """
+    """The limits of a run."""
 
     max_iterations: Annotated[int, Meta(ge=1)] = 10
+    """The most model calls of the run."""
     tool_timeout: Annotated[float, Meta(gt=0)] | None = 30.0
-    """For tools that do not say it themselves."""
+    """Seconds that a tool may run where the tool has no `timeout` of its own; `None` is no limit."""
     timeout: Annotated[float, Meta(gt=0)] | None = None
+    """Seconds for the whole run; `None` is no limit."""
     max_tool_threads: Annotated[int, Meta(ge=1)] = 32
-    """How many blocking calls, and how many others, run in threads at the same time. The rest waits and is started in turn."""
+    """How many blocking calls, and as many nonblocking ones, run in threads at the same time. Further calls wait."""
     max_repairs: Annotated[int, Meta(ge=0)] = 3
-    """How many answers in a row may hold calls that cannot be run."""
+    """How many answers in a row may hold calls that cannot be run, before the run ends as `invalid_calls`."""
     use_previous_response_id: bool = False
+    """Whether the vendor stores the conversation (`store`, `previous_response_id`) and each request holds only new items."""
 
 
 class Totals(Model):
-    """What all model calls of a run came to."""
+    """The sums over all model calls of a run."""
 
     api_calls: int = 0
+    """Requests to the model that were answered."""
     tool_rounds: int = 0
+    """How often the run sent outputs of tools to the model."""
     input_tokens: int = 0
+    """Tokens of all requests, as the vendor counts them."""
     output_tokens: int = 0
+    """Tokens of all answers, with those of reasoning."""
     total_tokens: int = 0
+    """Input and output tokens together."""
     cached_input_tokens: int = 0
+    """The input tokens that came from the vendor's prompt cache."""
     reasoning_tokens: int = 0
+    """The output tokens that were reasoning."""
     seconds: float = 0.0
+    """Seconds that the model calls took, without tools."""
 
 
 class Statistics(Model):
-    """How many calls there are, by where they stand and by kind."""
+    """How many tool calls a run has, by state and by kind."""
 
     total: int = 0
+    """All tool calls of the run."""
     pending: int = 0
+    """Calls that have not been started, or that wait for approval or output."""
     executing: int = 0
+    """Calls that are running."""
     completed: int = 0
+    """Calls that succeeded."""
     failed: int = 0
+    """Calls that failed, were denied, or could not be run."""
     timeout: int = 0
+    """Calls that did not finish within their timeout."""
     cancelled: int = 0
+    """Calls that were cancelled."""
     blocking: int = 0
+    """Calls for whose results the model waits."""
     non_blocking: int = 0
+    """Calls whose results are sent later."""
 
 
 class RunState(Model):
-    """A run: the request without its input, the conversation so far, the calls, and what the model is doing."""
+    """The state of a run as plain data: the request, the conversation so far, the tool calls, totals.
+
+    `msgspec.json.encode(run.state)` writes it, and `client.run(state=...)` resumes it, in another process too.
+    """
 
     _one_line: ClassVar[bool] = True
 
     id: str
+    """The id of the run, which begins the `execution_id` of its calls."""
     request: Request
+    """The request that every model call repeats, without its input."""
     items: list[AnyItem]
+    """The conversation so far: the input, the model's output items, and the outputs of tools."""
     limits: Limits = field(default_factory=Limits)
+    """The limits of the run."""
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    """Every tool call of the run, in the order in which the model made them."""
     iteration: int = 0
+    """How many model calls were made; 0 before the first."""
     at: float = 0.0
+    """The time on the run's clock in seconds, which stands still while the run is not driven."""
     began: float = 0.0
-    """When it was last begun or taken up, which is what `timeout` counts from."""
+    """When it was last started or resumed, in seconds on the run's clock; `timeout` counts from there."""
     running: bool = False
+    """Whether the run is being driven now."""
     outcome: Outcome | None = None
+    """How the run stopped; `None` where it has not."""
     error: str | None = None
+    """Why it stopped, as text; `None` where it has not, or is `completed` or `waiting`."""
     asked: float | None = None
-    """Since when an answer is awaited; `None` while none is."""
+    """When the request under way was sent, in seconds on the run's clock; `None` where none is."""
     delivering: list[str] = field(default_factory=list[str])
-    """The calls whose results are in the request that is under way, by `execution_id`."""
+    """The nonblocking calls whose results are in the request under way, by `execution_id`."""
     kept: int = 0
-    """How many of the items the vendor has seen, for a run that leaves the conversation there."""
+    """How many of the `items` the vendor stores already, with `use_previous_response_id`."""
     paused: bool = False
-    """Whether the vendor paused its own work and goes on when it gets its answer back."""
+    """Whether the vendor paused the turn of a hosted tool, which continues when its answer is sent back."""
     invalid: int = 0
-    """How many answers in a row held calls that could not be run."""
+    """How many answers in a row held calls that cannot be run; see `Limits.max_repairs`."""
     response: Response | None = None
+    """The model's latest answer; `None` before the first."""
     totals: Totals = field(default_factory=Totals)
+    """The sums over all model calls: tokens, calls, seconds."""
 
     def __repr__(self) -> str:
         advice = "see .response .calls" if self.outcome == "completed" else "resume it with run(state=...)"
         return f"<RunState {self.summary()}; {advice}>"
 
     def summary(self) -> str:
-        """One line: the model, how the run stands, what it waits for, and how many calls and tokens it took."""
+        """One line: the model, the outcome or progress, what the run waits for, and how many calls and tokens it took."""
         facts = [f"stopped: {self.outcome}" if self.outcome in _ERRORS else self.outcome or self._stage()]
         if self.error and self.outcome in _ERRORS:
             facts.append(printable(self.error, 80))
@@ -203,12 +250,12 @@ class RunState(Model):
 
     @property
     def pending_calls(self) -> list[ToolCall]:
-        """The calls that wait for somebody's word or output."""
+        """The calls that wait for approval or for an output (`waiting_for`)."""
         return [call for call in self.calls if call.waiting_for is not None]
 
     @property
     def statistics(self) -> Statistics:
-        """How many calls there are, by where they stand and by kind."""
+        """How many tool calls there are, by state and by kind."""
         counts = Statistics(total=len(self.calls), blocking=sum(call.blocking for call in self.calls))
         counts.non_blocking = counts.total - counts.blocking
         for call in self.calls:
@@ -219,4 +266,4 @@ class RunState(Model):
 _ERRORS = ("max_iterations", "invalid_calls", "timeout", "failed", "cancelled")
 
 STATE: Decoder[RunState] = Decoder(RunState)
-"""Decodes a saved run. Raises `DecodeError` for anything else."""
+"""Decodes the JSON of a saved run (`bytes` or `str`). Raises `DecodeError` for anything else."""

@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from .wires.foreign import from_messages, to_messages
 
 __version__ = "0.2.0"
+"""The version of the package."""
 
 _HOME = {
     name: module

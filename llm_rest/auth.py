@@ -1,4 +1,4 @@
-"""Who is calling: from a key, the environment or a token provider to the headers of one request.
+"""Authentication: from an API key, the environment or a token provider to the headers of one request.
 
 A key is a `Secret` from the moment it arrives: nothing that prints, logs, pickles or shows a traceback reveals it, and only
 the transport takes it out, when the request is written. Before changing this file, know that it must raise without a key
@@ -22,7 +22,7 @@ from .vendors import Auth, Bearer, Endpoint, Header, NoAuth, is_loopback
 
 
 class Secret:
-    """A text that is never shown. `reveal()` gives it; everything else gives a stand-in."""
+    """A text that is never shown. `reveal()` returns it; `str`, `repr` and formatting return a placeholder."""
 
     __slots__ = ("__text",)
 
@@ -66,9 +66,9 @@ class Secret:
 
 
 class APIKey(Secret):
-    """What a token provider returns where it hands out API keys, which travel as the vendor's keys do.
+    """An API key, as the return value of a token provider: sent in the vendor's header for keys.
 
-    Anything else it returns is an access token and travels as `Authorization: Bearer`.
+    Anything else that a provider returns is an access token, sent as `Authorization: Bearer`.
     """
 
     __slots__ = ()
@@ -80,11 +80,11 @@ TokenProvider = Callable[[str, str | None], Token | Awaitable[Token]]
 
 
 Signed = Mapping[str, str | Secret]
-"""Headers that say who is calling."""
+"""The headers that authenticate a request."""
 
 
 class Credentials:
-    """What one client knows about who is calling: a key, or somebody to ask for a token.
+    """The credentials of one client: a key, or a token provider.
 
     Errors are raised by `headers`, not before, because a token may come with the call.
     """
@@ -116,13 +116,13 @@ class Credentials:
 
     @property
     def renewable(self) -> bool:
-        """Whether a token that was refused can be replaced by asking for another."""
+        """Whether a token that was rejected (401) can be replaced by calling the token provider again."""
         return self._key is None and self._provider is not None
 
     def headers(
         self, *, account: str | None = None, user_token: Token | None = None, refused: Signed | None = None
     ) -> Signed:
-        """The headers that say who is calling. Raises `ConfigError` where nobody can say, naming what to set.
+        """The headers that authenticate a request. Raises `ConfigError` where there is no key, naming what to set.
 
         `refused` is the headers of a request that was answered with 401: a token provider is asked for others.
         """
@@ -221,7 +221,7 @@ def credentials(
     provider: TokenProvider | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Credentials:
-    """Who is calling: the key given, else the provider given, else the vendor's environment variables. Never raises."""
+    """The credentials: the key given, else the provider given, else the vendor's environment variables. Never raises."""
     # This frame alone holds the environment; whatever is wrong with what it found is said later, by `headers`.
     if environ is None:
         environ = os.environ

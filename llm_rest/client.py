@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: one call to any vendor, its answer as a `Reply`.
+"""`Client` and `AsyncClient`: calls to any vendor, with the answer as a `Reply`.
 
 Both are thin: what happens is in `call.py` and `endpoints.py`, written once as coroutines. The sync client drives them over
 a transport that never suspends, so no thread and no event loop is involved and it works inside a running loop as well.
@@ -52,14 +52,14 @@ T = TypeVar("T")
 
 
 class Cancelled:
-    """Nothing more to wait for."""
+    """The result of `cancel()`, which may be awaited and does not wait."""
 
     def __await__(self) -> Iterator[None]:
         return iter(())
 
 
 class _Shared:
-    """What both kinds of client have and what involves no waiting."""
+    """What `Client` and `AsyncClient` share, without any I/O."""
 
     _caller: Caller
 
@@ -75,32 +75,35 @@ class _Shared:
 
     @property
     def endpoint(self) -> str:
-        """The URL that requests go below."""
+        """The base URL of requests."""
         return self._caller.chosen({})[0].endpoint.base_url
 
     def capabilities(self, model: str | None = None) -> Capabilities:
-        """What is known of the default model, or of `model` as `"vendor/model"`. `None` in it is not known."""
+        """What the default model supports, or `model` as `"vendor/model"`, by a table, without a request. `None` is not known.
+
+        Raises `ConfigError` for an unknown vendor, and without any model.
+        """
         return self._caller.chosen({"model": model})[0].known
 
     def with_options(self, **options: Unpack[CallOptions]) -> Self:
-        """The same client with these options for every call that does not say otherwise; they share connections."""
+        """A client with these options as defaults for every call; it shares the connections. Raises `ConfigError`."""
         other = object.__new__(type(self))
         other._caller = self._caller.with_options(_plain(options))
         return other
 
     def cancel(self) -> Cancelled:
-        """End every call that is under way, from any thread; the client stays usable. May be awaited.
+        """Cancel every call that is under way, from any thread; the client stays usable. May be awaited.
 
-        A call that gives a `Reply` gives one whose `interrupted` is true, with what had come; the iteration over a stream
-        ends and its `response` is that. What cannot say so raises `CallCancelledError`.
+        A call that returns a `Reply` returns one with `interrupted` set and the output so far; the iteration over a stream
+        ends, and its `response` is such a reply. Other calls raise `CallCancelledError`.
         """
         self._caller.cancel()
         return Cancelled()
 
     def close_idle(self) -> None:
-        """Close connections that have waited for another call for a minute, or that the other side has ended.
+        """Close connections that have been idle for a minute, or that the server has closed.
 
-        The next call does the same: this is for programs that may make none for long.
+        Every call does the same: this is for programs that make no call for a long time.
         """
         self._caller.transport.tidy()
 
@@ -173,13 +176,14 @@ def _check(http: object, max_connections: object, defaults: object, credentials:
 
 
 class Client(_Shared):
-    """Talks to the model named `"vendor/model"`, for synchronous callers; usable from many threads.
+    """The client for the model `"vendor/model"`, for synchronous callers; may be used from many threads.
 
     `api_key` and `base_url` are for that model's vendor only. Without a key the vendor's environment variables are read, or
-    `credentials`, a function `(vendor, account) -> token`, is asked for every request. `timeout` is seconds for the whole
+    `credentials`, a function `(vendor, account) -> token`, is called for every request. `timeout` is seconds for the whole
     call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
-    send through instead of connections of its own, `tls` whom those trust: a path, `TLS(...)` or an `ssl.SSLContext`.
-    `defaults` are options for every call. `on_event` is told of every request.
+    send through instead of connections of its own, `tls` their TLS configuration: a path of certificate authorities,
+    `TLS(...)` or an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every request.
+    Raises `ConfigError` for invalid arguments.
     """
 
     def __init__(
@@ -223,14 +227,19 @@ class Client(_Shared):
         )
 
     def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply:
-        """The model's reply. `input` is a text, items, or a whole `Request`; every field of a request is a keyword.
+        """Send a request; the model's reply. `input` is a text, items, or a whole `Request`; its fields are keywords too.
 
-        With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it.
+        With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it; `OutputError` is raised where the answer
+        is none. Raises `ConfigError`, `CapabilityError` or `LossError`
+        before anything is sent, and an `APIError` where the call fails.
         """
         return drive(self._caller.generate(input, _plain(options), Site()))
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
-        """The text of the reply. Raises `RefusalError` or `TruncatedError` where there is no whole answer."""
+        """The text of the model's reply. Takes and raises what `generate` does.
+
+        Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
+        """
         return drive(self._caller.generate_text(input, _plain(options), Site()))
 
     @overload
@@ -248,14 +257,17 @@ class Client(_Shared):
         return drive(generate_json(self._caller, input, _plain(options), Site(), type))
 
     def try_generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply | dict[str, Any]:
-        """The reply, or the error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
+        """`generate` with errors as values: `{"error": True, "description": ..., "suggestions": [...]}` for any `LLMError`."""
         try:
             return drive(self._caller.generate(input, _plain(options), Site()))
         except LLMError as error:
             return error.to_response()
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
-        """The model's reply as it comes: iterate over events or over `.text`, in a `with`. Takes what `generate` takes."""
+        """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Takes what `generate` takes.
+
+        Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `with`.
+        """
         return Stream(self._caller, input, _plain(options), Site())
 
     @overload
@@ -267,11 +279,11 @@ class Client(_Shared):
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
     ) -> JSONStream[Any]: ...
     def stream_json(self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]) -> JSONStream[Any]:
-        """The value of `generate_json` while it is being written, in a `with`; `.value` is the checked value at the end.
+        """Streaming of `generate_json`, in a `with`; `.value` is the validated value at the end.
 
-        Iterating gives snapshots of what there is so far, as plain JSON data, each a value of its own. Of a `list[T]`,
-        `.elements()` gives each element as a `T` as soon as all of it came. Raises `SchemaMismatchError`, `RefusalError` or
-        `TruncatedError` at the end of the iteration; the model is not asked again.
+        Iterating yields snapshots of the value so far, as plain JSON data. Of a `list[T]`,
+        `.elements()` yields each element as a `T` as soon as it is complete. Raises `SchemaMismatchError`, `RefusalError` or
+        `TruncatedError` at the end of the iteration; the model is not re-prompted.
         """
         from .typed import JSONStream
 
@@ -280,10 +292,10 @@ class Client(_Shared):
     def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> Run[Reply]:
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
 
-        `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` hears what happens, `approve` is
-        asked where a tool needs it, `max_iterations`, `tool_timeout` (seconds), `timeout` (seconds) and `max_tool_threads` are
-        limits, `deps` is what tools find as `ToolContext.deps`, and `state` resumes an earlier run. Raises `ConfigError` for
-        tools that need `deps` without any.
+        `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` is called for every event of the
+        run, `approve` for every call that needs approval. `max_iterations`, `tool_timeout` (seconds), `timeout` (seconds) and
+        `max_tool_threads` are limits, `deps` is what tools get as `ToolContext.deps`, and `state` resumes an earlier run. Nothing
+        is sent before the run is started. Raises `ConfigError` for tools that need `deps` without any.
         """
         from .running import run_of
 
@@ -292,27 +304,30 @@ class Client(_Shared):
     def generate_with_tools(
         self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
     ) -> Reply:
-        """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
+        """The model's last reply, after all tool calls: `run(...).result()`. Raises what that raises."""
         from .running import run_of
 
         return run_of(self._caller, input, tools, _plain(options), Site()).result()
 
     @property
     def responses(self) -> Responses:
-        """Stored responses: `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
+        """Stored responses (server-side state): `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
         from .resources import Responses
 
         return Responses(self._caller)
 
     @property
     def models(self) -> Models:
-        """`models.list()` asks the vendor which models there are."""
+        """The models of the vendor: `models.list()`."""
         from .resources import Models
 
         return Models(self._caller)
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
-        """How many tokens the vendor counts in this input, with its tools and instructions."""
+        """The number of input tokens by the vendor's count, those of tools and instructions included.
+
+        Raises `ConfigError` where the wire has no endpoint for that.
+        """
         return drive(endpoints.count_tokens(self._caller, input, _plain(options), Site()))
 
     def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
@@ -322,7 +337,10 @@ class Client(_Shared):
         return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
     def validate_access(self, **options: Unpack[CallSettings]) -> None:
-        """Return if the vendor accepts the key, else raise its error. Costs no tokens where models can be listed."""
+        """Return if the vendor accepts the API key, else raise its error, such as `AuthenticationError`.
+
+        Lists the models, which costs no tokens; a vendor without such a list gets the smallest request.
+        """
         drive(endpoints.validate_access(self._caller, _plain(options), Site()))
 
     def close(self) -> None:
@@ -384,14 +402,19 @@ class AsyncClient(_Shared):
     # Not `async def`: the caller's place is known when the method is called, and no longer when a task awaits it.
 
     def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Coroutine[Any, Any, Reply]:
-        """The model's reply. `input` is a text, items, or a whole `Request`; every field of a request is a keyword.
+        """Send a request; the model's reply. `input` is a text, items, or a whole `Request`; its fields are keywords too.
 
-        With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it.
+        With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it; `OutputError` is raised where the answer
+        is none. Raises `ConfigError`, `CapabilityError` or `LossError`
+        before anything is sent, and an `APIError` where the call fails.
         """
         return self._caller.generate(input, _plain(options), Site())
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
-        """The text of the reply. Raises `RefusalError` or `TruncatedError` where there is no whole answer."""
+        """The text of the model's reply. Takes and raises what `generate` does.
+
+        Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
+        """
         return self._caller.generate_text(input, _plain(options), Site())
 
     @overload
@@ -417,11 +440,14 @@ class AsyncClient(_Shared):
     def try_generate(
         self, input: Input | None = None, **options: Unpack[OutputOptions]
     ) -> Coroutine[Any, Any, Reply | dict[str, Any]]:
-        """The reply, or the error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
+        """`generate` with errors as values: `{"error": True, "description": ..., "suggestions": [...]}` for any `LLMError`."""
         return _or_error(self._caller.generate(input, _plain(options), Site()))
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
-        """The model's reply as it comes: iterate over events or over `.text`, in an `async with`. Takes what `generate` takes."""
+        """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Takes what `generate` takes.
+
+        Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `async with`.
+        """
         return AsyncStream(self._caller, input, _plain(options), Site())
 
     @overload
@@ -435,13 +461,16 @@ class AsyncClient(_Shared):
     def stream_json(
         self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
     ) -> AsyncJSONStream[Any]:
-        """What `Client.stream_json` gives, for `async with` and `async for`."""
+        """`Client.stream_json` for async callers: `async with` and `async for`."""
         from .typed import AsyncJSONStream
 
         return AsyncJSONStream(self._caller, input, _plain(options), Site(), type)
 
     def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> AsyncRun[Reply]:
-        """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes."""
+        """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it.
+
+        Takes and raises what `Client.run` does; `approve` and tools may be async.
+        """
         from .running import async_run_of
 
         return async_run_of(self._caller, input, tools, _plain(options), Site())
@@ -449,27 +478,30 @@ class AsyncClient(_Shared):
     def generate_with_tools(
         self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
     ) -> Coroutine[Any, Any, Reply]:
-        """The model's reply once it has called these tools as often as it liked: `run(...).result()`."""
+        """The model's last reply, after all tool calls: `run(...).result()`. Raises what that raises."""
         from .running import async_run_of
 
         return async_run_of(self._caller, input, tools, _plain(options), Site()).result()
 
     @property
     def responses(self) -> AsyncResponses:
-        """Stored responses: `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
+        """Stored responses (server-side state): `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
         from .resources import AsyncResponses
 
         return AsyncResponses(self._caller)
 
     @property
     def models(self) -> AsyncModels:
-        """`models.list()` asks the vendor which models there are."""
+        """The models of the vendor: `models.list()`."""
         from .resources import AsyncModels
 
         return AsyncModels(self._caller)
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
-        """How many tokens the vendor counts in this input, with its tools and instructions."""
+        """The number of input tokens by the vendor's count, those of tools and instructions included.
+
+        Raises `ConfigError` where the wire has no endpoint for that.
+        """
         return endpoints.count_tokens(self._caller, input, _plain(options), Site())
 
     def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
@@ -479,7 +511,10 @@ class AsyncClient(_Shared):
         return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
     def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
-        """Return if the vendor accepts the key, else raise its error. Costs no tokens where models can be listed."""
+        """Return if the vendor accepts the API key, else raise its error, such as `AuthenticationError`.
+
+        Lists the models, which costs no tokens; a vendor without such a list gets the smallest request.
+        """
         return endpoints.validate_access(self._caller, _plain(options), Site())
 
     async def aclose(self) -> None:

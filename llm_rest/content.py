@@ -87,7 +87,7 @@ FILES = {
 
 
 def user(*parts: str | ContentPart, role: Literal["user", "system", "developer", "assistant"] = "user") -> Message:
-    """A message made of texts, images and files, in order."""
+    """A message made of texts, images and files, in order. Raises `ConfigError` without any part."""
     if not parts:
         raise ConfigError("a message needs at least one part", hint='user("text", image("photo.png"))')
     said = OutputText if role == "assistant" else InputText
@@ -95,7 +95,11 @@ def user(*parts: str | ContentPart, role: Literal["user", "system", "developer",
 
 
 def image(source: Source, *, detail: Detail | None = None) -> InputImage:
-    """An image from a path, bytes or a URL. A URL is passed on as it is; the vendor fetches it."""
+    """An image part from a path, bytes or a URL. A URL is sent as it is, and the vendor fetches it.
+
+    `detail` is the resolution for the model: `low`, `high`, `auto` or `original`; `None` leaves it to the vendor. Raises
+    `ConfigError` where the file cannot be read or is no known image format.
+    """
     if isinstance(source, str) and _is_url(source):
         url = source
     else:
@@ -105,7 +109,11 @@ def image(source: Source, *, detail: Detail | None = None) -> InputImage:
 
 
 def file(source: Source, *, filename: str | None = None) -> InputFile:
-    """A file from a path, bytes or a URL; `filename` is the name the model sees, by default its own."""
+    """A file part from a path, bytes or a URL; `filename` is the name that the model sees, by default the file's own.
+
+    A URL is sent as it is, and the vendor fetches it. Raises `ConfigError` where the file cannot be read, is empty, or its
+    type is not known.
+    """
     if isinstance(source, str) and _is_url(source):
         if source.startswith("data:"):
             return InputFile(file_data=source, filename=filename)
@@ -188,10 +196,11 @@ _REDIRECTS = 5
 
 
 def fetch_image(url: str, *, detail: Detail | None = None, timeout: float = 20.0) -> InputImage:
-    """The image at a URL, inlined, for vendors that want its bytes.
+    """Download the image at a URL to an image part with its bytes, for vendors that do not fetch URLs.
 
-    Only public addresses are reached, redirects included; it may have `MAX_IMAGE` bytes. Raises `ConfigError` for other
-    addresses and for what is no image.
+    Only public addresses are reached, redirects included. `timeout` is seconds for the whole download, and the image may
+    have at most `MAX_IMAGE` (20 MiB) bytes. Raises `ConfigError` for other addresses and for what is no image,
+    `ResponseTooLargeError`, `ProtocolError` for another status than 200, and other `APIConnectionError`s.
     """
     from .transport.blocking import SyncTransport
 

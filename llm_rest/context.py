@@ -14,43 +14,49 @@ from .errors import ConfigError
 from .responses.items import AnyItem, Message
 
 Entry = tuple[str, str]
-"""A role and a text. `human` says the same as `user`, `agent` the same as `assistant`."""
+"""A role and a text. The role `human` means `user`, `agent` means `assistant`."""
 
 ROLES = ("system", "developer", "human", "user", "assistant", "agent")
 
 Told = str | Entry | AnyItem | Sequence["Entry | AnyItem"] | None
-"""What a provider gives: a text (which a human says), an entry, an item, several of them, or nothing."""
+"""What a context provider returns: a text (of the user), an entry, an item, several of them, or nothing."""
 
 Provider = Callable[[], Told | Awaitable[Told]]
+"""A context provider: a function without arguments, called before every turn; async for `AsyncContentGenerator` only."""
 
 
 class PromptContext:
-    """What is sent beside the question: fixed entries first, then what each provider returns before every turn."""
+    """The context of a prompt: fixed entries, and providers that are called before every turn.
+
+    Raises `ConfigError` for an entry that is neither a text, `(role, text)` nor an item.
+    """
 
     def __init__(self, entries: Iterable[Entry | AnyItem] = (), providers: Iterable[Provider] = ()) -> None:
         if isinstance(cast("Any", entries), str):
             raise ConfigError("the entries of a context are a list", hint='PromptContext([("system", "...")])')
         self.items: list[AnyItem] = [_item(entry) for entry in entries]
+        """The fixed entries as items, in order."""
         self.providers: list[Provider] = []
+        """The functions that are called before every turn, in order."""
         for provider in providers:
             self.add_provider(provider)
 
     def add(self, *entries: str | Entry | AnyItem) -> None:
-        """Add fixed entries: a text (of the user), `(role, text)`, or an item."""
+        """Add fixed entries: a text (of the user), `(role, text)`, or an item. Raises `ConfigError` for anything else."""
         self.items += [_item(entry) for entry in entries]
 
     def add_provider(self, provider: Provider) -> None:
-        """Add a function that is called before every turn."""
+        """Add a function that is called before every turn. Raises `ConfigError` for what cannot be called."""
         if not callable(provider):
             raise ConfigError(f"a context provider is a function without arguments, not a {type(provider).__name__}")
         self.providers.append(provider)
 
     def provided(self) -> list[AnyItem]:
-        """What the providers say now. Raises `ConfigError` for one that has to be awaited."""
+        """The items that the providers return now. Raises `ConfigError` for an async provider."""
         return [item for provider in self.providers for item in _items(_at_once(provider()))]
 
     async def aprovided(self) -> list[AnyItem]:
-        """What the providers say now, asked one after the other, those that are asynchronous awaited."""
+        """The items that the providers return now, called one after the other; async providers are awaited."""
         made: list[AnyItem] = []
         for provider in self.providers:
             told = provider()

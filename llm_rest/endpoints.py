@@ -203,20 +203,24 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -
 
 
 class ModelInfo(Struct, frozen=True, kw_only=True):
-    """A model as its vendor lists it. `None` where the vendor's list does not say."""
+    """A model in the vendor's list of models. `None` where the list does not say."""
 
     id: str
-    """Its name, as it follows the vendor's in `"vendor/model"`."""
+    """Its name, which follows the vendor's in `"vendor/model"`."""
     display_name: str | None = None
+    """Its name for people."""
     max_input_tokens: int | None = None
+    """The most tokens of its input."""
     max_output_tokens: int | None = None
+    """The most tokens of one answer."""
     lifecycle: str | None = None
-    """Such as `active`, `deprecated` and `retired`, in the vendor's words."""
+    """Its lifecycle state in the vendor's words, such as `active`, `deprecated` or `retired`."""
     deprecated_at: str | None = None
+    """When the vendor deprecated it, as the vendor writes the date."""
     retires_at: str | None = None
-    """When the vendor shuts it down."""
+    """When the vendor shuts it down, as the vendor writes the date."""
     raw: dict[str, Any] = {}
-    """The entry as it came."""
+    """The entry of the list as plain data, with all its fields."""
 
 
 _FACTS = {

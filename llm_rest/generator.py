@@ -1,4 +1,4 @@
-"""`ContentGenerator`: a prompt and its context, turn after turn, each answer as a value of a type.
+"""`ContentGenerator`: a prompt and its context, sent turn after turn, each answer as a value of a type.
 
 The history grows at its end only (`context.py`), and an answer becomes part of it once it is a value of the type. Before
 changing this file, know that a turn which failed leaves no trace.
@@ -26,7 +26,7 @@ Asked = str | list[AnyItem]
 
 
 class _Generating(Generic[C, T]):
-    """What both kinds of generator share."""
+    """What `ContentGenerator` and `AsyncContentGenerator` share."""
 
     def __init__(
         self,
@@ -40,7 +40,9 @@ class _Generating(Generic[C, T]):
     ) -> None:
         self._llm = llm
         self.prompt = prompt
+        """The question of every turn that brings no `input`: a text, or items."""
         self.context = context or PromptContext()
+        """The fixed entries and providers that are sent with the prompt."""
         self.history: list[AnyItem] = []
         """The conversation: the entries of the context, and for every turn what providers gave, the question and the answer."""
         self._entries = 0  # of the context, that are part of the history
@@ -87,14 +89,19 @@ def _check(asked: Asked, name: str) -> None:
 
 
 class ContentGenerator(_Generating["Client", T]):
-    """Sends `prompt` with its context and gives each answer as `output`: `str` for plain text, a type, or a JSON Schema.
+    """Sends `prompt` with its context and returns each answer as `output`: `str` for plain text, a type, or a JSON Schema.
 
-    Every turn sees the turns before it. With `tools`, which the tool loop runs, the answer is the one after all calls.
-    `options` are those of `generate`, with tools those of `run`. Not for several threads at once.
+    Every turn is sent with the turns before it. With `tools`, which the tool loop runs, the answer is the one after all
+    calls. `options` are those of `generate`, with tools those of `run`. Not for several threads at once. Raises `ConfigError`
+    for an empty prompt.
     """
 
     def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
-        """The answer and the metadata of its call. `input` is sent this time instead of the prompt."""
+        """One turn: the answer as a value of the output type, and the metadata of its call (`CallInfo.metadata`).
+
+        `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer is no such
+        value; a turn that fails is not added to the history.
+        """
         question = self._question(input)
         asked = [*self.history, *self.context.provided(), *question]
         if not self._tools:
@@ -109,7 +116,11 @@ class AsyncContentGenerator(_Generating["AsyncClient", T]):
     """`ContentGenerator` for async callers; providers of its context may be asynchronous."""
 
     async def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
-        """The answer and the metadata of its call. `input` is sent this time instead of the prompt."""
+        """One turn: the answer as a value of the output type, and the metadata of its call (`CallInfo.metadata`).
+
+        `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer is no such
+        value; a turn that fails is not added to the history.
+        """
         question = self._question(input)
         asked = [*self.history, *await self.context.aprovided(), *question]
         if not self._tools:

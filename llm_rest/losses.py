@@ -1,7 +1,7 @@
-"""What a conversion could not bring across.
+"""Conversion losses: what a request or an answer loses between two formats.
 
-Every converter returns its result next to a list of `Loss`. Nobody below the client decides what to do about one:
-the client warns, raises or stays silent (`on_loss=`), and `refused` always raises before a byte is sent.
+Every converter returns its result next to a list of `Loss`. The client alone decides what to do about one: it warns,
+raises or stays silent (`on_loss=`), and `refused` always raises before a byte is sent.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ Kind = Literal["dropped", "changed", "emulated", "withheld", "refused"]
 
 
 class Loss(Struct, frozen=True):
-    """One thing a conversion could not carry as it was.
-
-    `path` is written as the caller would index the document (`input[2].content[0]`), `what` says what happened in words,
-    and `kind` is one of: `dropped` (gone), `changed` (something close was sent), `emulated` (reached another way),
-    `withheld` (opaque state of another issuer that waits for its return), `refused` (cannot be sent meaningfully).
-    """
+    """One thing that a conversion could not keep as it was."""
 
     path: str
+    """The place in the document, as the caller would index it: `input[2].content[0]`."""
     what: str
+    """What happened, in words."""
     kind: Kind
+    """`dropped` (not sent), `changed` (something close was sent), `emulated` (done in another way), `withheld` (opaque state
+    of another vendor, which is kept in the history and not sent), or `refused` (cannot be sent; always raises `LossError`)."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what} ({self.kind})"
@@ -35,18 +34,23 @@ class Losses(list[Loss]):
     __slots__ = ()
 
     def dropped(self, path: str, what: str) -> None:
+        """Add a loss for what is not sent."""
         self.append(Loss(path, what, "dropped"))
 
     def changed(self, path: str, what: str) -> None:
+        """Add a loss for what is sent as something close."""
         self.append(Loss(path, what, "changed"))
 
     def emulated(self, path: str, what: str) -> None:
+        """Add a loss for what is done in another way."""
         self.append(Loss(path, what, "emulated"))
 
     def withheld(self, path: str, what: str) -> None:
+        """Add a loss for opaque state of another vendor, which is not sent."""
         self.append(Loss(path, what, "withheld"))
 
     def refused(self, path: str, what: str) -> None:
+        """Add a loss for what cannot be sent, which makes the client raise `LossError`."""
         self.append(Loss(path, what, "refused"))
 
 
@@ -71,4 +75,4 @@ def not_taken(what: str, name: str) -> str:
 
 
 class LossWarning(UserWarning):
-    """A request or an answer lost something on its way, and `on_loss` is `"warn"`."""
+    """The warning for a request or an answer that lost something in conversion, where `on_loss` is `"warn"`."""

@@ -18,17 +18,22 @@ if TYPE_CHECKING:
 
 
 class MCP(Struct, frozen=True):
-    """The tools of the MCP server at `url`, all of them or the `allowed_tools`.
+    """The tools of a remote MCP server, which the vendor calls.
 
-    A bearer token among the `headers` becomes the vendor's authorization field. The vendor calls the tools without asking,
-    as most vendors can only do; `require_approval="always"` makes those that can ask first.
+    A bearer token among the `headers` becomes the vendor's authorization field. The vendor calls the tools without approval
+    unless `require_approval` says otherwise. Raises `ConfigError` without a name or a URL.
     """
 
     name: str
+    """The label of the server, which the vendor puts on its tools and calls."""
     url: str
+    """The URL of the server, as the vendor reaches it."""
     allowed_tools: Sequence[str] | None = None
+    """The names of the tools that the model may call; `None` for all."""
     headers: Mapping[str, str] = {}
+    """HTTP headers that the vendor sends to the server, such as an access token. Never shown by `repr`."""
     require_approval: str = "never"
+    """`never`, or `always`: each call waits for an approval item of the caller, at vendors that support it."""
 
     def __post_init__(self) -> None:
         if not self.name or not self.url:
@@ -41,7 +46,7 @@ class MCP(Struct, frozen=True):
         return f"MCP({self.name!r}, {printable(self.url)!r}, allowed_tools={self.allowed_tools!r}, headers={shown!r})"
 
     def tool(self) -> McpTool:
-        """The same as a tool of the Responses format."""
+        """The server as an `mcp` tool of the Responses format."""
         headers, token = dict(self.headers), ""
         for name, value in self.headers.items():
             scheme, _, rest = value.partition(" ")

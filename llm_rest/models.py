@@ -27,50 +27,62 @@ if TYPE_CHECKING:
     from .responses.request import Request
 
 When = bool | Literal["without_reasoning"] | None
-"""Whether an option is taken: always, never, only while the model does not reason, or not known."""
+"""Whether an option is taken: `True`, `False`, only in requests without reasoning, or `None` for not known."""
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """What a model takes. `None` is not known, and passes `check`."""
+    """What a model supports. `None` means not known, and such an option is sent."""
 
     tools: bool | None = None
-    """Whether functions and custom tools are taken; the vendor's own tools are another matter."""
+    """Whether function tools and custom tools are taken; says nothing about the vendor's hosted tools."""
     parallel_tools: bool | None = None
     """Whether `parallel_tool_calls=True` is taken."""
     chat_tools: When = None
-    """Whether function tools are taken on the Chat wire, of a model that takes them on Responses."""
+    """Whether function tools are taken on the wire `openai_chat`, by a model that takes them on `openai_responses`."""
     forced_tools: When = None
     """Whether `tool_choice` may force a call: `required`, or a named tool."""
     instructions: bool | None = None
     """Whether `instructions`, and messages of the roles system and developer, are taken."""
     vision: bool | None = None
+    """Whether images are taken as input."""
     pdf: bool | None = None
+    """Whether files (PDF and others) are taken as input."""
     audio: bool | None = None
+    """Whether audio is taken as input."""
     json_mode: bool | None = None
+    """Whether the text format `json_object` is taken: any JSON object, without a schema."""
     json_schema: bool | None = None
+    """Whether the text format `json_schema` is taken (structured output)."""
     reasoning: bool | Literal["always"] | None = None
+    """Whether the model can reason; `"always"` where it cannot be turned off."""
     efforts: tuple[str, ...] | None = None
-    """The values of `reasoning.effort` it takes as they are; empty where the option itself is refused."""
+    """The values of `reasoning.effort` that are taken; empty where the option itself is refused."""
     default_effort: str | None = None
+    """The reasoning effort of a request that sets none; `"none"` where the model does not reason by itself."""
     encrypted_reasoning: bool | None = None
     """Whether `include` may ask for `reasoning.encrypted_content`."""
     nearest_effort: bool = False
-    """Whether other efforts reach it as the nearest one it takes, instead of being refused."""
+    """Whether another effort is sent as the nearest one of `efforts`, instead of being refused."""
     sampling: When = None
     """Whether `temperature`, `top_p` and `top_k` may be set to anything but their defaults."""
     penalties: When = None
+    """Whether `presence_penalty` and `frequency_penalty` may be set to anything but 0."""
     logprobs: When = None
+    """Whether `top_logprobs` may be set to anything but 0."""
     stop: When = None
+    """Whether `stop` may be set."""
     context_window: int | None = None
+    """The most tokens of input and output together."""
     max_output: int | None = None
+    """The most output tokens of one answer, those of reasoning included."""
     whole_output: int | None = None
-    """The largest `max_output_tokens` of a request that is not streamed; the wire streams what asks for more."""
+    """The largest `max_output_tokens` of a request that is not streamed; larger ones are streamed internally."""
     source: str = ""
-    """Where the facts come from, and when they were read."""
+    """The sources of these facts, and the date when they were read."""
 
 
 UNKNOWN = Capabilities()
-"""Nothing is known; everything passes."""
+"""For a model of which nothing is known: every option is sent."""
 
 
 def capabilities(model: str, vendor: str | None = None) -> Capabilities:

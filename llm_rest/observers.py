@@ -14,45 +14,64 @@ class RequestStart(Struct, frozen=True, kw_only=True, tag_field="type", tag="req
     """A request is about to be sent."""
 
     vendor: str
+    """The name of the vendor."""
     model: str
+    """The model, as the vendor calls it."""
     wire: str
+    """The wire format, such as `openai_responses`."""
     method: str
+    """The HTTP method."""
     url: str
+    """The full URL."""
 
 
 class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:end"):
-    """A request has ended after `seconds`: with an answer of `status`, or with an `error` (the `kind` of one of ours).
-
-    A stream ends with its last event, or when it is left; `first_event` is how many seconds its first one took.
-    """
+    """A request has ended, with an answer or with an error. A stream ends with its last event, or when it is closed."""
 
     vendor: str
+    """The name of the vendor."""
     model: str
+    """The model, as the vendor calls it."""
     wire: str
+    """The wire format, such as `openai_responses`."""
     seconds: float
+    """Seconds from sending the request to its end."""
     status: int | None = None
+    """The HTTP status of the answer; `None` where no answer came."""
     error: str | None = None
+    """The `kind` of the error, such as `rate_limit`; `None` where the request succeeded."""
     first_event: float | None = None
+    """Seconds until the first event of a stream; `None` for other answers and where no event came."""
 
 
 class RequestRetry(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:retry"):
-    """A request is made again after `wait` seconds: attempt number `attempt` failed; `reason` is the `kind` of its error."""
+    """A request failed and is retried after `wait` seconds."""
 
     vendor: str
+    """The name of the vendor."""
     model: str
+    """The model, as the vendor calls it."""
     wire: str
+    """The wire format, such as `openai_responses`."""
     attempt: int
+    """The number of the attempt that failed, from 1."""
     wait: float
+    """Seconds until the next attempt."""
     reason: str
+    """The `kind` of the attempt's error, such as `rate_limit`."""
 
 
 class RequestCancelled(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:cancelled"):
-    """A request, or the wait before the next one, was cancelled after `seconds`: it has no end."""
+    """A request, or the wait before its retry, was cancelled. No `RequestEnd` follows."""
 
     vendor: str
+    """The name of the vendor."""
     model: str
+    """The model, as the vendor calls it."""
     wire: str
+    """The wire format, such as `openai_responses`."""
     seconds: float
+    """Seconds from sending the request to its cancellation."""
 
 
 RequestEvent = RequestStart | RequestEnd | RequestRetry | RequestCancelled

@@ -1,6 +1,6 @@
-"""What a call takes: the input, every field of a request as a keyword, and how the call is made.
+"""The parameters of a call: the input, every field of a request as a keyword, and the settings of the call.
 
-`to_request` is the one door: whatever was given, structs or plain values, is checked against the structs of the Responses
+All input goes through `to_request`: structs and plain values are checked against the structs of the Responses
 format before anything is sent. Before changing this file, know that `Options` repeats the fields of `Request` for type
 checkers and editors; `tests/test_options.py` compares the two.
 """
@@ -53,70 +53,109 @@ Plain = Mapping[str, Any]
 class Dumpable(Protocol):
     """An object of a vendor's SDK, which pydantic writes as plain values."""
 
-    def model_dump(self, *, mode: str = ..., by_alias: bool = ..., exclude_unset: bool = ...) -> dict[str, Any]: ...
+    def model_dump(self, *, mode: str = ..., by_alias: bool = ..., exclude_unset: bool = ...) -> dict[str, Any]:
+        """The object as plain data, as pydantic models give it."""
+        ...
 
 
 Piece = str | PathLike[str] | AnyItem | ContentPart | Plain | Dumpable
 Input = Piece | Sequence[Piece] | Request
-"""What is asked: a text, the path of a file, a part, an item or a message of any format, several of these, or a whole
+"""The input of a call: a text, the path of a file, a part, an item or a message of any format, several of these, or a whole
 `Request`; structs or plain values."""
 
 Receiver = Callable[[], tuple[str, Any]]
 """Gives the wire and the dialect of who gets a request; called where its input has messages of other formats."""
 
 OnLoss = Literal["warn", "raise", "ignore"]
+"""What to do about conversion losses: warn with a `LossWarning`, raise a `LossError`, or nothing."""
 InvalidOptions = Literal["raise", "drop", "send"]
+"""What to do with options that the model does not support: raise a `CapabilityError`, leave them out, or send them."""
 
 
 class Fields(TypedDict, total=False):
-    """The fields of a request as keywords. `None` is the same as leaving one out, and takes back a default."""
+    """The fields of a request as keywords. `None` is the same as leaving one out, and removes a default of the client."""
 
     model: str | None
+    """The model as `"vendor/model"`, instead of the client's."""
     instructions: str | None
+    """The system prompt of this request. Not carried over by `previous_response_id`."""
     max_output_tokens: int | None
+    """The most tokens of the answer, those of reasoning included."""
     max_tool_calls: int | None
+    """The most calls of the vendor's hosted tools in one response; functions do not count."""
     temperature: float | None
+    """Randomness, 0 to 2 (0 to 1 at some vendors); many models that reason refuse it."""
     top_p: float | None
+    """Nucleus sampling: the probability mass to choose tokens from, 0 to 1. Many models that reason refuse it."""
     top_k: int | None
+    """How many of the likeliest tokens to choose from. No option of OpenAI."""
     top_logprobs: int | None
+    """How many likely tokens to return at each position, with log probabilities: 0 to 20."""
     presence_penalty: float | None
+    """Penalty for tokens that occurred before, -2 to 2."""
     frequency_penalty: float | None
+    """Penalty for tokens by how often they occurred before, -2 to 2."""
     stop: str | Sequence[str] | None
+    """Texts that end the answer where they occur. OpenAI takes up to four, on Chat Completions only."""
     seed: int | None
+    """Seed of the sampling, for answers that repeat as far as the vendor can."""
     tool_choice: ToolChoice | Plain | None
+    """`"auto"`, `"none"`, `"required"`, or the tool that must be called."""
     parallel_tool_calls: bool | None
+    """Whether one answer may hold several tool calls. Default: as the vendor does, usually yes."""
     text: TextOptions | Plain | None
+    """The text format (`{"format": {...}}`) and its `verbosity`. `output=` is the way to a typed answer."""
     reasoning: ReasoningOptions | _Reasoning | Plain | None
+    """Reasoning options: `{"effort": "low"}`, `{"summary": "auto"}`."""
     include: Sequence[str] | None
+    """Further output to include, such as `"reasoning.encrypted_content"`."""
     truncation: Literal["auto", "disabled"] | str | None
+    """`"auto"` drops the oldest items of an input that is too long; `"disabled"` (default) is an error instead."""
     metadata: Mapping[str, str] | None
+    """Up to 16 names and values (64 and 512 characters) that the vendor stores with the response."""
     store: bool | None
+    """Whether the vendor stores the response. `None`: as the client or the vendor has it by default."""
     previous_response_id: str | None
+    """The id of a stored response that this request continues. Not together with `conversation`."""
     conversation: str | ConversationRef | Plain | None
+    """The id of a conversation stored with the vendor, whose items come first. Not with `previous_response_id`."""
     background: bool | None
+    """Whether the vendor answers in the background: the reply comes at once, and `responses.poll` waits for it."""
     background_options: BackgroundOptions | Plain | None
+    """How soon a background response is needed; a longer window costs less."""
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str | None
+    """The service tier, which decides price and speed; the response names the one that was used."""
     prompt_cache_key: str | None
+    """A key for requests that share the beginning of their prompt, which improves prompt cache hits."""
     prompt_cache_options: CacheOptions | Plain | None
+    """Options of the prompt cache: mode and lifetime."""
     prompt_cache_retention: Literal["in_memory", "24h"] | str | None
+    """How long the prompt cache keeps the prompt: `"in_memory"` or `"24h"`."""
     safety_identifier: str | None
+    """A stable id of the end user (a hash, say), for the vendor's abuse detection."""
     user: str | None
+    """An id of the end user; OpenAI replaces it with `safety_identifier` and `prompt_cache_key`."""
     prompt: Prompt | Plain | None
+    """A prompt template stored with the vendor: id, version, variables."""
     context_management: Sequence[ContextManagement | Plain] | None
+    """Compaction of the conversation by the vendor (`{"type": "compaction", ...}`); the threshold is in tokens."""
     moderation: Plain | None
+    """OpenAI's moderation of input and output: a model, and policies that score or block."""
     image: Plain | None
+    """OpenAI's options for images in the input: `{"context_compression": "auto"}`."""
     access_programs: Plain | None
+    """OpenAI's access programs, by subject: `{"cyber": "standard"}`."""
     extra: Mapping[str, Plain] | None
-    """Fields in a wire's own words, by wire: merged into that wire's body last and never sent on another."""
+    """Vendor-specific fields by wire, such as `{"anthropic_messages": {...}}`: merged into that wire's body last."""
     leftovers: Mapping[str, Plain] | None
-    """What a document of another wire said and this format cannot, as `decode_request` of that wire left it."""
+    """Fields of a request of another wire that the Responses format has no place for, as its `decode_request` returned them."""
 
 
 class Options(Fields, total=False):
-    """All of them; a run takes other tools than a single request."""
+    """The fields of a request and its tools."""
 
     tools: Offer | Iterable[Offer] | None
-    """What the model may call: functions with type hints, `@tool`s, definitions, executors; several or one."""
+    """The tools the model may call: functions with type hints, `@tool`s, definitions, executors; several or one."""
 
 
 class _Reasoning(TypedDict, total=False):
@@ -127,45 +166,49 @@ class _Reasoning(TypedDict, total=False):
 
 
 class RequestSettings(TypedDict, total=False):
-    """How the requests of a call are made."""
+    """The settings of a call's requests: retries, losses, headers, credentials."""
 
     retry: RetryPolicy | int | None
-    """How many requests may be made in all, or a whole policy. 1 means no retries."""
+    """How many requests may be made in all, or a `RetryPolicy`. 1 means no retries."""
     on_loss: OnLoss | None
+    """What to do about conversion losses: `"warn"` (default), `"raise"` a `LossError`, or `"ignore"`."""
     invalid_options: InvalidOptions | None
+    """Options that the model does not support: `"raise"` a `CapabilityError` (default), `"drop"` or `"send"` them."""
     extra_headers: Mapping[str, str] | None
+    """More HTTP headers, which override those of the library."""
     account: str | None
-    """Whose token to ask the token provider for."""
+    """The account that the token provider (`credentials=`) returns a token for. Raises `ConfigError` without one."""
     user_token: Token | None
     """An access token for this call, instead of the client's key."""
     strategy: Strategy | None
-    """How typed output is asked for, instead of the best way the model has."""
+    """How typed output is requested: `"native"`, `"tool"` or `"instructions"`. `None`: the best one that the model supports."""
     max_repairs: int | None
-    """How often an answer that does not fit its type is asked for again. Each time is a call; 1 unless said otherwise."""
+    """How often the model is re-prompted where the answer does not match its type. Each time is a model call; default 1."""
 
 
 class CallSettings(RequestSettings, total=False):
-    """How a call is made."""
+    """The settings of a call: those of its requests, and its timeout."""
 
     timeout: float | Timeouts | None
-    """Seconds for the whole call, or each limit by name."""
+    """Seconds for the whole call, or `Timeouts` for each limit. Raises `APITimeoutError` when one passes."""
 
 
 class CallOptions(Options, CallSettings, total=False):
-    """The fields of a request, and how the call is made."""
+    """The fields of a request, and the settings of the call."""
 
 
 class OutputOptions(CallOptions, total=False):
-    """The same, and what the answer shall be."""
+    """The same, and the type of the answer."""
 
     output: Any
-    """A type, or a JSON Schema: the reply's `parsed` is a value of it."""
+    """A type, or a JSON Schema: the reply's `parsed` is a value of it. Raises `OutputError` where the answer is none."""
 
 
 class StreamCallOptions(CallOptions, total=False):
-    """The same, and how a stream is sent."""
+    """The same, and the options of a stream."""
 
     stream_options: StreamOptions | Plain | None
+    """Options of the stream: `{"include_obfuscation": False}`."""
 
 
 SETTINGS = frozenset(CallSettings.__annotations__)

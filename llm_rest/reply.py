@@ -1,4 +1,4 @@
-"""What a call gives: the response with readers for what people look for, and how it was obtained.
+"""`Reply`: the response of a call with shortcuts to its text, calls and usage, and how it was obtained.
 
 A `Reply` is a `Response` and goes wherever one goes. Its `info` is no field of the document: it is never encoded and
 takes no part in comparing, yet copies and pickles keep it. (`msgspec.structs.replace` gives a reply without it.)
@@ -35,22 +35,24 @@ COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens"
 
 
 class CallInfo(Struct, kw_only=True):
-    """How a reply was obtained.
-
-    `losses` is what the vendor did not get and what could not be brought back, `attempts` the requests made, `raw` the body
-    of the last answer, `duration` how many seconds these took. `metadata` always has the keys `provider model latency_ms
-    input_tokens output_tokens total_tokens cached_input_tokens reasoning_tokens api_calls tool_rounds response_id
-    response_status`; a count the vendor did not give is `"0"`; where a reply took several calls, they are sums. `parsed` is
-    the value that typed output made of the answer, `interrupted` whether `client.cancel()` ended the call.
-    """
+    """How a reply was obtained: attempts, losses, duration, the raw body, and metadata for logs."""
 
     losses: list[Loss] = field(default_factory=list[Loss])
+    """What the vendor did not get of the request, and what could not be converted of its answer."""
     attempts: tuple[Attempt, ...] = ()
+    """The requests that were made, in order."""
     raw: bytes = b""
+    """The body of the last answer, as it came; of a stream all bytes read so far."""
     duration: float = 0.0
+    """Seconds that all attempts took together, without the delays between them."""
     metadata: dict[str, str] = field(default_factory=dict[str, str])
+    """The keys `provider model latency_ms input_tokens output_tokens total_tokens cached_input_tokens reasoning_tokens
+    api_calls tool_rounds response_id response_status`, always all. A count that the vendor did not give is `"0"`; where a
+    reply took several calls, counts are sums."""
     parsed: Any = None
+    """The value of typed output (`output=`); `None` without it."""
     interrupted: bool = False
+    """Whether `client.cancel()` ended the call."""
 
 
 class Told(NamedTuple):
@@ -93,19 +95,19 @@ class Reply(Response):
 
     @property
     def losses(self) -> list[Loss]:
-        """What the vendor did not get of the request, and what of its answer could not be brought back."""
+        """What the vendor did not get of the request, and what could not be converted of its answer."""
         found: CallInfo | Told | None = vars(self).get("info")
         return [] if found is None else found.losses
 
     @property
     def interrupted(self) -> bool:
-        """Whether `client.cancel()` ended the call: the status is `cancelled`, and this is what had come."""
+        """Whether `client.cancel()` ended the call: the status is `cancelled`, and the output is what had come until then."""
         found: CallInfo | Told | None = vars(self).get("info")
         return found is not None and found.interrupted
 
     @property
     def parsed(self) -> Any:
-        """The answer as what `output=` asked for; `None` without it, and where the model calls a tool first."""
+        """The answer as a value of the type in `output=`; `None` without it, and where the model calls a tool first."""
         return self.info.parsed
 
     @property
@@ -115,18 +117,18 @@ class Reply(Response):
 
     @property
     def refusal(self) -> str | None:
-        """What the model said instead of an answer; `None` where it did not refuse."""
+        """The text of the model's refusal; `None` where it did not refuse."""
         said = [part.refusal for part in _said(self) if isinstance(part, RefusalPart)]
         return "".join(said) if said else None
 
     @property
     def function_calls(self) -> list[FunctionCall]:
-        """The functions the model asks for, in order."""
+        """The function calls in the output, in order; empty where there are none."""
         return [item for item in self.output if isinstance(item, FunctionCall)]
 
     @property
     def reasoning_text(self) -> str:
-        """What the model showed of its reasoning: the text itself where it is there, else its summary."""
+        """The reasoning that the vendor shows: its text where there is one, else its summary; empty where there is none."""
         thoughts: list[str] = []
         for item in self.output:
             if isinstance(item, Reasoning):
@@ -136,7 +138,7 @@ class Reply(Response):
 
     @property
     def stop_reason(self) -> str:
-        """Why the answer ends: `stop`, `tool_calls`, `refusal`, the reason it is incomplete, or its status otherwise."""
+        """Why the answer ended: `stop`, `tool_calls`, `refusal`, the reason why it is incomplete, or else its status."""
         if self.status == "incomplete":
             details = self.incomplete_details
             return details.reason if given(details) and given(details.reason) else "incomplete"
@@ -150,7 +152,7 @@ class Reply(Response):
     def display_text(self) -> str:
         """The text to show to a person: `output_text`, or else the refusal; `[Request cancelled]` ends it where the call was.
 
-        For a conversation that goes on, send `output` instead: the model did not say these words.
+        To continue the conversation send `output` instead, which holds only what the model wrote.
         """
         shown = self.output_text or self.refusal or ""
         return "\n".join(filter(None, [shown, CANCELLED_TEXT])) if self.interrupted else shown

@@ -28,7 +28,7 @@ def _plain(options: CallOptions | CallSettings | RequestSettings) -> dict[str, A
 
 
 class _Resource:
-    """Part of a client."""
+    """A group of a client's methods."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -41,15 +41,15 @@ class _Elsewhere(_Resource):
     """Methods of OpenAI's package that are methods of the client here."""
 
     def create(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not here: raises `ConfigError`. Use `client.generate`, and `client.stream` instead of `stream=True`."""
+        """Raises `ConfigError`: use `client.generate`, and `client.stream` instead of `stream=True`."""
         raise _not_here("create", "generate(input, ...), or stream(input, ...) instead of stream=True")
 
     def parse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not here: raises `ConfigError`. Use `client.generate_json`."""
+        """Raises `ConfigError`: use `client.generate_json`."""
         raise _not_here("parse", "generate_json(input, type), or generate(input, output=type) for a whole Reply")
 
     def stream(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not here: raises `ConfigError`. Use `client.stream`."""
+        """Raises `ConfigError`: use `client.stream`."""
         raise _not_here("stream", "stream(input, ...)")
 
 
@@ -58,21 +58,21 @@ def _not_here(name: str, method: str) -> ConfigError:
 
 
 class Responses(_Elsewhere):
-    """Stored responses (server-side state) of vendors that keep them: retrieve, cancel, delete, poll, compact.
+    """Stored responses (server-side state) at vendors that store them: retrieve, cancel, delete, poll, compact.
 
-    Raises `ConfigError` where the wire has no such endpoint.
+    Every method raises `ConfigError` where the wire has no such endpoint, and the vendor's error, such as `NotFoundError`.
     """
 
     def retrieve(self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]) -> Reply:
-        """A stored response, whatever its status."""
+        """A stored response as a `Reply`, whatever its status. `include` names further output to include."""
         return drive(endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include))
 
     def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Reply:
-        """Cancel a response that is generated in the background (`background=True`), and return it."""
+        """Cancel a response that is generated in the background (`background=True`); the response with its new status."""
         return drive(endpoints.cancel_response(self._caller, response_id, _plain(options), Site()))
 
     def delete(self, response_id: str, **options: Unpack[CallSettings]) -> None:
-        """Delete a stored response."""
+        """Delete a stored response. Raises `NotFoundError` where there is none."""
         drive(endpoints.delete(self._caller, response_id, _plain(options)))
 
     def input_items(
@@ -87,7 +87,7 @@ class Responses(_Elsewhere):
         return drive(endpoints.input_items(self._caller, response_id, _plain(options), order, include))
 
     def compact(self, input: Input | None = None, **options: Unpack[CallOptions]) -> CompactedResponse:
-        """A shorter conversation that replaces this one: send its `output` first and unchanged."""
+        """Compact a conversation: the `output` of the result replaces it as the beginning of the next input, unchanged."""
         return drive(endpoints.compact(self._caller, input, _plain(options), Site()))
 
     def poll(
@@ -98,7 +98,7 @@ class Responses(_Elsewhere):
         timeout: float | None = None,
         **options: Unpack[RequestSettings],
     ) -> Reply:
-        """Retrieve a response of `background=True`, every `interval` seconds, until it is finished.
+        """Wait for a background response (`background=True`): retrieve it every `interval` seconds until it is finished.
 
         Raises `APITimeoutError` when it is not finished after `timeout` seconds, and the vendor's error where it failed.
         """
@@ -113,15 +113,15 @@ class AsyncResponses(_Elsewhere):
     def retrieve(
         self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]
     ) -> Coroutine[Any, Any, Reply]:
-        """A stored response, whatever its status."""
+        """A stored response as a `Reply`, whatever its status. `include` names further output to include."""
         return endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include)
 
     def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Reply]:
-        """Cancel a response that is generated in the background (`background=True`), and return it."""
+        """Cancel a response that is generated in the background (`background=True`); the response with its new status."""
         return endpoints.cancel_response(self._caller, response_id, _plain(options), Site())
 
     def delete(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
-        """Delete a stored response."""
+        """Delete a stored response. Raises `NotFoundError` where there is none."""
         return endpoints.delete(self._caller, response_id, _plain(options))
 
     def input_items(
@@ -138,7 +138,7 @@ class AsyncResponses(_Elsewhere):
     def compact(
         self, input: Input | None = None, **options: Unpack[CallOptions]
     ) -> Coroutine[Any, Any, CompactedResponse]:
-        """A shorter conversation that replaces this one: send its `output` first and unchanged."""
+        """Compact a conversation: the `output` of the result replaces it as the beginning of the next input, unchanged."""
         return endpoints.compact(self._caller, input, _plain(options), Site())
 
     def poll(
@@ -149,7 +149,7 @@ class AsyncResponses(_Elsewhere):
         timeout: float | None = None,
         **options: Unpack[RequestSettings],
     ) -> Coroutine[Any, Any, Reply]:
-        """Retrieve a response of `background=True`, every `interval` seconds, until it is finished.
+        """Wait for a background response (`background=True`): retrieve it every `interval` seconds until it is finished.
 
         Raises `APITimeoutError` when it is not finished after `timeout` seconds, and the vendor's error where it failed.
         """
@@ -160,7 +160,10 @@ class Models(_Resource):
     """The models of the client's vendor."""
 
     def list(self, **options: Unpack[CallSettings]) -> list[ModelInfo]:
-        """Ask the vendor which models there are. `capabilities()` says what is known of one, without asking."""
+        """The models that the vendor lists, in its order; one request for each page of the list.
+
+        Raises the vendor's error. What is known of a model without a request is in `client.capabilities()`.
+        """
         return drive(endpoints.list_models(self._caller, _plain(options)))
 
 
@@ -168,5 +171,8 @@ class AsyncModels(_Resource):
     """`Models` for async callers."""
 
     def list(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, list[ModelInfo]]:
-        """Ask the vendor which models there are. `capabilities()` says what is known of one, without asking."""
+        """The models that the vendor lists, in its order; one request for each page of the list.
+
+        Raises the vendor's error. What is known of a model without a request is in `client.capabilities()`.
+        """
         return endpoints.list_models(self._caller, _plain(options))

@@ -26,22 +26,25 @@ COST_AFTER_TIMEOUT = 10
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
-    """How often a request is retried, and the delay before each retry. `retry=3` is short for `RetryPolicy(attempts=3)`."""
+    """How often a request is retried, and the delay before each retry. `retry=3` is short for `RetryPolicy(attempts=3)`.
+
+    Raises `ConfigError` for a value out of range.
+    """
 
     attempts: int = 3
     """Requests in all; 1 means no retries."""
     base_delay: float = 1.0
     """The longest delay before the first retry, in seconds. It doubles for each retry after that (exponential backoff)."""
     max_delay: float = 8.0
-    """No delay is longer, however many retries there were."""
+    """The longest delay before any retry, in seconds."""
     jitter: Literal["full", "none"] = "full"
     """`full`: each delay is random between 0 and its limit. `none`: it is the limit itself."""
     max_malformed: int = 1
-    """How often a complete answer that makes no sense is asked for again: each was paid for. Delays grow by `base_delay`."""
+    """How often a complete answer that is malformed is retried; each was billed. Delays grow by `base_delay` seconds."""
     max_retry_after: float = 60.0
-    """Where a server asks for a longer delay (`Retry-After`), the error is raised at once, with `retry_after`."""
+    """Seconds. Where a server asks for a longer delay (`Retry-After`), the error is raised at once, with `retry_after`."""
     retry_after_timeout: bool = True
-    """Whether to ask again when no answer came in time. The server may have answered all the same, and will bill it."""
+    """Whether to retry when no answer came in time. The server may have answered all the same, and bill that answer too."""
 
     def __post_init__(self) -> None:
         for name, least in (("attempts", 1), ("max_malformed", 0)):
@@ -79,7 +82,7 @@ class Failed(NamedTuple):
 
 
 Stop = Literal["final", "attempts", "asked too long", "deadline"]
-"""Why not to try again: it would not help, it was tried often enough, or there is not the time for it."""
+"""Why there is no retry: it would not help, no attempts are left, the server asks for too long a delay, or no time is left."""
 
 
 def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float | None, chance: float) -> float | Stop:

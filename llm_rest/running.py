@@ -51,26 +51,26 @@ if TYPE_CHECKING:
 
 
 class LoopOptions(TypedDict, total=False):
-    """How a run goes about its calls."""
+    """The options of a run beside those of its requests."""
 
     on_event: EventHook | Iterable[EventHook] | None
     """Called with every event of the run (`llm_rest.turns.events`)."""
     approve: Approver | None
-    """Asked about calls that need approval: true, false, or `None` to stop the run and decide later."""
+    """Called with each call that needs approval. Returns `True`, `False`, or `None` to stop the run and decide later."""
     executor: ToolExecutor | None
     """Runs the tools that are given by name or as a definition."""
     max_iterations: int
-    """How often the model may be asked: 10."""
+    """The most model calls of the run, by default 10. Raises `MaxIterationsError` where they are used up."""
     tool_timeout: float | None
-    """Seconds for a tool that does not say its own: 30."""
+    """Seconds for a tool without a `timeout` of its own, by default 30; `None` is no limit."""
     max_tool_threads: int
-    """How many sync tools run at the same time, and as many in the background: 32. Further calls wait for their turn."""
+    """How many sync tools run at the same time, and as many nonblocking ones, by default 32. Further calls wait."""
     timeout: float | Timeouts | None
     """Seconds for the whole run (no limit when not given), or the `Timeouts` of each of its model calls."""
     output: Any
     """A type, or a JSON Schema: the reply's `parsed` is a value of it. Answers are not streamed then."""
     use_previous_response_id: bool
-    """Leave the conversation with the vendor (`store`, `previous_response_id`) instead of sending it every time."""
+    """Whether the vendor stores the conversation (`store`, `previous_response_id`) and requests hold only new items."""
     deps: Any
     """An object of the program, for tools with a `ToolContext` as its `deps`. It is not saved with a run."""
     state: RunState | dict[str, Any] | bytes | str | None
@@ -78,9 +78,10 @@ class LoopOptions(TypedDict, total=False):
 
 
 class RunOptions(Fields, RequestSettings, LoopOptions, total=False):
-    """The fields of a request, how its calls are made, and how the run goes about them."""
+    """The fields of a request, the settings of its calls, and the options of the run."""
 
     stream_options: StreamOptions | Mapping[str, Any] | None
+    """Options of the stream: `{"include_obfuscation": False}`."""
 
 
 _LOOP = frozenset(LoopOptions.__annotations__)

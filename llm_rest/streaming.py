@@ -50,7 +50,7 @@ _LEFT = "the stream was left before its last event"
 
 
 class _Streaming:
-    """What both kinds of stream share."""
+    """What `Stream` and `AsyncStream` share."""
 
     _whole = False  # the answer is retried until its end came, instead of until it began
 
@@ -75,7 +75,7 @@ class _Streaming:
         site: Site,
         recovered: tuple[str, ...],
     ) -> Self:
-        """The stream of a request that was checked already, of which nothing is handed out before it is over."""
+        """The stream of a request that was validated already, which yields nothing before its end. For internal use."""
         made = cls.__new__(cls)
         made._whole = True
         made._prepare(caller, target, settings, replace(request, stream=True), lost, site, recovered)
@@ -138,17 +138,17 @@ class _Streaming:
 
     @property
     def ended(self) -> bool:
-        """Whether the answer came to its end and all of it was handed out."""
+        """Whether the terminal event came and every event was read."""
         return self._over and self._complete
 
     @property
     def losses(self) -> list[Loss]:
-        """What the vendor does not get of the request; once it is over also what could not be brought back of the answer."""
+        """What the vendor does not get of the request; at the end also what could not be converted of the answer."""
         return [*self._lost, *(self._came.losses if self._came else ())]
 
     @property
     def response(self) -> Reply:
-        """The response as far as it was handed out: complete after the last event, `incomplete` where that never came."""
+        """The response from the events read so far: complete after the terminal event, `incomplete` where that never came."""
         if self._reply is not None:
             return self._reply
         found = self._seen.response
@@ -304,10 +304,11 @@ class _Streaming:
 
 
 class Stream(_Streaming):
-    """The events of an answer as they come. Use it in a `with`: leaving it closes its connection.
+    """A streamed reply. Use it in a `with`: leaving it closes its connection.
 
-    Iterate over it for events, or over `text` for the text alone. `response` has what was handed out. Raises the vendor's
-    error where the answer fails, and `StreamInterruptedError` where it does not come to its end; `partial` is what came.
+    Iterate over it for events (`llm_rest.responses.events`), or over `text` for the text alone. `response` is the reply from
+    what was read. Raises the vendor's error where the answer fails, and `StreamInterruptedError` where its end is missing; the
+    error's `partial` is the reply so far.
     """
 
     def __enter__(self) -> Self:
@@ -333,11 +334,11 @@ class Stream(_Streaming):
 
     @property
     def text(self) -> Iterator[str]:
-        """The pieces of the answer's text alone, as they come."""
+        """Iterates over the deltas of the answer's text alone, as `str`. Raises what iterating over the stream raises."""
         return (event.delta for event in self if isinstance(event, ev.OutputTextDelta) and event.delta)
 
     def close(self) -> None:
-        """Leave the stream. Its connection is closed, unless the answer had come to its end."""
+        """Close the stream. Its connection is closed too, unless the answer has come to its end."""
         drive(self._close())
 
 
@@ -366,7 +367,7 @@ class AsyncStream(_Streaming):
         return event
 
     async def batch(self) -> list[AnyEvent]:
-        """The events that came together next, for who hands them on together; none after the last."""
+        """The next events, as many as arrived together; empty after the last."""
         events = list(self._batch)
         if not events and await self._more():
             events = list(self._batch)
@@ -376,11 +377,11 @@ class AsyncStream(_Streaming):
 
     @property
     def text(self) -> AsyncIterator[str]:
-        """The pieces of the answer's text alone, as they come."""
+        """Iterates over the deltas of the answer's text alone, as `str`. Raises what iterating over the stream raises."""
         return _Texts(self)
 
     async def aclose(self) -> None:
-        """Leave the stream. Its connection is closed, unless the answer had come to its end."""
+        """Close the stream. Its connection is closed too, unless the answer has come to its end."""
         await self._close()
 
 

@@ -182,7 +182,7 @@ def does_not_fit(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatch
 
 
 class _JSONStreaming(Generic[T_co]):
-    """What both kinds of stream share."""
+    """What `JSONStream` and `AsyncJSONStream` share."""
 
     _inner: Any
 
@@ -201,12 +201,12 @@ class _JSONStreaming(Generic[T_co]):
 
     @property
     def value(self) -> T_co:
-        """The value, once the stream came to its end. Raises an `OutputError` where the answer is none."""
+        """The validated value. Raises an `OutputError` where the answer is none, and `ConfigError` before the stream's end."""
         return cast("T_co", only(self._finished()))
 
     @property
     def response(self) -> Reply:
-        """The reply as far as it came; at the end with the value in `parsed`."""
+        """The reply from what was read so far; at the end with the value in `parsed`."""
         found: Reply = self._inner.response
         return found
 
@@ -259,12 +259,11 @@ class _JSONStreaming(Generic[T_co]):
 
 
 class JSONStream(_JSONStreaming[T_co]):
-    """Typed output while it is being written. Use it in a `with`.
+    """Streaming of typed output. Use it in a `with`.
 
-    Iterate over it for snapshots of the value so far (plain JSON data; each step is a value of its own, and snapshots share
-    what is complete, so do not modify them), or over `elements()` for the finished elements of a list. Then take `value`:
-    the whole value is checked at the end. An `OutputError` is raised where it does not fit, and the model is not asked again,
-    since what was shown cannot be taken back.
+    Iterate over it for snapshots of the value so far (plain JSON data; snapshots share what is complete, so do not modify
+    them), or over `elements()` for the complete elements of a list. Then read `value`, which is validated at the end. An
+    `OutputError` is raised where it does not match the type; the model is not re-prompted.
     """
 
     def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
@@ -293,10 +292,10 @@ class JSONStream(_JSONStreaming[T_co]):
         return self._ready.pop()
 
     def elements(self: JSONStream[Sequence[E]]) -> Iterator[E]:
-        """The elements of a `list[T]` (or `Sequence[T]`, `tuple[T, ...]`), each as a `T` as soon as all of it came.
+        """Yields the elements of a `list[T]` (or `Sequence[T]`, `tuple[T, ...]`), each as a `T` as soon as it is complete.
 
-        Together they are the elements of `value`. Where an element does not fit, none follows, and the end of the answer
-        raises `SchemaMismatchError`. Raises `ConfigError` at once where the type is no such list.
+        Together they are the elements of `value`. After an element that does not match, none follows, and the end of the
+        answer raises `SchemaMismatchError`. Raises `ConfigError` at once where the type is no such list.
         """
         return self._iterate(Elements(self._output, self._partial))
 
@@ -310,7 +309,7 @@ class JSONStream(_JSONStreaming[T_co]):
                 self._finish(elements)
 
     def close(self) -> None:
-        """Leave the stream."""
+        """Close the stream and its connection."""
         self._inner.close()
 
 
@@ -343,7 +342,7 @@ class AsyncJSONStream(_JSONStreaming[T_co]):
         return self._ready.pop()
 
     def elements(self: AsyncJSONStream[Sequence[E]]) -> AsyncIterator[E]:
-        """What `JSONStream.elements()` gives, for `async for`."""
+        """`JSONStream.elements()` for `async for`."""
         return _Elements(partial(self._following, Elements(self._output, self._partial)))
 
     async def _following(self, elements: Elements) -> list[Any]:
@@ -357,7 +356,7 @@ class AsyncJSONStream(_JSONStreaming[T_co]):
         return []
 
     async def aclose(self) -> None:
-        """Leave the stream."""
+        """Close the stream and its connection."""
         await self._inner.aclose()
 
 

@@ -60,6 +60,8 @@ class HTTPAnswer(Struct, frozen=True):
 class Timeouts(Struct, frozen=True, kw_only=True):
     """How long a call may take, in seconds. `"none"` is no limit, and `None` what holds where nothing is given.
 
+    When a limit passes, `APITimeoutError` names it in `phase`.
+
     Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is unlimited unless it is
     given; for streams it is as long as the vendor's row says. What the caller does between two waits does not count.
     Raises `ConfigError` for anything else than a positive number or `"none"`.

@@ -26,24 +26,25 @@ if TYPE_CHECKING:
 
 
 class TLS(Struct, frozen=True, kw_only=True):
-    """Whom connections trust and who they say they are, as paths of PEM files.
+    """The TLS configuration of a client: trusted authorities and a client certificate, as paths.
 
-    `ca` is a file or a folder of authorities to trust instead of the usual ones. `cert` is the client's certificate with
-    what leads to its authority, `key` its key where that is in another file. A key that needs a password takes an
-    `ssl.SSLContext` of your own.
+    For a private key with a password, pass an `ssl.SSLContext` as `tls=` instead.
     """
 
     ca: str | os.PathLike[str] | None = None
+    """A PEM file or a folder of certificate authorities to trust instead of the usual ones; `None` for those."""
     cert: str | os.PathLike[str] | None = None
+    """A PEM file with the client's certificate and its chain (mutual TLS); `None` for no client certificate."""
     key: str | os.PathLike[str] | None = None
+    """A PEM file with the client's private key, without a password; `None` where it is in the file of `cert`."""
 
 
 TLSOption = TLS | str | os.PathLike[str] | ssl.SSLContext
-"""What `tls=` takes: all of it, the authorities alone, or a context that is used as it is."""
+"""What `tls=` takes: `TLS(...)`, the path of the authorities alone, or an `ssl.SSLContext` that is used as it is."""
 
 
 def context_of(option: object) -> ssl.SSLContext:
-    """The TLS configuration that `tls=` asks for, made once per process. Raises `ConfigError` for what it cannot be."""
+    """The TLS configuration for `tls=`, made once per process. Raises `ConfigError` for an unusable file."""
     if isinstance(option, ssl.SSLContext):
         return option
     if isinstance(option, str | os.PathLike):

@@ -1,4 +1,4 @@
-"""What a tool may know about the call it serves, and what a run knows about a tool."""
+"""`ToolContext`, which a tool gets about its call, and `ToolFacts`, the settings of a tool for a run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ToolContext(Generic[D_co]):
         self, *, execution_id: str = "", call_id: str = "", run: Any = None, deps: D_co | UnsetType = UNSET
     ) -> None:
         self.execution_id = execution_id
-        """Names the call within the run for good; a model may use a `call_id` twice."""
+        """The id of the call within the run, which is unique; a model may use a `call_id` twice. Empty outside of a run."""
         self.call_id = call_id
         """The id that the model or its vendor gave the call."""
         self.run = run
@@ -46,16 +46,16 @@ class ToolContext(Generic[D_co]):
 
     @property
     def deps(self) -> D_co:
-        """The very object that was given as `deps=` to the run. Never sent to a model, never saved with a run.
+        """The object that was given as `deps=` to the run. Never sent to a model, never saved with a run.
 
-        Raises `ConfigError` where none was given; of a `ToolContext[MyDeps | None]` it is `None` then.
+        Raises `ConfigError` where none was given; in a `ToolContext[MyDeps | None]` it is `None` then.
         """
         if self._deps is UNSET:
             raise ConfigError("the tool uses ToolContext.deps, and none were given", hint=DEPS_HINT)
         return self._deps
 
     def optional(self) -> ToolContext[D_co | None]:
-        """The same context, whose `deps` are `None` where none were given."""
+        """The same context, with `deps` that are `None` where none were given, instead of a `ConfigError`."""
         if self._deps is not UNSET:
             return self
         return ToolContext(execution_id=self.execution_id, call_id=self.call_id, run=self.run, deps=None)
@@ -88,20 +88,22 @@ def may_be_none(form: Any) -> bool:
 
 
 class ToolFacts(Struct, frozen=True, kw_only=True):
-    """How a run treats the calls of one tool."""
+    """The settings of one tool for its calls in a run."""
 
     name: str
+    """The name of the tool."""
     blocking: bool = True
-    """Whether the model waits for the result; else it is told that the result will follow."""
+    """Whether the model waits for the result. `False`: it gets "pending" as the output, and the result later."""
     timeout: Timeout = None
-    """Seconds; `"none"` for no limit, `None` for the run's own."""
+    """The most seconds a call may take; `"none"` for no limit, `None` for the run's `tool_timeout`."""
     needs_approval: bool = False
+    """Whether a call waits for approval before it runs."""
     on_resume: OnResume = "fail"
-    """What becomes of a call that was running when the state of its run was saved."""
+    """What a resumed run does with a call that was running when the state was saved: `"restart"` or `"fail"`."""
     runs: bool = False
-    """Whether there is something here that runs it; else the vendor or the caller does."""
+    """Whether the run runs it; else the vendor does, or the caller with `submit_output`."""
     is_async: bool = False
-    """Whether it is a coroutine function, which holds no thread of an async client."""
+    """Whether it is a coroutine function, which needs no thread in an async client."""
 
 
 def valid(facts: ToolFacts, **more: Any) -> ToolFacts:

@@ -29,7 +29,10 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Tool(Generic[P, R_co]):
-    """A function that a model may call, and that programs call as before."""
+    """A function that a model may call; Python code calls it like the function itself.
+
+    Raises `ConfigError` where no JSON Schema can be made of its signature.
+    """
 
     __name__: str
 
@@ -48,15 +51,25 @@ class Tool(Generic[P, R_co]):
         if isinstance(function, Tool):
             function = cast("Tool[P, R_co]", function).function
         self.function: Callable[P, R_co] = function
+        """The function itself; a bound method where the tool is a method of an object."""
         self.name = name_of(function, name)
+        """The name that the model sees."""
         self._signature = signature_of(function, self.name)
-        self.description, self.parameters = schema_of(self._signature, self.name)
-        self.description = self.description if description is None else description
+        documented, parameters = schema_of(self._signature, self.name)
+        self.parameters = parameters
+        """The JSON Schema of the arguments, made from the signature."""
+        self.description = documented if description is None else description
+        """The description that the model sees: the docstring, unless it was given; empty for none."""
         self.blocking = blocking
+        """Whether the model waits for the result. `False`: it gets "pending" as the output, and the result later."""
         self.timeout: Timeout = timeout
+        """The most seconds a call may take; `"none"` for no limit, `None` for the run's `tool_timeout`."""
         self.needs_approval = needs_approval
+        """Whether a call waits for approval before it runs."""
         self.on_resume: OnResume = on_resume
+        """What a resumed run does with a call that was running when the state was saved: `"restart"` or `"fail"`."""
         self.strict = strict
+        """Whether the vendor shall enforce the schema of the arguments; `None` leaves it to the vendor."""
         valid(self.facts)
         self._offered = _enforced(self.parameters, self.name) if strict is True else self.parameters
         # It still looks like the function; attributes of the function's own stay there.
@@ -84,12 +97,12 @@ class Tool(Generic[P, R_co]):
 
     @property
     def is_method(self) -> bool:
-        """Whether it is a method that still lacks its object."""
+        """Whether it is a method that is not bound to an object yet, which a run cannot call."""
         return self._signature.lacks_self
 
     @property
     def definition(self) -> FunctionTool:
-        """The tool as a request offers it."""
+        """The tool as a `FunctionTool` of a request: name, description, JSON Schema of the parameters."""
         strict = self.strict
         if strict is None and any(_optional(one) for _, one in walk(self.parameters)):
             strict = False  # or a Responses host would have the model fill in what may be left out
@@ -99,7 +112,7 @@ class Tool(Generic[P, R_co]):
 
     @property
     def facts(self) -> ToolFacts:
-        """How a run treats its calls."""
+        """The settings of the tool for its calls in a run."""
         return ToolFacts(
             name=self.name,
             blocking=self.blocking,
@@ -112,11 +125,11 @@ class Tool(Generic[P, R_co]):
 
     @property
     def needs_deps(self) -> bool:
-        """Whether it takes a `ToolContext` of a type of deps that cannot be `None`."""
+        """Whether it takes a `ToolContext[MyDeps]`, so that a run with it needs `deps=`."""
         return self._signature.deps not in (Any, object) and not may_be_none(self._signature.deps)
 
     def typed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Plain JSON arguments as the types of the signature. Raises `DoesNotFit`."""
+        """JSON arguments converted to the types of the signature, by name. Raises `DoesNotFit`, a `ValueError`."""
         meant, found = checked(self.parameters, dict(arguments))
         values: dict[str, Any] = {}
         for name, value in meant.items() if not found else ():
@@ -129,7 +142,7 @@ class Tool(Generic[P, R_co]):
         return values
 
     def call(self, values: Mapping[str, Any], context: ToolContext | None = None) -> R_co:
-        """What the function gives for typed arguments: its result, or an awaitable of it."""
+        """Call the function with converted arguments (`typed`): its result, or an awaitable. Raises what the function raises."""
         injected, more = self._signature.context, dict[str, Any]()
         if injected is not None:
             context = context or ToolContext()
@@ -169,8 +182,9 @@ def tool(
     strict: bool | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """A function as a `Tool`: `@tool`, or `@tool(blocking=False, timeout=30.0, ...)`.
+    """A function as a `Tool`: `@tool`, or `@tool(blocking=False, timeout=30.0, ...)`; `timeout` is in seconds.
 
-    Every parameter needs an annotation. Raises `ConfigError` for what a model cannot be offered.
+    Every parameter needs an annotation; the docstring is the description. Raises `ConfigError` where no JSON Schema can be
+    made of the signature.
     """
     return Tool(function, **options) if function is not None else functools.partial(Tool[..., Any], **options)

@@ -17,13 +17,19 @@ AnyFunction = Tool[..., Any]
 
 @runtime_checkable
 class ToolExecutor(Protocol):
-    """Anything that runs tools by name. `execute` may be a coroutine function; what it raises is told to the model."""
+    """Anything that runs tools by name. `execute` may be a coroutine function; the model gets what it raises as an error."""
 
-    def execute(self, name: str, arguments: dict[str, Any], /) -> Any | Awaitable[Any]: ...
+    def execute(self, name: str, arguments: dict[str, Any], /) -> Any | Awaitable[Any]:
+        """The result of the tool: any value that a tool may return, or an awaitable of it. `arguments` are plain JSON data."""
+        ...
 
-    def has_tool(self, name: str, /) -> bool: ...
+    def has_tool(self, name: str, /) -> bool:
+        """Whether there is a tool of this name."""
+        ...
 
-    def definition(self, name: str, /) -> FunctionTool: ...
+    def definition(self, name: str, /) -> FunctionTool:
+        """The tool as a request offers it. Called for names that `has_tool` knows."""
+        ...
 
 
 class ToolRegistry:
@@ -50,10 +56,11 @@ class ToolRegistry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the tools, in the order they came."""
+        """The names of the tools, in the order in which they were added."""
         return tuple(self._tools)
 
     def has_tool(self, name: str) -> bool:
+        """Whether there is a tool of this name."""
         return name in self._tools
 
     def tool(self, name: str) -> AnyFunction:
@@ -63,10 +70,11 @@ class ToolRegistry:
         return self._tools[name]
 
     def definition(self, name: str) -> FunctionTool:
+        """The tool as a request offers it. Raises `ToolNotFoundError`."""
         return self.tool(name).definition
 
     def execute(self, name: str, arguments: dict[str, Any]) -> Any | Awaitable[Any]:
-        """What the tool returns for these plain arguments; an awaitable where it is a coroutine function.
+        """The result of the tool for these JSON arguments; an awaitable where it is a coroutine function.
 
         Raises `ToolNotFoundError`, `ToolArgumentsError`, and what the tool raises.
         """

@@ -1,7 +1,8 @@
-"""Facts in which vendors and models differ on one wire.
+"""Dialects: facts in which vendors and models differ on one wire.
 
-A converter asks for a fact, never for a vendor. A field is named after what is different, so the next vendor with the same
-habit reuses it; the defaults are the wire's own vendor. Adding a host is a row in `vendors.py` that states facts from here.
+A converter branches on a fact, never on a vendor. A field is named after what is different, so that the next vendor with the
+same difference reuses it; the defaults are those of the wire's own vendor. A new host is a row in `vendors.py` with facts
+from here.
 """
 
 from __future__ import annotations
@@ -73,109 +74,122 @@ NOT_IN_RESPONSES = ("stop", "seed", "top_k")
 
 
 class ResponsesDialect(Struct, frozen=True, kw_only=True):
-    """Facts of a host that serves `openai_responses`."""
+    """How a host of the wire `openai_responses` differs from OpenAI, whose facts are the defaults."""
 
     path: str = "/responses"
+    """The path of requests below the base URL."""
     issuer: str = OPENAI
-    """Who can read the `encrypted_content` this host hands out."""
+    """The name of who can decrypt the `encrypted_content` of this host; hosts of one issuer can exchange it."""
     lacks: tuple[str, ...] = (*NOT_IN_RESPONSES, "presence_penalty", "frequency_penalty")
-    """Fields of a request the host does not take. They stay behind and are reported, or refused where they say what to answer."""
+    """Fields of a request that the host does not take. They are left out and reported as losses; a stored `prompt` is refused
+    instead."""
     only: dict[str, Any] = {}
-    """Fields of which the host takes one value; any other is left out and reported."""
+    """Fields of which the host takes one value only; any other is left out and reported as a loss."""
     stateless: bool = False
-    """Keeps nothing between calls: an earlier response, a conversation or a kept item cannot be named."""
+    """Stores nothing between calls: `previous_response_id`, `conversation` and item references cannot be used."""
     tools: tuple[str, ...] | None = None
-    """The kinds of tools the host takes; `None` for all."""
+    """The types of tools the host takes; `None` for all."""
     parts: tuple[str, ...] = ()
-    """The kinds of input parts the host takes beyond text, images and files: `input_audio`, `input_video`."""
+    """The types of input parts the host takes beyond text, images and files: `input_audio`, `input_video`."""
     efforts: dict[str, str] = {}
     """Reasoning efforts the host does not know, and the nearest it does."""
     cache_ttls: dict[str, str] = field(default_factory=lambda: {"5m": "30m", "1h": "30m"})
     """Lifetimes of a cached stretch of the prompt that the host does not know, and the nearest it does."""
     checks_ids: bool = True
-    """Refuses an item whose id lacks the prefix of its kind (`msg_`, `rs_`, `fc_`)."""
+    """Refuses an item whose id lacks the prefix of its type (`msg_`, `rs_`, `fc_`)."""
     longest_call_id: int = 64
+    """The most characters of a `call_id`; longer ones are sent as a shorter id."""
     strict_schemas: bool = True
     """A strict schema closes every object and requires all its properties."""
     takes_reasoning_text: bool = False
-    """Wants its own raw reasoning back (`reasoning_text`), which other hosts refuse."""
+    """Needs its own raw reasoning (`reasoning_text`) in the input, which other hosts refuse."""
     groups_calls: bool = False
-    """Wants the calls of a turn directly after one another, followed by all their outputs."""
+    """Needs the calls of a turn directly after one another, followed by all their outputs."""
     asks_to_keep_nothing: bool = False
-    """Not the host's habit but the client's: where a request does not say what to store, nothing is kept and the encrypted
-    reasoning of a model that reasons is asked for instead."""
+    """A default of the client, not of the host: a request without `store` is sent with `store: false`, and with
+    `include: ["reasoning.encrypted_content"]` where the model reasons."""
     model_reasons: bool | None = None
-    """Whether the model reasons, which the client knows; where it does not, encrypted reasoning is asked for with `reasoning`."""
+    """Whether the model reasons; `None` where the client does not know, which then goes by the request's `reasoning`."""
 
     @property
     def reasoning_lacks(self) -> tuple[str, ...]:
-        """Fields of a reasoning item that the host refuses in a request; those that know the type have them all the same."""
+        """Fields of a reasoning item that the host refuses in a request; `REFUSALS` has the sources."""
         return REASONING_LACKS.get(self.issuer, ())
 
     @property
     def seals(self) -> bool:
-        """Whether opaque state of this host travels in an envelope; the wire's own vendor's travels as it came."""
+        """Whether opaque state of this host is kept in an envelope in the history; OpenAI's is kept as it came."""
         return self.issuer != OPENAI
 
 
 class ChatDialect(Struct, frozen=True, kw_only=True):
-    """Facts of a host that serves `openai_chat`. Fields of the request are named as that wire spells them."""
+    """How a host of the wire `openai_chat` differs from OpenAI, whose facts are the defaults.
+
+    Fields of the request are named as that wire spells them.
+    """
 
     path: str = "/chat/completions"
+    """The path of requests below the base URL."""
     issuer: str = OPENAI
-    """Who can use the opaque reasoning state this host hands out."""
+    """The name of who can use the opaque reasoning state of this host; hosts of one issuer can exchange it."""
 
     # --- the request ---
     lacks: tuple[str, ...] = ("top_k",)
     """Fields of a request that the host does not take, `name` of a message and `include_obfuscation` of a stream among them.
-    They stay behind and are reported."""
+    They are left out and reported as losses."""
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    """The name of the field for the output limit: `max_tokens` at most compatible hosts."""
     seed_field: Literal["seed", "random_seed"] = "seed"
+    """The name of the field for the seed: `random_seed` at Mistral."""
     counts_logprobs: bool = False
     """`logprobs` is the number of alternatives, not a switch beside `top_logprobs`."""
     formats: tuple[str, ...] = ("text", "json_object", "json_schema")
-    """The kinds of `response_format` the host takes."""
+    """The types of `response_format` the host takes."""
     strict_schemas: bool = True
     """A strict schema closes every object and requires all its properties."""
     metadata_needs_store: bool = True
     """Refuses `metadata` on answers that are not stored."""
     search_models: tuple[str, ...] = ("gpt-4o-search-preview", "gpt-4o-mini-search-preview", "gpt-5-search-api")
-    """Beginnings of the names of models that take `web_search_options`."""
+    """Prefixes of the names of models that take `web_search_options`."""
 
     # --- messages ---
     system_role: Literal["developer", "system"] = "developer"
     """The role of instructions. A host whose role is `system` does not know `developer`."""
     parts: tuple[str, ...] = ("image_url", "image_data", "file_data", "file_id", "input_audio")
-    """What a user message may hold beside text: images by URL or as base64, files as data, by id or by URL, sound (as an
+    """What a user message may hold beside text: images by URL or as base64, files as data, by id or by URL, audio (as an
     object or, `audio_text`, as bare base64), video."""
     details: tuple[str, ...] = ("auto", "low", "high", "original")
-    """How closely an image may be looked at."""
+    """The values of an image's `detail` that the host takes."""
     plain_text: tuple[str, ...] = ()
-    """Roles whose content is a string, never parts."""
+    """Roles whose content has to be a string, not a list of parts."""
     media_in_outputs: bool = False
-    """A tool message may hold what a user message may, not text alone."""
+    """A tool message may hold the parts that a user message may; elsewhere text alone."""
     documents_by_url: bool = False
-    """A file by URL is a `document_url` part; elsewhere the URL stands in `file_data`."""
+    """A file by URL is sent as a `document_url` part; elsewhere the URL is sent in `file_data`."""
     cache_mark: Literal["prompt_cache_breakpoint", "cache_control", ""] = "prompt_cache_breakpoint"
-    """The field of a part that marks the end of what may be cached."""
+    """The field of a part that marks a prompt cache breakpoint; empty where the host has none."""
     cache_ttls: dict[str, str] = field(default_factory=lambda: {"5m": "30m", "1h": "30m"})
     """Lifetimes of a cached stretch of the prompt that the host does not know, and the nearest it does."""
     refusals: bool = True
     """An assistant message has a `refusal`; elsewhere it is sent as content."""
     alternates: bool = False
-    """Refuses two messages of one role in a row."""
+    """Refuses two messages of the same role in a row."""
 
     # --- tools ---
     tool_choices: tuple[str, ...] = ("none", "auto", "required", "function", "custom", "allowed_tools")
+    """The kinds of `tool_choice` the host takes: words, and kinds of named tools. Others are changed or dropped as losses."""
     custom_tools: bool = True
+    """Takes custom tools (free text input); elsewhere they are sent as functions with one text argument."""
     strict_tools: bool = True
+    """Takes `strict` on functions; elsewhere it is left out and reported."""
     needs_parameters: bool = False
     """Refuses a function without `parameters`."""
     untyped_calls: bool = False
-    """Sends calls without a `type`, as a habit and not by mistake."""
+    """Returns calls without a `type`; elsewhere that is reported as a repair."""
     longest_call_id: int = 40
+    """The most characters of a call's id; longer ones are sent as a shorter id."""
     exact_call_id: bool = False
-    """A call's id is letters and digits, as many as `longest_call_id`."""
+    """A call's id has to be letters and digits, exactly as many as `longest_call_id` (Mistral: 9)."""
     missing_call_state: dict[str, Any] = {}
     """The `extra_content` that the first call of a turn has to carry where the host's own was lost."""
 
@@ -183,23 +197,23 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     efforts: dict[str, str] = {}
     """Reasoning efforts the host does not know, and the nearest it does."""
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
-    """Where the effort stands: a word of its own, or `reasoning.effort`."""
+    """Where the effort is sent: in `reasoning_effort`, or in `reasoning.effort`."""
     effort_none: dict[str, Any] = {}
-    """What is sent for the effort `none` where the host has no such word."""
+    """The fields sent for the effort `none` where the host has no such value."""
     reasoning_field: Literal["", "reasoning_content", "reasoning", "reasoning_details", "thinking"] = ""
-    """Where the host puts what the model thought; `thinking` is a part of the content."""
+    """The field of a message with the model's reasoning; `thinking` is a content part, empty is a host that returns none."""
     replay_reasoning: Literal["never", "with_tools", "always"] = "never"
-    """When the host wants its own reasoning back: with messages that call tools, or with all."""
+    """Which messages of the history are sent with the host's own reasoning: none, those that call tools, or all."""
     empty_details: bool = True
     """Takes `reasoning_details: []`."""
     requires_reasoning: bool = False
-    """Refuses a message with calls that lacks the reasoning field; where nothing is known, an empty text does."""
+    """Refuses a message with calls that lacks the reasoning field; an empty text is sent where there is no reasoning."""
     think_tags: bool = False
     """Text may begin with `<think>...</think>`, which is reasoning."""
 
     # --- usage ---
     output_tokens: Literal["completion", "completion_and_reasoning", "total_minus_prompt"] = "completion"
-    """What makes up the output: `completion_tokens` alone, with reasoning tokens added, or what the total leaves."""
+    """How output tokens are counted: `completion_tokens` alone, plus reasoning tokens, or total minus prompt."""
 
 
 _OPENAI_OPTIONS = (
@@ -469,16 +483,16 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
 
 
 class MessagesDialect(Struct, frozen=True, kw_only=True):
-    """Facts of a host that serves `anthropic_messages`."""
+    """How a host of the wire `anthropic_messages` differs from Anthropic, whose facts are the defaults."""
 
     path: str = "/v1/messages"
-    """Where requests go; `{model}` in it is the model, which then leaves the body."""
+    """The path of requests below the base URL; `{model}` in it is the model, which is left out of the body then."""
     stream_path: str | None = None
-    """Where streamed requests go, where that is another path."""
+    """The path of streamed requests; `None` where it is the same."""
     issuer: str = "anthropic"
-    """Who can verify the signatures this host hands out."""
+    """The name of who can verify the signatures of this host; hosts of one issuer can exchange them."""
     body_version: str | None = None
-    """The `anthropic_version` the host wants in the body, where it wants it there instead of in a header."""
+    """The value of `anthropic_version` in the body, for hosts that take it there; `None` sends it as a header."""
     betas_in_body: bool = False
     """Takes the betas as the body's field `anthropic_beta` instead of as a header."""
     stream_in_body: bool = True
@@ -581,28 +595,28 @@ def messages_model(model: str) -> MessagesModel:
 
 
 class GeminiDialect(Struct, frozen=True, kw_only=True):
-    """Facts of a host that serves `gemini_generate_content`. Fields are named as that wire spells them."""
+    """How a host of the wire `gemini_generate_content` differs from Google's Developer API, whose facts are the defaults."""
 
     root: str = "/v1beta"
-    """What stands before the collection of models: the version of the API, where the base URL does not hold it."""
+    """The path before the collection of models: the API version, where the base URL does not hold it."""
     collection: str = "models"
-    """Where a model is that is named without its collection."""
+    """The collection of models that are named without one."""
     issuer: str = "google"
-    """Who can use the thought signatures this host hands out."""
+    """The name of who can use the thought signatures of this host; hosts of one issuer can exchange them."""
     lacks: tuple[str, ...] = ("labels", "displayName", "excludeDomains")
-    """Fields and tools that the host does not take. They stay behind and are reported; without `toolCall` it does not show the
-    steps of its own tools either."""
+    """Fields and tools that the host does not take. They are left out and reported as losses; without `toolCall` it does not
+    return the steps of its hosted tools either."""
     fetches_urls: bool = False
     """Fetches media from any public URL for models that cannot do so themselves."""
     is_vertex: bool = False
     """Serves the models as Vertex does, which takes some options that the Developer API refuses."""
     asks_to_keep_nothing: bool = False
-    """Not the host's habit but the client's: where a request does not say what to store, `store: false` is sent. Paid projects
-    made since 2026-10-26 store answers unless a request says so (Google's API changelog)."""
+    """A default of the client, not of the host: a request without `store` is sent with `store: false`. Paid projects made since
+    2026-10-26 store answers by default (Google's API changelog)."""
 
     @property
     def path(self) -> str:
-        """Where requests go; the model stands for `{model}`, and the method follows it after a colon."""
+        """The path of requests below the base URL; the model replaces `{model}`, and the method follows it after a colon."""
         return f"{self.root}/{self.collection}/{{model}}"
 
 
@@ -701,14 +715,15 @@ def gemini_model(model: str) -> GeminiModel:
 
 
 class OllamaDialect(Struct, frozen=True, kw_only=True):
-    """Facts of a host that serves `ollama_chat`: a server of one's own, or Ollama's cloud."""
+    """How a host of the wire `ollama_chat` differs from a local Ollama server, whose facts are the defaults."""
 
     path: str = "/api/chat"
+    """The path of requests below the base URL."""
     issuer: str = "ollama"
-    """Whose thoughts may be given back to a model as its own."""
+    """The name of whose reasoning may be sent back to a model as its own; hosts of one issuer can exchange it."""
     loads_models: bool = True
-    """Loads models itself and takes the options of doing so (`num_ctx`, `num_gpu`, ...), which the cloud does not."""
+    """Takes the options for loading a model (`num_ctx`, `num_gpu`, ...), which Ollama's cloud does not."""
     tool_images: bool = True
-    """A tool's output may hold images; on older servers they stand in a user message behind the outputs."""
+    """A tool's output may hold images; for older servers they are sent in a user message after the outputs."""
     efforts: dict[str, str] = field(default_factory=lambda: {"minimal": "low", "xhigh": "max"})
     """Reasoning efforts the host does not know, and the nearest it does. Older servers refuse `max`."""

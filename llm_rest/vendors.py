@@ -1,4 +1,4 @@
-"""One row per vendor: who answers at which URL, on which wires, with which key and which habits.
+"""One row per vendor: its base URL, wires, authentication and dialects.
 
 Rows are data and hold no functions; what differs on one wire is a fact of `dialects`, what differs in authentication or in
 the meaning of an error is a field here. Before changing a row, know that `base_url` is what a user replaces and the path of
@@ -42,92 +42,107 @@ DIALECTS: dict[str, type[Dialect]] = {
     "ollama_chat": OllamaDialect,
     "gemini_generate_content": GeminiDialect,
 }
-"""The kind of facts that each wire takes."""
+"""The class of dialects of each wire."""
 
 
-# --- how a vendor is asked who is calling ---------------------------------------------------------------------------
+# --- authentication -------------------------------------------------------------------------------------------------
 
 
 class Bearer(Struct, frozen=True, kw_only=True):
-    """`Authorization: Bearer <key>`. The key comes from the first of the variables `env` that is set.
-
-    With `optional` a call without a key is made without the header. `hosts` restricts the variables to these hosts: a key
-    for the vendor's cloud is not sent to a server at home.
-    """
+    """Authentication by `Authorization: Bearer <key>`."""
 
     env: str | tuple[str, ...] = ()
+    """The environment variable with the key, or several, of which the first that is set is used; empty for none."""
     optional: bool = False
+    """Whether calls without a key are made, without the header."""
     hosts: tuple[str, ...] = ()
+    """The hosts to which a key from the environment is sent; empty for any."""
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """The key as the value of the header `name`."""
+    """Authentication by a header of its own, whose value is the key."""
 
     name: str
+    """The name of the header."""
     env: str | tuple[str, ...] = ()
+    """The environment variable with the key, or several, of which the first that is set is used; empty for none."""
     optional: bool = False
+    """Whether calls without a key are made, without the header."""
     hosts: tuple[str, ...] = ()
+    """The hosts to which a key from the environment is sent; empty for any."""
 
 
 class NoAuth(Struct, frozen=True):
-    """Nobody asks."""
+    """No authentication."""
 
 
 Auth = Bearer | Header | NoAuth
 
 
 class URLEnv(Struct, frozen=True):
-    """A variable that holds a base URL. `path` follows its value where it does not end so already.
-
-    With `port`, a bare `host` or `host:port` is meant as `http://host:port`. With `within`, the variable holds a name
-    (a region, an account) that stands for the `{}` of that URL.
-    """
+    """An environment variable that holds a base URL, or a part of it."""
 
     name: str
+    """The name of the environment variable."""
     path: str = ""
+    """Appended to the variable's value where it does not end with it already."""
     port: int | None = None
+    """The port of a value that names none; then a bare `host` or `host:port` means `http://host:port`. `None`: a whole URL."""
     within: str = ""
+    """A URL with `{}`, where the variable holds a name (a region, an account) to put there; empty for a URL as value."""
 
 
 # --- the row --------------------------------------------------------------------------------------------------------
 
 
 class Surface(Struct, frozen=True):
-    """One wire that a vendor speaks; `base_url` and `auth` where they are not the row's."""
+    """One wire of a vendor, and what differs there from the vendor's row."""
 
     wire: str
+    """The wire format, such as `openai_chat`."""
     dialect: Dialect | None = None
+    """The host's dialect of that wire; `None` for the wire's default."""
     base_url: str | None = None
+    """The base URL; `None` for the vendor's."""
     auth: Auth | tuple[Auth, ...] | None = None
+    """How to authenticate; `None` as the vendor does."""
 
     def __post_init__(self) -> None:
         _check_surface(self.wire, self.dialect)
 
 
 class Vendor(Struct, frozen=True, kw_only=True):
-    """Who answers at a URL. `wire` is the preferred one and `also` lists the others, in order of preference.
+    """A vendor or host: base URL, wires, authentication and dialects. `Client(..., vendor=Vendor(...))` takes one of your own.
 
-    `base_url` may be empty (the caller gives it) or hold `{resource}` (the caller or `base_url_env` gives it).
-    `auth` lists ways of authenticating: a key given by argument goes the first way, one from the environment its own.
-    `headers` are sent with every request and are no place for secrets; `header_env` names headers that are filled from the
-    environment where it is set.
-    `first_byte` is how many seconds the vendor may stay silent before it begins to answer.
-    With `allow_insecure` a key may travel to it over plain HTTP, for hosts of one's own network.
+    Raises `ConfigError` for an invalid name, an unknown wire, and a dialect of another wire.
     """
 
     name: str
+    """The first segment of its models: letters, digits, dots, dashes and underscores."""
     wire: str
+    """The preferred wire format, such as `openai_chat`."""
     base_url: str = ""
+    """The base URL. Empty where the caller gives it; may hold `{resource}`, which `base_url_env` or the caller fills."""
     auth: Auth | tuple[Auth, ...] = NoAuth()
+    """How to authenticate, or several ways: a key given as argument goes the first way, one from the environment its own."""
     dialect: Dialect | None = None
+    """The host's dialect of `wire`; `None` for the wire's default."""
     other_wires: tuple[Surface, ...] = ()
+    """The other wires of the vendor, in order of preference."""
     headers: dict[str, str] = {}
+    """HTTP headers sent with every request; not for secrets."""
     header_env: dict[str, str] = {}
+    """HTTP headers by name that are filled from these environment variables, where they are set."""
     base_url_env: tuple[str | URLEnv, ...] = ()
+    """Environment variables with another base URL; the first that is set is used."""
     first_byte: float = 60.0
+    """Seconds that the vendor may take to begin a stream, where `Timeouts.first_byte` is not set."""
     errors: ErrorRules = ErrorRules()
+    """How the vendor's errors differ from what their code, type or status usually means."""
     allow_insecure: bool = False
+    """Whether an API key may be sent over plain HTTP, for hosts in a private network. Loopback always may."""
     docs_url: str = ""
+    """The vendor's API reference."""
 
     def __post_init__(self) -> None:
         if not self.name or not re.fullmatch(_NAME, self.name):
@@ -138,12 +153,12 @@ class Vendor(Struct, frozen=True, kw_only=True):
 
     @property
     def surfaces(self) -> tuple[Surface, ...]:
-        """Every wire it speaks, preferred first."""
+        """Every wire of the vendor, preferred first."""
         return Surface(self.wire, self.dialect), *self.other_wires
 
     @property
     def wires(self) -> tuple[str, ...]:
-        """The names of the wires it speaks, preferred first."""
+        """The names of the vendor's wires, preferred first."""
         return tuple(surface.wire for surface in self.surfaces)
 
     def ways(self, wire: str) -> tuple[Auth, ...]:

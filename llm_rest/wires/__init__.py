@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..unknown import Decoder
 
 NAMES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat", "gemini_generate_content")
-"""The wires there are, by the names of their packages."""
+"""The names of the wires, which are the names of their packages."""
 
 
 KEEPING = frozenset({"ollama_chat"})
@@ -29,24 +29,31 @@ KEEPING = frozenset({"ollama_chat"})
 
 
 class Route(Struct, frozen=True):
-    """Where a request goes: a path below the vendor's base URL, the query, and the headers the request itself asks for.
-
-    A tuple in the query is a field that is repeated, once for each value.
-    """
+    """Where a request is sent."""
 
     path: str
+    """The path below the vendor's base URL, beginning with a slash."""
     query: dict[str, str | tuple[str, ...]] = {}
+    """The query parameters by name; a tuple is a parameter that is repeated, once for each value."""
     headers: dict[str, str] = {}
+    """The headers that the request itself needs, without those of authentication."""
     method: Literal["POST", "GET", "DELETE"] = "POST"
+    """The HTTP method."""
 
 
 class StreamDecoder(Protocol):
-    """A machine from a wire's events to Responses events. It raises for nothing a vendor sends."""
+    """A state machine that converts a wire's stream events to Responses events. It raises nothing for what a vendor sends."""
 
     losses: list[Loss]
+    """What could not be converted so far; complete after `close`."""
 
-    def feed(self, event: Any) -> list[AnyEvent]: ...
-    def close(self) -> list[AnyEvent]: ...
+    def feed(self, event: Any) -> list[AnyEvent]:
+        """The Responses events for one event of the wire; may be empty. Raises nothing for what a vendor sends."""
+        ...
+
+    def close(self) -> list[AnyEvent]:
+        """The Responses events that are left at the end of the stream; may be empty."""
+        ...
 
 
 class LongStreamDecoder(StreamDecoder, Protocol):
@@ -63,12 +70,18 @@ class LongStreamDecoder(StreamDecoder, Protocol):
 
 
 class StreamEncoder(Protocol):
-    """A machine from Responses events to a wire's events."""
+    """A state machine that converts Responses events to a wire's stream events."""
 
     losses: list[Loss]
+    """What could not be converted so far; complete after `close`."""
 
-    def feed(self, event: AnyEvent) -> list[Any]: ...
-    def close(self) -> list[Any]: ...
+    def feed(self, event: AnyEvent) -> list[Any]:
+        """The wire's events for one Responses event; may be empty."""
+        ...
+
+    def close(self) -> list[Any]:
+        """The wire's events that are left at the end of the stream."""
+        ...
 
 
 D = TypeVar("D", contravariant=True)
@@ -87,33 +100,65 @@ class LongWire(Protocol):
 
 
 class Wire(Protocol[D, Q, A]):
-    """What every wire package offers: generic over its dialect, its request and its response documents.
+    """The interface of every wire package: generic over its dialect, its request and its response documents.
 
-    Converters never raise for valid structs; they return what they could not carry. `DecodeError` comes only from the
-    decoders, for bytes that are not the document they should be. An error that a host sends with status 200 is such a
-    document: `RESPONSE` refuses it, and `decode_error` reads it.
+    Converters never raise for valid structs; they return what was lost. `DecodeError` is raised only by the decoders, for
+    bytes that are not the expected document. An error that a host sends with status 200 is not: `RESPONSE` raises for it, and
+    `decode_error` reads it.
     """
 
     REQUEST: Decoder[Q]
+    """Decodes a request's JSON (`bytes`) to the wire's struct. Raises `DecodeError`."""
     RESPONSE: Decoder[A]
+    """Decodes a whole answer's JSON (`bytes`) to the wire's struct. Raises `DecodeError`, also for an error document."""
     EVENT: Decoder[Any]
+    """Decodes the JSON of one stream event to the wire's struct. Raises `DecodeError`."""
     FRAMING: Literal["sse", "ndjson"]
+    """How a stream is framed: server-sent events, or one JSON document per line."""
     END: bytes | None
+    """The data of the event that ends a stream, such as `[DONE]`; `None` where the wire has none."""
     NAMED_EVENTS: bool
+    """Whether server-sent events carry their type in the `event` field as well."""
 
-    def encode_request(self, request: Request, *, dialect: D = ...) -> tuple[Q, list[Loss]]: ...
-    def decode_request(self, body: Q, *, dialect: D = ..., model: str | None = None) -> tuple[Request, list[Loss]]: ...
+    def encode_request(self, request: Request, *, dialect: D = ...) -> tuple[Q, list[Loss]]:
+        """A Responses request as the wire's request, and what was lost."""
+        ...
+
+    def decode_request(self, body: Q, *, dialect: D = ..., model: str | None = None) -> tuple[Request, list[Loss]]:
+        """A request of the wire as a Responses request, and what was lost. `model` is for wires that have it in the path."""
+        ...
+
     def decode_response(
         self, body: A, *, request: Request | None = None, dialect: D = ..., now: float = 0
-    ) -> tuple[Response, list[Loss]]: ...
+    ) -> tuple[Response, list[Loss]]:
+        """An answer of the wire as a Responses response, and what was lost. `now` is seconds since 1970, for `created_at`."""
+        ...
+
     def encode_response(
         self, response: Response, *, request: Request | None = None, dialect: D = ...
-    ) -> tuple[A, list[Loss]]: ...
-    def decode_stream(self, *, request: Request | None = None, dialect: D = ..., now: float = 0) -> StreamDecoder: ...
-    def encode_stream(self, *, request: Request | None = None, dialect: D = ...) -> StreamEncoder: ...
-    def decode_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts: ...
-    def encode_error(self, facts: ErrorFacts) -> tuple[int, Any]: ...
-    def route(self, request: Request, *, dialect: D = ..., stream: bool = False) -> Route: ...
+    ) -> tuple[A, list[Loss]]:
+        """A Responses response as the wire's answer, and what was lost."""
+        ...
+
+    def decode_stream(self, *, request: Request | None = None, dialect: D = ..., now: float = 0) -> StreamDecoder:
+        """A decoder for one stream of the wire. `now` is seconds since 1970, for `created_at`."""
+        ...
+
+    def encode_stream(self, *, request: Request | None = None, dialect: D = ...) -> StreamEncoder:
+        """An encoder for one stream of the wire."""
+        ...
+
+    def decode_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
+        """The facts of an error answer, for any status and any body. Never raises."""
+        ...
+
+    def encode_error(self, facts: ErrorFacts) -> tuple[int, Any]:
+        """The HTTP status and the body of an error, as the wire writes it."""
+        ...
+
+    def route(self, request: Request, *, dialect: D = ..., stream: bool = False) -> Route:
+        """Where a request is sent: path, query and headers."""
+        ...
 
 
 def long_wire(wire: Wire[Any, Any, Any]) -> LongWire | None:

@@ -581,10 +581,10 @@ def _result(value: Any) -> str:
 
 
 def from_messages(messages: Iterable[Any], wire: str = CHAT, *, dialect: Any = None) -> list[AnyItem]:
-    """The items that messages of a wire are; `"rows"` for flat rows. Warns of what was changed.
+    """Convert messages of a wire (`"rows"` for flat rows) to Responses items. Warns with `LossWarning` of what was changed.
 
-    `dialect` is the host's they come from, where it is not the wire's usual one. Raises `DecodeError` naming the place of what
-    cannot be read, and `KeyError` for a wire that there is not.
+    `dialect` is that of the host they come from; `None` for the wire's default. Raises `DecodeError`, naming the place, for
+    what cannot be read, and `KeyError` for an unknown wire.
     """
     if wire != ROWS:
         load(wire)
@@ -602,10 +602,10 @@ def from_messages(messages: Iterable[Any], wire: str = CHAT, *, dialect: Any = N
 
 
 def to_messages(items: Iterable[Any], wire: str = CHAT, *, dialect: Any = None) -> list[Plain]:
-    """The items as messages of a wire, as plain values. Warns of what they cannot carry, and raises `LossError` for what must.
+    """Convert Responses items to messages of a wire, as plain values. Warns with `LossWarning` of what was lost.
 
-    Anthropic and Gemini take what is said to the model first beside the messages; here it is the first message, of the role
-    `system`.
+    The system prompt, which Anthropic and Gemini take beside the messages, is the first message here, of the role `system`.
+    Raises `LossError` for what cannot be left out, and `KeyError` for an unknown wire.
     """
     found = load(wire)
     request = Request(model="", input=list(items))

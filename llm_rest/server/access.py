@@ -1,4 +1,4 @@
-"""Who may ask, and how much at once: access tokens, the names a server on this machine answers to, and requests at a time.
+"""Access control of the server: access tokens, allowed host names, and limits on size, time and concurrency.
 
 Before changing this file, know what each check is against: tokens are compared in a time that says nothing about them;
 `Host` and `Origin` are looked at where no token is needed, because a page in a browser can reach a server on the same
@@ -33,30 +33,33 @@ GRACE = 1.0
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The most that one request, and one caller, may take.
-
-    `body` is bytes of a request, `entries` the JSON objects and lists in it and what these hold, `bodies` the bytes of all
-    requests at a time, `body_seconds` how long one may take to arrive, `head_seconds` how long a connection is kept on which
-    nothing is asked, whatever comes, `concurrent` the requests of one caller at a time, `stall` the seconds in which a caller
-    must read something of what waits for it. `output_tokens` caps what is asked of a model, `seconds` how long it may take to
-    answer, `upstream` the requests to vendors at a time, `grace` the seconds that streams get to finish when the server is
-    told to stop.
-    """
+    """The limits of a server, in bytes, seconds and requests at a time. Raises `ConfigError` for one that is not above 0."""
 
     body: int = 32 * 1024 * 1024
+    """The most bytes of one request body. A larger one is answered with 413."""
     entries: int = 40_000
+    """The most JSON objects, lists and entries of them in one request body. More are answered with 400."""
     bodies: int = 256 * 1024 * 1024
+    """The most bytes of all request bodies at a time. Further requests are answered with 503."""
     body_seconds: float = 60
+    """Seconds that a request body may take to arrive. A slower one is answered with 408."""
     head_seconds: float = 15
+    """Seconds that a connection without a request stays open, also where parts of a request head arrive."""
     concurrent: int = 1000
+    """The most requests of one caller (scope) at a time. Further ones are answered with 429."""
     stall: float = 120
+    """Seconds within which a client must read some of the data that waits for it, or its connection is closed."""
     output_tokens: int | None = None
+    """The largest `max_output_tokens` that is sent to a model; `None` is no limit."""
     seconds: float | None = None
+    """Seconds that a model may take to answer; `None` is no limit."""
     upstream: int = 1000
+    """The most requests to vendors at a time."""
     grace: float = 30
+    """Seconds that running streams get to finish when the server is stopped; may be 0."""
 
     def __post_init__(self) -> None:
-        """Raises `ConfigError` for a limit that is none."""
+        """Raises `ConfigError` for a limit that is not a number above 0."""
         for name in self.__struct_fields__:
             value: float | None = getattr(self, name)
             if value is not None and not (0 < value < inf or (name, value) == ("grace", 0)):
@@ -64,9 +67,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Door:
-    """Lets requests in. Without `tokens` everybody may ask; without `hosts` any name is answered to.
+    """Access control: access tokens, allowed host names, and limits.
 
-    `tokens` are access tokens by the name of whom they belong to, which is the scope of what they ask.
+    `tokens` are access tokens by the name of their caller, which is the scope of its requests; without them no token is
+    needed. `hosts` are the host names that requests may name; without them any is accepted.
     """
 
     def __init__(
@@ -77,19 +81,24 @@ class Door:
         limits: Limits | None = None,
     ) -> None:
         self.limits = limits or Limits()
+        """The limits that every request is held to."""
         self._tokens = {name: _digest(token) for name, token in (tokens or {}).items()}
         self._hosts = hosts
         self._inside: dict[str, int] = {}
         self.held = 0
+        """Bytes of all request bodies that are being answered now."""
 
     @classmethod
     def at(cls, host: str, *, tokens: Mapping[str, str] | None = None, limits: Limits | None = None) -> Self:
-        """The door of a server that listens on `host`: on this machine it needs no tokens, and answers to its own names."""
+        """The access control of a server that listens on `host`. On loopback without tokens it accepts local host names only."""
         local = is_loopback(host) and not tokens
         return cls(tokens=tokens, hosts=LOCAL | {host} if local else frozenset(), limits=limits)
 
     def scope(self, headers: Mapping[str, str], *, public: bool = False) -> str:
-        """Whose request it is. Raises `Refused` where it may not come in; what is `public` needs no token."""
+        """The scope (caller) of a request by its headers; empty where no token is needed, as for a `public` path.
+
+        Raises `Refused`: 401 for a missing or wrong token, 403 for another host name or origin.
+        """
         if self._hosts:
             _check(headers.get("host", ""), self._hosts, "host")
             origin = headers.get("origin")
@@ -107,12 +116,12 @@ class Door:
 
     @property
     def busy(self) -> bool:
-        """Whether anybody is inside."""
+        """Whether requests are being answered."""
         return any(self._inside.values())
 
     @contextmanager
     def admitted(self, scope: str) -> Generator[Reading]:
-        """A place among the requests of this caller, and among all bodies. Raises `Refused` where there is none."""
+        """Count a request of this caller while the block lasts. Raises `Refused` (429) where `Limits.concurrent` are running."""
         inside = self._inside.get(scope, 0)
         if inside >= self.limits.concurrent:
             raise _busy(429, "Too many requests at a time.")
@@ -125,7 +134,7 @@ class Door:
 
     @contextmanager
     def room(self) -> Generator[Reading]:
-        """A part of the room for all bodies, of which nothing is held yet, and nothing is in the end."""
+        """Count bytes against `Limits.bodies` while the block lasts; all are released at its end."""
         reading = Reading(self)
         try:
             yield reading
@@ -134,26 +143,27 @@ class Door:
 
 
 class Reading:
-    """What one request, or the messages of one connection, hold of the room for all bodies, as long as they are answered."""
+    """The bytes of one request, or of the messages of one connection, that count against `Limits.bodies`."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
         self.held = 0
+        """Bytes that count against `Limits.bodies` for this request."""
 
     def hold(self, size: int) -> None:
-        """Take so much room. Raises `Refused` where there is none."""
+        """Count `size` more bytes. Raises `Refused` (503) where `Limits.bodies` would be exceeded."""
         if self._door.held + size > self._door.limits.bodies:
             raise _busy(503, "The server is busy with large requests.")
         self.held += size
         self._door.held += size
 
     def release(self, size: int) -> None:
-        """Give it back."""
+        """Release `size` bytes."""
         self.held -= size
         self._door.held -= size
 
     async def body(self, pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
-        """The whole body. Raises `Refused` for one that is packed, too large or too slow, or one too many."""
+        """The whole body in bytes. Raises `Refused` for one that is compressed (415), too large (413) or too slow (408)."""
         packed = headers.get("content-encoding", "identity").strip().lower()
         if packed not in ("", "identity"):
             raise Refused(ErrorFacts(status=415, message="Send the body as it is, without a content encoding."))
@@ -171,7 +181,7 @@ class Reading:
         raise Refused(ErrorFacts(status=408, message="The request took too long to arrive."))
 
     def check_entries(self, body: bytes) -> None:
-        """Return if a whole body can be decoded in a short time. Raises `Refused` for one with too many entries."""
+        """Raise `Refused` (400) for a body with more than `Limits.entries` JSON entries."""
         if exceeds_entries(body, self._door.limits.entries):
             raise self._too_many_entries()
 

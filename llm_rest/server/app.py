@@ -37,10 +37,10 @@ LEAVING = 5.0
 
 
 def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:
-    """The ASGI application around `handler`, the simulator without one.
+    """The ASGI application around `handler`; without one, around a `Simulator`.
 
-    `door` says who may ask; without one it is as the handler says, or else everybody.
-    Raises `ConfigError` where the extra `server` is not installed.
+    `door` is the access control; without one the handler's own, or else none. Raises `ConfigError` where the extra `server`
+    is not installed.
     """
     try:
         from starlette.applications import Starlette
@@ -86,7 +86,7 @@ def serve(
     grace: float = GRACE,
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serve until interrupted; `ready` is told the base URL once the port is ours.
+    """Run a server until it is interrupted; `ready` is called with the base URL once the port is bound.
 
     Streams that run then get `grace` seconds to finish. Raises `ConfigError` where the port is taken or the extra `server` is
     not installed.
@@ -103,7 +103,10 @@ def serve(
 def serve_in_thread(
     handler: Handler | None = None, host: str = "127.0.0.1", *, door: Door | None = None, grace: float = GRACE
 ) -> Generator[str]:
-    """A server in a thread of its own, on a free port, for as long as the block lasts; gives its base URL."""
+    """Run a server in a thread, on a free port, while the `with` block lasts; yields its base URL.
+
+    Raises `ConfigError` where the extra `server` is not installed.
+    """
     server, bound, url = _server(handler, door, host, 0, grace)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()

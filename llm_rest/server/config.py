@@ -1,7 +1,7 @@
-"""How a gateway is set up: which names lead to which models, who may ask, and how much; from a TOML file or from flags.
+"""The configuration of a gateway: models by name, access tokens, limits and storage, from a TOML file or from flags.
 
-Secrets are never in the file: it names the environment variables that hold them. Before changing this file, know that nobody
-but the operator says where a request goes: callers give names, and a name leads where this says.
+Secrets are never in the file: it names the environment variables that hold them. Before changing this file, know that only
+the operator decides where a request goes: callers give names, and this maps them to models.
 """
 
 from __future__ import annotations
@@ -24,46 +24,50 @@ if TYPE_CHECKING:
 
 
 class Upstream(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A model, written `vendor/model`, and where it is reached where that is not the vendor's own address.
-
-    `key_env` names the environment variable that holds the key, where it is not the vendor's own.
-    """
+    """A model of a vendor, and the base URL, wire and key where they are not the vendor's own."""
 
     model: str
+    """The model as `"vendor/model"`."""
     base_url: str | None = None
+    """The base URL; `None` for the vendor's own."""
     wire: str | None = None
+    """The wire format; `None` for the vendor's preferred one."""
     key_env: str | None = None
+    """The environment variable with the API key; `None` for the vendor's own."""
 
 
 class Keep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where conversations are kept: in memory, or in the SQLite file at `path`, which outlives the process; `bytes` at most."""
+    """Where conversations are stored: in memory, or in a SQLite file."""
 
     path: str | None = None
+    """The SQLite file; `None` keeps everything in memory, until the process ends."""
     bytes: int = MAX_BYTES
+    """The most bytes that are stored; what was used longest ago is deleted first."""
 
     def history(self) -> StoredHistory:
-        """The history that is kept there. Raises `ConfigError` where it cannot be."""
+        """The history in that store. Raises `ConfigError` where the file cannot be opened."""
         return StoredHistory(MemoryStore(self.bytes) if self.path is None else SQLiteStore(self.path, self.bytes))
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a gateway serves, to whom.
-
-    `models` are models by the names that callers use. A caller may also write `vendor/model`, for the vendors of those models
-    and for `vendors`; `"*"` there is every vendor. `default` answers every other name; without it there is no such model.
-    `tokens` gives each caller the environment variable that holds its access token. `keep` says where conversations are kept.
-    """
+    """The configuration of a gateway. Callers may name the `models`, and `vendor/model` for their vendors and `vendors`."""
 
     default: str | Upstream | None = None
+    """The model for every name that is not in `models`; `None` answers such names with 404."""
     models: dict[str, str | Upstream] = field(default_factory=dict[str, "str | Upstream"])
+    """Models by the names that callers use, as `"vendor/model"` or an `Upstream`."""
     vendors: tuple[str, ...] = ()
+    """Vendors whose models callers may name as `vendor/model`, beside those of `models`; `"*"` is every vendor."""
     tokens: dict[str, str] = field(default_factory=dict[str, str])
+    """For each caller's name the environment variable with its access token; empty where no token is needed."""
     limits: Limits = Limits()
+    """The limits on size, time and concurrency."""
     keep: Keep = Keep()
+    """Where conversations are stored."""
 
 
 def load(path: Path) -> Config:
-    """The set-up in a TOML file. Raises `ConfigError` saying what is wrong with it."""
+    """The configuration in a TOML file. Raises `ConfigError` where it cannot be read or is invalid, naming the place."""
     try:
         return msgspec.toml.decode(path.read_bytes(), type=Config)
     except OSError as problem:
@@ -86,9 +90,10 @@ def tokens(config: Config, environ: Mapping[str, str] | None = None) -> dict[str
 
 
 def door(config: Config, host: str | None) -> Door:
-    """Who may ask a gateway that listens on `host`. Raises `ConfigError` where anybody on a network could.
+    """The access control of a gateway that listens on `host`.
 
-    Without a host, on a server of somebody else's, whoever may reach that may ask where there are no tokens.
+    Raises `ConfigError` where `host` is not loopback and there are no tokens. `host=None` is for an ASGI server of the
+    caller's: without tokens everyone who reaches it has access.
     """
     found = tokens(config)
     if host is None:

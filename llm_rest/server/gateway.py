@@ -1,4 +1,4 @@
-"""The handler that asks real vendors: a name leads to a model, the request goes there, and the answer comes back under that name.
+"""The gateway handler: maps a caller's model name to a vendor's model, sends the request there, and answers under that name.
 
 Before changing this file, know what stays on which side. A caller says what to ask and nothing about how: keys, URLs and what
 a vendor keeps are the operator's, so whatever ties a request to something that a vendor stored is served by the `History`
@@ -123,9 +123,10 @@ class _Way(NamedTuple):
 
 
 class Gateway:
-    """Answers with the models that `config` names. The keys are the vendors' in the environment, or where it says.
+    """The handler that answers with the models of `config`, by requests to their vendors.
 
-    Raises `ConfigError` for a model that cannot be asked: an unknown vendor, a missing key. Close it with `aclose`.
+    API keys are read from the environment: the vendor's own variables, or `Upstream.key_env`. Raises `ConfigError` for an
+    unknown vendor and for a missing key. Close it with `aclose`.
     """
 
     def __init__(self, config: Config, *, history: History | None = None) -> None:
@@ -172,7 +173,7 @@ class Gateway:
     # What a handler does.
 
     async def answer(self, request: Request, context: Context) -> Response:
-        """What the model answers."""
+        """The model's response. Raises the vendor's `LLMError`, and `Refused` where the request cannot be served."""
         way, asked = await self._prepared(request, context)
         with _told(context):
             reply = await way.client.generate(asked)
@@ -182,7 +183,7 @@ class Gateway:
         return reply
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
-        """The same as it comes, from the first event that brings something of it."""
+        """The same as a stream: batches of events, as they arrive from the vendor."""
         way, asked = await self._prepared(request, context)
         with _told(context):
             # Looked at before anything comes, or the header would depend on how much of the answer comes at once.
@@ -202,7 +203,7 @@ class Gateway:
                 context.facts["attempts"] = len(how.attempts)
 
     async def count(self, request: Request, context: Context) -> int:
-        """How many tokens the vendor counts; an estimate where it has no way of asking."""
+        """The number of input tokens by the vendor's count; an estimate where the vendor has no endpoint for that."""
         way, asked = await self._prepared(request, context)
         counted = await _by_vendor(way.client.count_tokens(asked), context)
         if counted is not None:
@@ -211,15 +212,15 @@ class Gateway:
         return estimate_tokens(asked)
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
-        """A response that was kept, with its input."""
+        """A stored response with its input; `None` where there is none of this id."""
         return await self._history.turn(response_id, context)
 
     async def forget(self, response_id: str, context: Context) -> bool:
-        """Delete a kept response; whether there was one."""
+        """Delete a stored response; whether there was one."""
         return await self._history.forget(response_id, context)
 
     async def compact(self, request: Request, context: Context) -> CompactedResponse:
-        """A shorter conversation by the vendor, or a summary by the model where the vendor makes none."""
+        """A compacted conversation from the vendor, or a summary by the model where the vendor has no endpoint for that."""
         way, asked = await self._prepared(request, context)
         compacted = await _by_vendor(way.client.responses.compact(asked), context)
         if compacted is not None:
@@ -230,34 +231,34 @@ class Gateway:
         return compaction.compacted(asked, reply)
 
     def models(self) -> Sequence[str]:
-        """The names that lead somewhere."""
+        """The names of the configured models."""
         return [*self._named]
 
     def has_model(self, name: str) -> bool:
-        """Whether it is one of these, or a model of a vendor that is served."""
+        """Whether it is a configured name, or `vendor/model` of a vendor that is served."""
         return name in self._named or name.partition("/")[0] in self._vendors
 
     def capabilities(self, name: str) -> Capabilities:
-        """What is known of the model that a name leads to."""
+        """What is known of the model behind a name. Raises `Refused` (404) where there is none."""
         endpoint = self._found(name).endpoint
         return capabilities(endpoint.model, endpoint.vendor.name)
 
     def dialect(self, wire: str, model: Opt[str]) -> Any:
-        """The vendor's own, where the caller speaks its wire: then nothing changes on the way but the name of the model."""
+        """The vendor's dialect where the caller uses its wire, so that only the model's name changes; else `None`."""
         endpoint = self._found(model or "").endpoint
         return endpoint.dialect if endpoint.wire == wire else None
 
     def door(self, host: str | None) -> Door:
-        """Who may ask, and how much, as the set-up says."""
+        """The access control that the configuration describes. Raises `ConfigError` as `llm_rest.server.door` does."""
         return door(self._config, host)
 
     def tidy(self) -> None:
-        """Close connections to vendors that have waited too long for another request, or that the vendor has ended."""
+        """Close idle connections to vendors: those unused for a minute, and those that the vendor has closed."""
         for client in self._clients():
             client.close_idle()
 
     async def aclose(self) -> None:
-        """Close the connections to all vendors, and what is kept."""
+        """Close the connections to all vendors, and the store of the history."""
         for client in self._clients():
             await client.aclose()
         self._history.close()

@@ -1,6 +1,6 @@
-"""What stands behind the server: something that answers requests, and how it refuses.
+"""The handler interface of the server: what answers requests, and how it returns an error.
 
-A handler is written as coroutines, so that it may wait for somebody else. One that never waits, such as the simulator, is
+A handler is written as coroutines, so that it may wait for others. One that never waits, such as the simulator, is
 also driven to its end in one go, by callers that have no event loop (`driving.drive`).
 """
 
@@ -25,59 +25,66 @@ Hold = Callable[[int], None]
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """How a request came: over which wire, in whose dialect, from whom, and the very bytes.
-
-    `vendor` and `model` are those the path names (`/groq/chat/completions`, `/v1beta/models/m:generateContent`), if any. Names in
-    `headers` are lower case. `scope` says whose request it is: the name of the access token it came with, empty where nobody
-    needs one; what is kept for one scope is never shown to another. `session` keeps what is kept for this connection only.
-    `hold` takes room for so many bytes more than those of the body, until the request is answered; it may be `Refused`.
-
-    A handler adds to the last three: `losses` is what it could not carry (told in a header and in the log), `late` the same of
-    the answer that a stream tells, whose header is gone by then, and `facts` what else the log should say.
-    """
+    """The context of a request to a handler: wire, dialect, headers, body, caller. A handler adds to the last three fields."""
 
     wire: str
+    """The wire format of the request, such as `openai_chat`."""
     dialect: Any
+    """The dialect of that wire in which the request is read and answered."""
     vendor: str | None
+    """The vendor that the path names (`/groq/chat/completions`); `None` where it names none."""
     model: str | None = None
+    """The model that the path names (`/v1beta/models/m:generateContent`); `None` where it names none."""
     headers: Mapping[str, str]
+    """The HTTP headers of the request, with names in lower case."""
     body: bytes
+    """The body of the request as it came, in bytes."""
     scope: str = ""
+    """The name of the caller's access token; empty where no token is needed. What is stored for one scope is never shown to
+    another."""
     request_id: str = ""
+    """The id of the request, which the answer's `x-request-id` header and the log have."""
     session: Session | None = None
+    """What is stored for this WebSocket connection only; `None` for other requests."""
     hold: Hold | None = None
+    """Counts more bytes against `Limits.bodies` until the request is answered; raises `Refused`. `None` where nothing counts."""
     losses: Losses = field(default_factory=Losses)
+    """For the handler to add what it could not convert; sent in a header and logged."""
     late: Losses = field(default_factory=Losses)
+    """The same for the answer of a stream, whose header has been sent already; logged only."""
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    """For the handler to add more fields of the log line, by name (`llm_rest.server.logs.FIELDS`)."""
 
 
 class Refused(Exception):
-    """The request gets an error instead of an answer: these facts, spelled as the wire spells errors.
+    """Raised by a handler to answer with an error, which is written as the request's wire writes errors.
 
-    `retry_after` in the facts becomes the header of that name.
+    `retry_after` of the facts becomes the header of that name.
     """
 
     def __init__(self, facts: ErrorFacts) -> None:
         super().__init__(facts.message)
         self.facts = facts
+        """The error that the client gets: status, message, code and so on."""
 
 
 class Pause(Struct, frozen=True):
-    """A moment in a stream in which nothing comes; whoever reads on has waited."""
+    """A pause in a stream, before the next event is sent."""
 
     seconds: float
+    """How long the pause lasts, in seconds."""
 
 
 Told = AnyEvent | list[AnyEvent] | Pause
-"""What a handler's stream gives: an event, several that came together, or a pause."""
+"""What a handler's stream yields: an event, several to be sent together, or a pause."""
 
 
 class Handler(Protocol):
-    """Answers requests. Each method may raise `Refused`, or any `LLMError`.
+    """Answers the requests of a server. Each method may raise `Refused`, or any `LLMError`.
 
-    It may also have `aclose()`, called when the server ends, `tidy()`, called now and then, `door(host)`, which says who may
-    ask where nobody else does, `dialect(wire, model)`, which says in which dialect a caller of that wire speaks about that
-    model, `None` for its plain one, and `capabilities(model)`, which says what is known of that model.
+    Optional methods: `aclose()`, called when the server stops; `tidy()`, called every few seconds; `door(host)`, the access
+    control where `serve` and `create_app` get none; `dialect(wire, model)`, the dialect of requests on that wire for that
+    model (`None` for the wire's default); and `capabilities(model)`, what is known of that model.
     """
 
     async def answer(self, request: Request, context: Context) -> Response:
@@ -85,21 +92,21 @@ class Handler(Protocol):
         ...
 
     def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
-        """The events that tell the response, in legal order.
+        """The events of the response, in the order of the Responses format.
 
-        What it raises before the first event is an error instead of a stream, later an error in it. Without a last event the
-        stream is cut. It is closed where the caller goes away.
+        An error raised before the first event becomes an error answer, a later one an error event. Without a terminal event
+        the stream is cut off. The generator is closed where the client disconnects.
         """
         ...
 
     async def count(self, request: Request, context: Context) -> int:
-        """How many tokens the input of `request` has."""
+        """The number of input tokens of `request`."""
         ...
 
     def models(self) -> Sequence[str]:
-        """The names of the models there are."""
+        """The names in the list of models."""
         ...
 
     def has_model(self, name: str) -> bool:
-        """Whether a model of this name answers."""
+        """Whether there is a model of this name; the route of one model (`/models/{name}`) answers 404 where there is none."""
         ...

@@ -1,7 +1,7 @@
-"""What a gateway remembers from one request to the next: conversations by id, opaque state by turn, summaries in items.
+"""The history of a gateway, stored between requests: conversations by id, opaque state by turn, summaries in items.
 
 Before changing this file, know the order: a conversation is put together first, summaries in it are opened, and only then does
-each turn get its opaque state back, which is told by the turn as its client knows it.
+each turn get its opaque state back, which is found by the turn as its client knows it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 KEEPS = "openai_responses"
-"""The wire on which a request may go on from a response that was kept, and asks for it with `store`."""
+"""The wire on which a request may continue a stored response, and asks for storing with `store`."""
 
 
 class StoredHistory:
-    """The history in a store, each scope's for itself. What there is no room for is forgotten, oldest first."""
+    """A history in a store, separate for each scope. Where the store is full, what was used longest ago is deleted."""
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or MemoryStore()
@@ -39,16 +39,16 @@ class StoredHistory:
         self._store.close()
 
     def keeps(self, request: Request, context: Context) -> bool:
-        """Whether the caller may come back to the response."""
+        """Whether the response is stored for later requests: on `openai_responses`, unless the request has `store: false`."""
         return context.wire == KEEPS and request.store is not False
 
     async def before(self, request: Request, context: Context) -> Request:
-        """The request with what it goes on from. Raises `Refused` where that is not there."""
+        """The request with the conversation that it continues. Raises `Refused` where that is not stored."""
         request = await self._kept.continued(request, context.scope, context.session, context.hold)
         return await self._restored.restored(compaction.opened(request), context.scope, context.wire)
 
     async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
-        """Record the answer. That a store fails is no reason to withhold an answer; it is logged."""
+        """Store the answer. A failure of the store is logged and not raised."""
         try:
             await self._restored.remember(request, sent, response, context.scope)
             if self.keeps(request, context):
@@ -59,9 +59,9 @@ class StoredHistory:
             _log.exception("an answer could not be kept")
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
-        """A kept response with its input."""
+        """A stored response with its input; `None` where there is none of this id."""
         return await self._kept.turn(response_id, context.scope, context.hold)
 
     async def forget(self, response_id: str, context: Context) -> bool:
-        """Delete a kept response, and with it what goes on from it."""
+        """Delete a stored response, so that nothing can continue from it; whether there was one."""
         return await self._kept.forget(response_id, context.scope)

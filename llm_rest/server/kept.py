@@ -43,11 +43,14 @@ LONGEST = 1000
 
 
 class Turn(Model):
-    """A kept response, the input that was new in it, and the turn before."""
+    """A stored response, the input that was new in its request, and the id of the response before it."""
 
     response: Response
+    """The response that was stored."""
     input: list[AnyItem]
+    """The input items that were new in its request."""
     previous: Opt[str] = UNSET
+    """The id of the response before it; unset for the first of a conversation."""
 
 
 class _Stored(Model):
@@ -62,7 +65,7 @@ _STORED: Decoder[_Stored] = Decoder(_Stored)
 
 
 class Kept:
-    """The turns kept in a store."""
+    """The turns in a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -70,10 +73,10 @@ class Kept:
     async def continued(
         self, request: Request, scope: str, session: Session | None = None, hold: Hold | None = None
     ) -> Request:
-        """The request with the conversation it goes on from before its input, and with the items that it names.
+        """The request with the conversation that it continues before its input, and with the items that it references.
 
-        Some of it is kept for this `session` only. Raises `Refused` where something is not there, or where there is no such call
-        as the input answers. What it is put together from is told to `hold`.
+        Some turns are stored for this `session` only. Raises `Refused` where a response or an item is not stored, and where the
+        input holds the output of an unknown call. The bytes that are read count against `hold`.
         """
         new, name = items_of(request), request.previous_response_id
         if not given(name) and not any(isinstance(item, ItemReference) for item in new):
@@ -111,7 +114,7 @@ class Kept:
         return found
 
     async def keep(self, request: Request, response: Response, scope: str) -> None:
-        """Keep the response to `request`, which is as its caller wrote it."""
+        """Store the response to `request`, which is as its caller wrote it."""
         told = replace(response, **echo(request))
         turn = Turn(response=told, input=items_of(request), previous=or_unset(request.previous_response_id))
         stored = {
@@ -121,7 +124,7 @@ class Kept:
         await self._store.put_all(scope, {**stored, _key(response.id): msgspec.json.encode(turn)})
 
     async def forget(self, response_id: str, scope: str) -> bool:
-        """Delete a turn, and with it its items and what goes on from it; whether it was there."""
+        """Delete a turn and its items, so that nothing can continue from it; whether it was there."""
         turn = await self._read(_key(response_id), scope, _TURN)
         for key in _item_keys(turn.response) if turn else ():
             stored = await self._read(key, scope, _STORED)
@@ -130,11 +133,11 @@ class Kept:
         return await self._store.delete(scope, _key(response_id))
 
     async def turn(self, name: str, scope: str, hold: Hold | None = None) -> Turn | None:
-        """A kept turn by the id of its response; its bytes are told to `hold` before it is read."""
+        """A stored turn by the id of its response; `None` where there is none. Its bytes count against `hold`."""
         return await self._read(_key(name), scope, _TURN, hold)
 
     async def item(self, name: str, scope: str, hold: Hold | None = None) -> AnyItem | None:
-        """An item of the output of a kept turn by its id; its bytes are told to `hold` before it is read."""
+        """An output item of a stored turn by its id; `None` where there is none. Its bytes count against `hold`."""
         stored = await self._read(f"item:{name}", scope, _STORED, hold)
         return None if stored is None else stored.item
 
@@ -149,7 +152,7 @@ class Kept:
 
 
 class Session(Kept):
-    """The turns that are kept for one connection, in a store that connections share; `end` forgets them."""
+    """The turns that are stored for one connection, in a store that connections share; `end` deletes them."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -157,7 +160,7 @@ class Session(Kept):
         self._names: set[str] = set()
 
     async def keep(self, request: Request, response: Response, scope: str) -> None:
-        """Keep the response for this connection."""
+        """Store the response for this connection."""
         self._names.add(response.id)
         await super().keep(request, response, self._own)
 
@@ -167,11 +170,11 @@ class Session(Kept):
         return await super().forget(response_id, self._own)
 
     async def turn(self, name: str, scope: str, hold: Hold | None = None) -> Turn | None:
-        """A turn of this connection."""
+        """A stored turn of this connection; `None` where there is none."""
         return await super().turn(name, self._own, hold)
 
     async def item(self, name: str, scope: str, hold: Hold | None = None) -> AnyItem | None:
-        """An item of a turn of this connection."""
+        """An output item of a stored turn of this connection; `None` where there is none."""
         return await super().item(name, self._own, hold)
 
     async def end(self) -> None:

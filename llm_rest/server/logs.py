@@ -1,4 +1,4 @@
-"""One line in the log for every request: what was asked of whom and what became of it, never what was said.
+"""The request log: one line for every request, with its model, status, duration and tokens, never its content.
 
 The fields are attributes of the log record, for any formatter; `JSONLines` is one that writes them as JSON. Before changing
 this file, know that keys, prompts and answers stay out of it, and messages of vendors too, since those may repeat a prompt.
@@ -35,7 +35,7 @@ FIELDS = (
     "lost",
     "error",
 )
-"""What a line says, as far as it is known.
+"""The fields of a line, as far as they are known.
 
 `losses` is how many there were both ways, also of a stream; their texts, which may repeat names of the caller's choice, are
 `lost`, at level DEBUG alone. `error` is the kind of an error of ours, or `gone` where the client, or the server, left
@@ -46,13 +46,13 @@ _log = logging.getLogger("llm_rest.server.requests")
 
 
 def counted(facts: dict[str, Any], usage: Usage | None) -> None:
-    """Note what an answer cost."""
+    """Add the token counts of an answer to the fields."""
     if given(usage):
         facts["input_tokens"], facts["output_tokens"] = usage.input_tokens, usage.output_tokens
 
 
 def finished(facts: dict[str, Any]) -> None:
-    """Log a request that is over."""
+    """Log a request that has ended."""
     level = logging.WARNING if facts.get("status", 0) >= 500 else logging.INFO
     if _log.isEnabledFor(level):
         lost = [str(loss) for losses in facts.get("lost", ()) for loss in losses]
@@ -65,10 +65,10 @@ def finished(facts: dict[str, Any]) -> None:
 
 
 class JSONLines(logging.Formatter):
-    """A log record as one line of JSON, with the fields of a request where it has them."""
+    """A log formatter: one line of JSON for each record, with the fields of a request where it has them."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """The record as one line of JSON, without a line break at its end."""
         line: dict[str, Any] = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),

@@ -1,4 +1,4 @@
-"""A vendor that runs in this process: no key, no network, and the same answer every time.
+"""A simulated vendor in this process: no key, no network, and the same answer every time.
 
 `handle` and `handle_stream` are what a socket server or an in-process transport calls. The simulated model is `model.py`, its
 script language `script.py`; what it refuses and signs on each wire is in `peers/`. Two words are reserved, so that errors can
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     from .handler import Context, Told
 
 MODELS = ("simulator",)
-"""The models it lists; it answers to any other name but `MISSING` as well."""
+"""The models it lists; it answers under any other name but `MISSING` as well."""
 
 MISSING = "missing"
 INVALID_KEY = "invalid"
 
 
 class Simulator:
-    """The handler that answers with the simulated model, as strictly as the vendor of the wire it is spoken to on."""
+    """The handler that answers with a simulated model, and validates requests as the vendor of their wire does."""
 
     async def answer(self, request: Request, context: Context) -> Response:
-        """The model's answer, signed as the wire's vendor signs. Raises `Refused` where that vendor would refuse."""
+        """The model's response, signed as the wire's vendor signs. Raises `Refused` where that vendor answers with an error."""
         document = self._checked(request, context, whole=True)
         return _signed(model.answer(request), document, context)
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
-        """The same answer in pieces, at the pace that the script asks for, and perhaps not to its end."""
+        """The same as a stream, with the pauses, errors and cuts that a script in the input asks for."""
         document = self._checked(request, context)
         tale = model.tale(request)
         response = _signed(tale.response, document, context)
@@ -57,16 +57,16 @@ class Simulator:
             raise Refused(tale.end.facts)
 
     async def count(self, request: Request, context: Context) -> int:
-        """How many tokens the input of `request` has."""
+        """The number of input tokens of `request`, as the simulator counts them."""
         self._checked(request, context)
         return estimate_tokens(request)
 
     def models(self) -> Sequence[str]:
-        """The names it lists."""
+        """The names in its list of models."""
         return MODELS
 
     def has_model(self, name: str) -> bool:
-        """Whether it answers to `name`."""
+        """Whether there is a model of this name: any but `missing`."""
         return name != MISSING
 
     def _checked(self, request: Request, context: Context, *, whole: bool = False) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where a server keeps what a later request needs: bytes by scope and key, in memory or in an SQLite file.
+"""The stores of a server: bytes by scope and key, in memory or in an SQLite file.
 
 A scope is one caller's alone; nothing of another scope can be named. Both stores are bounded by bytes, and what was used
 longest ago goes first. Before changing this file, know that every method is a coroutine so that a store may wait, and that the
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_BYTES = 256 * 1024 * 1024
-"""How much a store holds unless told otherwise."""
+"""The size of a store by default, in bytes."""
 
 
 class Store(Protocol):
     """Bytes by scope and key, as long as there is room."""
 
     async def get(self, scope: str, key: str) -> bytes | None:
-        """What was put there, unless it had to go. Counts as use."""
+        """The value, or `None` where there is none (any more). Counts as use."""
         ...
 
     async def put(self, scope: str, key: str, value: bytes) -> None:
-        """Keep `value` instead of what was there. What is larger than the whole store is not kept."""
+        """Store `value` under this key. A value larger than the whole store is not stored."""
         ...
 
     async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
-        """Keep several values at once, by their keys."""
+        """Store several values by their keys."""
         ...
 
     async def delete(self, scope: str, key: str) -> bool:
-        """Forget what is there; whether there was anything."""
+        """Delete a value; whether there was one."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds open."""
+        """Close the store."""
         ...
 
 
 class MemoryStore:
-    """A store that ends with the process."""
+    """A store in memory, of at most `max_bytes`. Its content is lost when the process ends."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max = _limit(max_bytes)
@@ -58,14 +58,14 @@ class MemoryStore:
         self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
 
     async def get(self, scope: str, key: str) -> bytes | None:
-        """What was put there, unless it had to go."""
+        """The value, or `None` where there is none (any more)."""
         value = self._kept.get((scope, key))
         if value is not None:
             self._kept.move_to_end((scope, key))
         return value
 
     async def put(self, scope: str, key: str, value: bytes) -> None:
-        """Keep `value`, and drop what was used longest ago for it."""
+        """Store `value`; where the store is full, what was used longest ago is deleted."""
         await self.delete(scope, key)
         size = _size(scope, key, value)
         if size > self._max:
@@ -77,12 +77,12 @@ class MemoryStore:
         self._size += size
 
     async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
-        """Keep several values at once, by their keys."""
+        """Store several values by their keys."""
         for key, value in values.items():
             await self.put(scope, key, value)
 
     async def delete(self, scope: str, key: str) -> bool:
-        """Forget what is there."""
+        """Delete a value; whether there was one."""
         value = self._kept.pop((scope, key), None)
         if value is None:
             return False
@@ -90,7 +90,7 @@ class MemoryStore:
         return True
 
     def close(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         self._kept.clear()
         self._size = 0
 
@@ -105,7 +105,7 @@ CREATE INDEX IF NOT EXISTS kept_used ON kept (used);
 
 
 class SQLiteStore:
-    """A store in a file of its own, which outlives the process; one server uses it at a time. Works in a worker thread.
+    """A store in a SQLite file, of at most `max_bytes`; one server uses it at a time. Works in a worker thread.
 
     Raises `ConfigError` where the file cannot be opened or is no database. It holds conversations: it is made readable by
     its owner alone.
@@ -135,19 +135,19 @@ class SQLiteStore:
             self._db.close()
 
     async def get(self, scope: str, key: str) -> bytes | None:
-        """What was put there, unless it had to go."""
+        """The value, or `None` where there is none (any more)."""
         return await _in_thread(partial(self._get, scope, key))
 
     async def put(self, scope: str, key: str, value: bytes) -> None:
-        """Keep `value`, and drop what was used longest ago for it."""
+        """Store `value`; where the store is full, what was used longest ago is deleted."""
         await self.put_all(scope, {key: value})
 
     async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
-        """Keep several values in one transaction, by their keys."""
+        """Store several values by their keys, in one transaction."""
         await _in_thread(partial(self._put, scope, values))
 
     async def delete(self, scope: str, key: str) -> bool:
-        """Forget what is there."""
+        """Delete a value; whether there was one."""
         return await _in_thread(partial(self._delete, scope, key))
 
     def _get(self, scope: str, key: str) -> bytes | None:

@@ -75,6 +75,7 @@ class APIKey(Secret):
 
 
 Token = str | Secret
+"""An API key or access token."""
 TokenProvider = Callable[[str, str | None], Token | Awaitable[Token]]
 """`(vendor, account) -> token`, called for every request. May be asynchronous for `AsyncClient` only."""
 

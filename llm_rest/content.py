@@ -28,6 +28,7 @@ Source = str | bytes | PathLike[str]
 """A path, the bytes themselves, or a URL (`https:`, `http:` or `data:`)."""
 
 Detail = Literal["low", "high", "auto", "original"] | str
+"""The resolution of an image for the model, as the `detail` of an image part."""
 
 SIGNATURES: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), media_type)

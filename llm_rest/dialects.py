@@ -505,9 +505,9 @@ class MessagesModel(Struct, frozen=True, kw_only=True):
     """What a family of models takes on `anthropic_messages`; the defaults are the newest family's."""
 
     thinking: tuple[Literal["adaptive", "enabled", "disabled", "between_tools"], ...] = ("adaptive",)
-    """The kinds of thinking that can be asked for."""
+    """The types of `thinking` that a request may set."""
     thinks: Literal["no", "yes"] = "yes"
-    """Whether it thinks when nothing is asked for."""
+    """Whether it thinks where the request does not set `thinking`."""
     efforts: tuple[str, ...] = ("low", "medium", "high", "xhigh", "max")
     default_effort: str = "high"
     max_tokens: int = 128_000
@@ -634,9 +634,9 @@ class GeminiModel(Struct, frozen=True, kw_only=True):
     """What a family of models takes on `gemini_generate_content`; the defaults are the newest family's."""
 
     levels: tuple[str, ...] = ("minimal", "low", "medium", "high", "xhigh")
-    """The efforts that can be asked for by name, from little to much."""
+    """The values of the thinking level that are taken, from little to much."""
     budgets: tuple[int, int] | None = None
-    """The fewest and the most tokens to think with, for models that are told a number."""
+    """The smallest and the largest thinking budget in tokens; `None` for models that take a level instead."""
     always_thinks: bool = True
     """Thinking cannot be turned off."""
     prefill: bool = False

@@ -38,6 +38,7 @@ UNFINISHED = ("queued", "in_progress")
 """The statuses of a response that is still being made."""
 
 Order = Literal["asc", "desc"]
+"""Oldest first (`asc`), or newest first."""
 
 
 def _described(target: Target, *names: str) -> tuple[Any, ...]:

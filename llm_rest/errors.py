@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct, field, to_builtins
 
 Code = Literal["auth_error", "rate_limit", "network_error", "invalid_request", "unknown"]
+"""The `code` of an error, for programs that only branch."""
 
 _LIMIT = 500
 _AHEAD = 4096

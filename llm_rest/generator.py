@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 C = TypeVar("C")
 T = TypeVar("T")
 Asked = str | list[AnyItem]
+"""The question of a turn: a text of the user, or items."""
 
 
 class _Generating(Generic[C, T]):

@@ -11,18 +11,23 @@ from typing import Literal
 from msgspec import Struct
 
 Kind = Literal["dropped", "changed", "emulated", "withheld", "refused"]
+"""The kinds of losses; see `Loss.kind`."""
 
 
 class Loss(Struct, frozen=True):
-    """One thing that a conversion could not keep as it was."""
+    """One thing that a conversion could not keep as it was.
+
+    `path` is written as the caller would index the document (`input[2].content[0]`), `what` says what happened in words, and
+    `kind` is one of: `dropped` (not sent), `changed` (something close was sent), `emulated` (done in another way), `withheld`
+    (opaque state of another vendor, which stays in the history and is not sent), `refused` (cannot be sent).
+    """
 
     path: str
     """The place in the document, as the caller would index it: `input[2].content[0]`."""
     what: str
     """What happened, in words."""
     kind: Kind
-    """`dropped` (not sent), `changed` (something close was sent), `emulated` (done in another way), `withheld` (opaque state
-    of another vendor, which is kept in the history and not sent), or `refused` (cannot be sent; always raises `LossError`)."""
+    """What became of it. A client always raises `LossError` for `refused`; the others are what `on_loss` is about."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what} ({self.kind})"

@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from .wires.foreign import Origins
 
     Offer = AnyTool | MCP | Callable[..., Any] | ToolExecutor | Mapping[str, Any]
+    """A tool as `tools=` takes it: a function, a definition (struct or plain), an MCP server, or an executor of several."""
 
 Plain = Mapping[str, Any]
+"""A struct as plain data: its fields by name."""
 
 
 class Dumpable(Protocol):
@@ -59,6 +61,7 @@ class Dumpable(Protocol):
 
 
 Piece = str | PathLike[str] | AnyItem | ContentPart | Plain | Dumpable
+"""One piece of an input: a text, the path of a file, a part, an item, or a message of any format."""
 Input = Piece | Sequence[Piece] | Request
 """The input of a call: a text, the path of a file, a part, an item or a message of any format, several of these, or a whole
 `Request`; structs or plain values."""

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .tools import ToolExecutor
 
     Offers = Iterable[Any] | Callable[..., Any] | ToolExecutor | None
+    """The tools of a run: functions, `@tool`s, executors and definitions, several or one; `None` for none."""
 
 
 class LoopOptions(TypedDict, total=False):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Dialect = ResponsesDialect | ChatDialect | MessagesDialect | OllamaDialect | GeminiDialect
+"""The facts of a host, of any wire."""
 
 DIALECTS: dict[str, type[Dialect]] = {
     "openai_responses": ResponsesDialect,
@@ -77,6 +78,7 @@ class NoAuth(Struct, frozen=True):
 
 
 Auth = Bearer | Header | NoAuth
+"""How a vendor authenticates requests."""
 
 
 class URLEnv(Struct, frozen=True):

@@ -1,8 +1,8 @@
 """Hovering a public name, a field or a method shows a docstring: none is missing.
 
-Public is what the three packages list in `__all__`, `llm_rest.wires.load`, and every class that a field, a property or a
-method of those names in its annotations. A field has its docstring below the assignment; one that a class inherits or
-overrides may have it in the base class. The program reads source, as editors do.
+Public is what the three packages list in `__all__`, `llm_rest.wires.load`, and every class or type alias that a field, a
+property or a method of those names in its annotations. A field has its docstring below the assignment; one that a class
+inherits or overrides may have it in the base class. The program reads source, as editors do.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def fields(name: Name) -> dict[str, Field]:
     return found
 
 
-def annotations(name: Name) -> Iterator[ast.expr | None]:
+def annotated(name: Name) -> Iterator[ast.expr | None]:
     """The annotations of the public fields and methods that a class itself defines."""
     for node in read(name.module).classes[name.name].body:
         match node:
@@ -236,7 +236,7 @@ def exported(package: str) -> list[Name]:
 
 @cache
 def public() -> frozenset[Name]:
-    """Every public name, and the classes that the annotations of the public classes and functions name."""
+    """Every public name, and the classes and type aliases that annotations of the public classes and functions name."""
     names = {one for package in PACKAGES for one in exported(package)} | {Name("llm_rest.wires", "load")}
     aliases: set[Name] = set()
     todo = list(names)
@@ -250,13 +250,20 @@ def public() -> frozenset[Name]:
         for one in classes_in([name], aliases):
             for base in bases(one):
                 inner = read(base.module)
-                found += classes_in((other for each in annotations(base) for other in named(each, inner)), aliases)
+                found += classes_in((other for each in annotated(base) for other in named(each, inner)), aliases)
             found.append(one)
         for one in found:
             if one not in names | INTERNAL and not one.name.startswith("_"):
                 names.add(one)
                 todo.append(one)
-    return frozenset(names)
+    return frozenset(names | {one for one in aliases if is_alias(one)})
+
+
+def is_alias(name: Name) -> bool:
+    """Whether a value that annotations name is a public type alias, and no type variable."""
+    node = read(name.module).values[name.name][0]
+    variable = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+    return not variable and not name.name.startswith("_") and "._" not in name.module
 
 
 def missing(name: Name) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What both shells of the loop share: a run's state, who is told, and doing what each step says.
+"""What both shells of the loop share: a run's state, its event hooks, and performing the actions of each step.
 
 Everything here is written once. Its coroutines await nothing but what a shell gives them (`Shell`, `Workers`), so the shell
 for sync callers drives them without an event loop. Before changing this file, know that `take` alone changes the state, and
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 R_co = TypeVar("R_co", covariant=True)
 
 EventHook = Callable[[Any], object]
+"""A callback that takes an event of a run (`llm_rest.turns.events`); what it returns is ignored."""
 Approver = Callable[[ToolCall], "bool | None | Awaitable[bool | None]"]
 """Says whether a call may run; `None` leaves it open, and the run stops with it in `pending_calls`."""
 

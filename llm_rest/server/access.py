@@ -29,7 +29,7 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names of this machine."""
 
 GRACE = 1.0
-"""How many seconds the streams that run get to finish when a server is told to stop that says nothing else about it."""
+"""Seconds that running streams get to finish when a server is stopped, by default."""
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -33,7 +33,7 @@ TIDY = 10.0
 """How often connections to vendors that have waited too long for another request are closed, in seconds."""
 
 LEAVING = 5.0
-"""How many seconds requests that are cut get to let go of what they use."""
+"""Seconds that requests which are cut off get to release what they use."""
 
 
 def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:

@@ -49,48 +49,48 @@ _WHOLE = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, *ev.TERM
 
 
 class History(Protocol):
-    """What a gateway remembers from one request to the next. What it is asked for may be `Refused`."""
+    """What a gateway stores between requests. Each method may raise `Refused`."""
 
     def keeps(self, request: Request, context: Context) -> bool:
         """Whether the caller may come back to the response to `request`."""
         ...
 
     async def before(self, request: Request, context: Context) -> Request:
-        """The request with what it goes on from put in front, tied to nothing that somebody kept any more.
+        """The request with the conversation that it continues before its input, and without references to stored responses.
 
-        It names the model as it is known upstream, `vendor/model`.
+        Its model is the one of the vendor, `vendor/model`.
         """
         ...
 
     async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
-        """Record the answer to `request`, which is as the caller wrote it, and was `sent` to the vendor as that.
+        """Store the answer to `request`, as the caller wrote it and as it was `sent` to the vendor.
 
-        The caller has not seen the end of it yet.
+        Called before the end of the answer is sent to the caller.
         """
         ...
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
-        """A response that was kept, with its input."""
+        """A stored response with its input; `None` where there is none of this id."""
         ...
 
     async def forget(self, response_id: str, context: Context) -> bool:
-        """Delete a kept response; whether there was one."""
+        """Delete a stored response; whether there was one."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds open."""
+        """Close the store."""
         ...
 
 
 class NoHistory:
-    """Remembers nothing: every request says all there is."""
+    """No history: nothing is stored, and every request holds its whole conversation."""
 
     def keeps(self, request: Request, context: Context) -> bool:
-        """It never does."""
+        """Always `False`."""
         return False
 
     async def before(self, request: Request, context: Context) -> Request:
-        """The request itself, unless it goes on from something."""
+        """The request itself. Raises `Refused` where it continues a stored response or references an item."""
         if given(request.previous_response_id):
             message = "This server keeps nothing between requests; send the whole conversation as input."
             raise _unserved(message, "previous_response_id", code="previous_response_not_found")
@@ -106,11 +106,11 @@ class NoHistory:
         """Nothing."""
 
     async def forget(self, response_id: str, context: Context) -> bool:
-        """Nothing is there to be forgotten."""
+        """Always `False`."""
         return False
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""
 
 
 class _Way(NamedTuple):

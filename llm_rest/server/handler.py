@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .kept import Session
 
 Hold = Callable[[int], None]
+"""Counts so many more bytes against `Limits.bodies`. Raises `Refused` where they would exceed it."""
 
 
 class Context(Struct, frozen=True, kw_only=True):

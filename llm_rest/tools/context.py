@@ -11,7 +11,9 @@ from ..errors import ConfigError
 from ..unknown import convert
 
 OnResume = Literal["restart", "fail"]
+"""What a resumed run does with a call that was running when the state was saved."""
 Timeout = Annotated[float, Meta(gt=0)] | Literal["none"] | None
+"""Seconds that a call of a tool may take; `"none"` for no limit, `None` for the run's `tool_timeout`."""
 
 
 if TYPE_CHECKING:

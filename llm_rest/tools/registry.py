@@ -13,6 +13,7 @@ from ..responses.tools import FunctionTool
 from .function import Tool
 
 AnyFunction = Tool[..., Any]
+"""A tool with any parameters and any result."""
 
 
 @runtime_checkable

@@ -109,3 +109,4 @@ AnyLoopEvent = (
     | NonblockingResponse
     | RunEnd
 )
+"""Every event of a run."""

@@ -27,6 +27,7 @@ from ..responses.response import Response
 from ..unknown import Decoder, Model
 
 CallState = Literal["pending", "executing", "completed", "failed", "timeout", "cancelled"]
+"""The state of a tool call; the last four are ends."""
 Outcome = Literal["completed", "waiting", "max_iterations", "invalid_calls", "timeout", "failed", "cancelled"]
 """How a run stopped. `waiting` is for approval or output of calls, after which it continues; the others but `completed` are
 errors."""

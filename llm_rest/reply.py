@@ -42,7 +42,7 @@ class CallInfo(Struct, kw_only=True):
     attempts: tuple[Attempt, ...] = ()
     """The requests that were made, in order."""
     raw: bytes = b""
-    """The body of the last answer, as it came; of a stream all bytes read so far."""
+    """The body of the last answer in bytes, as it came; empty where the vendor streamed it."""
     duration: float = 0.0
     """Seconds that all attempts took together, without the delays between them."""
     metadata: dict[str, str] = field(default_factory=dict[str, str])

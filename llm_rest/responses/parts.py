@@ -13,26 +13,33 @@ from msgspec import field
 from ..unknown import Open, ResponsesModel
 
 Leftovers = dict[str, dict[str, Any]]
-"""What one document of one wire said and Responses cannot: by wire name."""
+"""Data of other wires that the Responses format has no field for, by the name of the wire."""
 
 
 class CacheBreakpoint(ResponsesModel):
-    """Marks the end of a stretch of the prompt that the vendor may cache."""
+    """A cache breakpoint: the vendor may cache the prompt up to the end of the part that has it."""
 
     mode: Literal["explicit"] | str = field(default_factory=lambda: "explicit")
+    """`explicit`: set by the caller, not chosen by the vendor."""
     ttl: Literal["30m", "12h"] | str | None = None
+    """Lifetime of the cache entry: `30m` or `12h` at OpenAI, `5m` or `1h` at Anthropic."""
 
 
 class Part(ResponsesModel):
-    """What every content part has."""
+    """Base of every content part."""
 
     leftovers: Leftovers | None = None
+    """What another wire said about the part. Never sent in the Responses format."""
 
 
 class InputText(Part):
+    """Text of a user, a system or developer message, or a tool's output."""
+
     type: ClassVar[Literal["input_text"]] = "input_text"
     text: str
+    """The text."""
     prompt_cache_breakpoint: CacheBreakpoint | None = None
+    """Where given, the vendor may cache the prompt up to the end of this part."""
 
 
 class InputImage(Part):
@@ -40,9 +47,13 @@ class InputImage(Part):
 
     type: ClassVar[Literal["input_image"]] = "input_image"
     image_url: str | None = None
+    """URL of the image, or a `data:` URL with its base64. Either this or `file_id`."""
     file_id: str | None = None
+    """Id of a file uploaded to the vendor."""
     detail: Literal["low", "high", "auto", "original"] | str | None = None
+    """Level of detail at which the model reads it: `low`, `high`, `original` or `auto` (the default)."""
     prompt_cache_breakpoint: CacheBreakpoint | None = None
+    """Where given, the vendor may cache the prompt up to the end of this part."""
 
 
 class InputFile(Part):
@@ -50,11 +61,17 @@ class InputFile(Part):
 
     type: ClassVar[Literal["input_file"]] = "input_file"
     file_data: str | None = None
+    """The content, as a `data:` URL or as base64. One of this, `file_id` and `file_url`."""
     file_id: str | None = None
+    """Id of a file uploaded to the vendor."""
     file_url: str | None = None
+    """URL from which the vendor downloads the file."""
     filename: str | None = None
+    """Name of the file with its extension."""
     detail: Literal["auto", "low", "high"] | str | None = None
+    """Level of detail at which the model reads the file: `auto`, `low` or `high`."""
     prompt_cache_breakpoint: CacheBreakpoint | None = None
+    """Where given, the vendor may cache the prompt up to the end of this part."""
 
 
 class InputVideo(Part):
@@ -62,103 +79,161 @@ class InputVideo(Part):
 
     type: ClassVar[Literal["input_video"]] = "input_video"
     video_url: str
+    """URL of the video, or a `data:` URL with its base64."""
 
 
 class AudioData(ResponsesModel):
+    """Audio and its encoding."""
+
     data: str
+    """The audio as base64."""
     format: Literal["mp3", "wav"] | str
+    """Encoding of the audio, such as `mp3` or `wav`."""
 
 
 class InputAudio(Part):
-    """Sound as base64. No Responses host takes it; other wires do."""
+    """Audio as base64. OpenAI's Responses API does not take it; other wires do."""
 
     type: ClassVar[Literal["input_audio"]] = "input_audio"
     input_audio: AudioData
+    """The audio and its encoding."""
 
 
 class TopLogprob(ResponsesModel):
+    """A token that was likely at its position, and its log probability."""
+
     token: str
+    """The token as text."""
     logprob: float
+    """Natural logarithm of the token's probability: 0 is certain, lower is less likely."""
     bytes: list[int] | None = None
+    """The token's UTF-8 bytes as integers. Not given in stream events."""
 
 
 class Logprob(TopLogprob):
+    """A generated token, its log probability, and the likely alternatives at its position."""
+
     top_logprobs: list[TopLogprob] | None = None
+    """The likeliest tokens at this position, at most `Request.top_logprobs` of them."""
 
 
 class Annotation(ResponsesModel):
-    """A source of a text. Indices are character offsets into the text of the part."""
+    """Base of the annotations of a text. Indices are character offsets into the text of the part."""
 
     leftovers: Leftovers | None = None
+    """What another wire said about the annotation. Never sent in the Responses format."""
 
 
 class UrlCitation(Annotation):
+    """A web page that a span of the text cites."""
+
     type: ClassVar[Literal["url_citation"]] = "url_citation"
     url: str
+    """URL of the page."""
     title: str | None = None
+    """Title of the page. Some hosts leave it out."""
     start_index: int | None = None
+    """Offset in characters where the span begins."""
     end_index: int | None = None
+    """Offset in characters where the span ends."""
 
 
 class FileCitation(Annotation):
+    """A file, found by a file search, that the text cites."""
+
     type: ClassVar[Literal["file_citation"]] = "file_citation"
     file_id: str
+    """Id of the file."""
     filename: str | None = None
+    """Name of the file."""
     index: int | None = None
+    """Place of the citation: in recorded answers its offset in characters."""
 
 
 class ContainerFileCitation(Annotation):
+    """A file in a container of the code interpreter that a span of the text cites."""
+
     type: ClassVar[Literal["container_file_citation"]] = "container_file_citation"
     container_id: str
+    """Id of the container."""
     file_id: str
+    """Id of the file in the container."""
     filename: str | None = None
+    """Name of the file."""
     start_index: int | None = None
+    """Offset in characters where the span begins."""
     end_index: int | None = None
+    """Offset in characters where the span ends."""
 
 
 class FilePath(Annotation):
+    """A file that the text refers to by its path."""
+
     type: ClassVar[Literal["file_path"]] = "file_path"
     file_id: str
+    """Id of the file."""
     index: int | None = None
+    """Place of the file in the list of files."""
 
 
 AnyAnnotation = Open[UrlCitation | FileCitation | ContainerFileCitation | FilePath]
+"""Any annotation of an output text."""
 
 
 class OutputText(Part):
+    """Text written by the model."""
+
     type: ClassVar[Literal["output_text"]] = "output_text"
     text: str
+    """The text."""
     annotations: list[AnyAnnotation] | None = None
+    """Citations and file references in the text."""
     logprobs: list[Logprob] | None = None
+    """The tokens with their log probabilities, given if `include` has `message.output_text.logprobs`."""
 
 
 class RefusalPart(Part):
+    """A refusal, in place of the text that was requested."""
+
     type: ClassVar[Literal["refusal"]] = "refusal"
     refusal: str
+    """The model's explanation."""
 
 
 class SummaryText(Part):
+    """One part of a reasoning summary."""
+
     type: ClassVar[Literal["summary_text"]] = "summary_text"
     text: str
+    """The text."""
 
 
 class ReasoningText(Part):
+    """One part of the raw reasoning text."""
+
     type: ClassVar[Literal["reasoning_text"]] = "reasoning_text"
     text: str
+    """The text."""
 
 
 class PlainText(Part):
-    """Plain text, as the Open Responses core lists it."""
+    """Plain text, a part type of the Open Responses core."""
 
     type: ClassVar[Literal["text"]] = "text"
     text: str
+    """The text."""
 
 
 class ComputerScreenshot(Part):
+    """An image of the computer's screen, by URL or by file id."""
+
     type: ClassVar[Literal["computer_screenshot"]] = "computer_screenshot"
     image_url: str | None = None
+    """URL of the image, or a `data:` URL with its base64. Either this or `file_id`."""
     file_id: str | None = None
+    """Id of a file uploaded to the vendor."""
     detail: str | None = None
+    """Level of detail at which the model reads it, as in `InputImage.detail`."""
 
 
 ContentPart = Open[
@@ -174,4 +249,4 @@ ContentPart = Open[
     | PlainText
     | ComputerScreenshot
 ]
-"""A part of a message or of a tool's output."""
+"""Any part of a message's content or of a tool's output."""

@@ -17,24 +17,33 @@ Schema = dict[str, Any]
 """A JSON Schema."""
 
 AllowedCaller = Literal["direct", "programmatic"] | str
+"""Who may call a tool: the model itself (`direct`) or programs that it writes (`programmatic`)."""
 
 
 class Tool(ResponsesModel):
-    """What every tool is: tagged by `type`, keeping the fields it does not know."""
+    """Base of every tool."""
 
 
 class FunctionTool(Tool):
-    """A function the caller runs. Without `strict` a Responses host tries strict decoding and falls back."""
+    """A function that the caller runs. Without `strict` a Responses host tries strict decoding and falls back."""
 
     type: ClassVar[Literal["function"]] = "function"
     name: str
+    """Name of the function; OpenAI takes up to 64 letters, digits, underscores and dashes."""
     description: str | None = None
+    """What the function does, for the model."""
     parameters: Schema | None = None
+    """JSON Schema of the arguments, an object."""
     strict: bool | None = None
+    """Whether the arguments must follow `parameters` exactly."""
     defer_loading: bool | None = None
+    """Whether the model learns of the function only through a tool search."""
     allowed_callers: list[AllowedCaller] | None = None
+    """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
     output_schema: Schema | None = None
+    """JSON Schema of the output."""
     async_: bool | None = field(name="async", default=None)
+    """`async` in JSON. Whether the model continues before it has the output."""
 
 
 class TextGrammar(ResponsesModel):
@@ -48,19 +57,27 @@ class Grammar(ResponsesModel):
 
     type: ClassVar[Literal["grammar"]] = "grammar"
     definition: str
+    """The grammar itself."""
     syntax: Literal["lark", "regex"] | str
+    """Notation of the grammar: `lark` or `regex`."""
 
 
 class CustomTool(Tool):
-    """A tool whose input is free text, or text of a grammar."""
+    """A tool whose input is free text, or text that follows a grammar."""
 
     type: ClassVar[Literal["custom"]] = "custom"
     name: str
+    """Name of the tool."""
     description: str | None = None
+    """What the tool does, for the model."""
     format: Open[TextGrammar | Grammar] | None = None
+    """Any text, or a grammar that the input follows."""
     defer_loading: bool | None = None
+    """Whether the model learns of the tool only through a tool search."""
     allowed_callers: list[AllowedCaller] | None = None
+    """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
     async_: bool | None = field(name="async", default=None)
+    """`async` in JSON. Whether the model continues before it has the output."""
 
 
 class NamespaceTool(Tool):
@@ -68,15 +85,23 @@ class NamespaceTool(Tool):
 
     type: ClassVar[Literal["namespace"]] = "namespace"
     name: str
+    """Name of the group; calls of its tools repeat it in `namespace`."""
     tools: list[Open[FunctionTool | CustomTool]]
+    """The functions and custom tools of the group."""
     description: str | None = None
+    """What the group is for, for the model."""
 
 
 class ToolSearchTool(Tool):
+    """Lets the model search for the tools with `defer_loading`."""
+
     type: ClassVar[Literal["tool_search"]] = "tool_search"
     execution: Literal["server", "client"] | str | None = None
+    """`server` if the vendor searches, `client` if the caller does."""
     description: str | None = None
+    """What the search does, for the model. Only with `client`."""
     parameters: Schema | None = None
+    """JSON Schema of the search's arguments. Only with `client`."""
 
 
 class ProgrammaticToolCalling(Tool):
@@ -86,95 +111,148 @@ class ProgrammaticToolCalling(Tool):
 
 
 class SearchFilters(ResponsesModel):
+    """Domains that a web search is limited to, or leaves out."""
+
     allowed_domains: list[str] | None = None
+    """Domains to search, such as `example.org`. None means all."""
     blocked_domains: list[str] | None = None
+    """Domains to leave out. Anthropic and Gemini take it; it is not in OpenAI's reference."""
 
 
 class UserLocation(ResponsesModel):
+    """Where the user is, for search results nearby."""
+
     type: Literal["approximate"] | str | None = None
+    """Kind of location; only `approximate` exists."""
     city: str | None = None
+    """City, as free text."""
     country: str | None = None
+    """Two-letter country code of ISO 3166-1, such as `NO`."""
     region: str | None = None
+    """Region or state, as free text."""
     timezone: str | None = None
+    """Time zone by its IANA name, such as `Europe/Oslo`."""
 
 
 class _WebSearch(Tool):
+    """Options of every web search tool."""
+
     filters: SearchFilters | None = None
+    """Domains that the search is limited to, or leaves out."""
     search_context_size: Literal["low", "medium", "high"] | str | None = None
+    """How much context the results may take: `low`, `medium` (the default) or `high`."""
     user_location: UserLocation | None = None
+    """Where the user is, for results nearby."""
     external_web_access: bool | None = None
+    """Whether pages may be fetched live. If false, only cached pages are used."""
     search_content_types: list[Literal["text", "image"] | str] | None = None
+    """Kinds of results: `text`, `image`."""
     return_token_budget: Any | None = None
+    """Limit on the tokens that the search returns: `default` or `unlimited`."""
 
 
 class WebSearchTool(_WebSearch):
-    """The vendor's web search."""
+    """Web search that the vendor runs."""
 
     type: ClassVar[Literal["web_search"]] = "web_search"
 
 
 class WebSearchTool20250826(_WebSearch):
-    """The same, pinned to a version."""
+    """Web search that the vendor runs, pinned to the version of 2025-08-26."""
 
     type: ClassVar[Literal["web_search_2025_08_26"]] = "web_search_2025_08_26"
 
 
 class WebSearchPreviewTool(_WebSearch):
-    """The older web search."""
+    """The older web search that the vendor runs."""
 
     type: ClassVar[Literal["web_search_preview"]] = "web_search_preview"
 
 
 class WebSearchPreviewTool20250311(_WebSearch):
-    """The older web search, pinned to a version."""
+    """The older web search that the vendor runs, pinned to the version of 2025-03-11."""
 
     type: ClassVar[Literal["web_search_preview_2025_03_11"]] = "web_search_preview_2025_03_11"
 
 
 class FileSearchTool(Tool):
+    """Search in files that are stored with the vendor."""
+
     type: ClassVar[Literal["file_search"]] = "file_search"
     vector_store_ids: list[str]
+    """Ids of the vector stores to search."""
     filters: dict[str, Any] | None = None
+    """Condition on file attributes: `type` (`eq`, `gt`, `in`, `and`, `or` ...) with `key` and `value`, or `filters`."""
     max_num_results: int | None = None
+    """Most results to return, 1 to 50."""
     ranking_options: dict[str, Any] | None = None
+    """Options of the ranking: `ranker`, `score_threshold` (0 to 1), `hybrid_search`."""
 
 
 class CodeInterpreterTool(Tool):
-    """`container` is an id, or `{"type": "auto", ...}`."""
+    """Lets the model run Python code in a container of the vendor."""
 
     type: ClassVar[Literal["code_interpreter"]] = "code_interpreter"
     container: str | dict[str, Any] | None = None
+    """Id of a container, or `{"type": "auto"}` with optional `file_ids`, `memory_limit`, `network_policy`."""
     allowed_callers: list[AllowedCaller] | None = None
+    """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
 
 
 class ImageGenerationTool(Tool):
+    """Lets the model generate and edit images."""
+
     type: ClassVar[Literal["image_generation"]] = "image_generation"
     action: str | None = None
+    """Whether to `generate` or `edit` an image; `auto` (the default) leaves it to the model."""
     model: str | None = None
+    """Name of the image model."""
     size: str | None = None
+    """Size of the image: width and height in pixels, such as `1024x1536`, or `auto`."""
     quality: str | None = None
+    """Quality of the image: `low`, `medium`, `high`, `xhigh`, `max` or `auto` (the default)."""
     background: str | None = None
+    """Background of the image: `transparent`, `opaque` or `auto` (the default)."""
     output_format: str | None = None
+    """File format of the image: `png` (the default), `webp`, `jpeg`, `gif` or `svg`."""
     output_compression: int | None = None
+    """Compression level of the image, 0 to 100 (the default)."""
     partial_images: int | None = None
+    """Number of unfinished images to stream before the final one, 0 (the default) to 3."""
     input_fidelity: str | None = None
+    """How closely the image follows the details of input images: `low` or `high`."""
     input_image_mask: dict[str, Any] | None = None
+    """The area to edit, as an image: `image_url` (base64) or `file_id`."""
     moderation: str | None = None
+    """Strictness of moderation: `auto` (the default) or `low`."""
     complexity: str | None = None
+    """How much computation goes into planning the image: `low`, `medium` or `high`."""
     frame_count: int | None = None
+    """Number of frames of a GIF."""
     frame_duration_ms: int | None = None
+    """Milliseconds that each frame of a GIF is shown."""
     svg: dict[str, Any] | None = None
+    """Settings of the model that writes an SVG: `model`, `reasoning` with `effort`."""
     n: int | None = None
+    """Number of images. Not in OpenAI's reference."""
 
 
 class McpToolFilter(ResponsesModel):
+    """Selects tools of a remote MCP server."""
+
     tool_names: list[str] | None = None
+    """Names of the tools."""
     read_only: bool | None = None
+    """Whether the tools must be marked as only reading data (`readOnlyHint`)."""
 
 
 class McpApproval(ResponsesModel):
+    """Which tools of a remote MCP server need approval before a call."""
+
     always: McpToolFilter | None = None
+    """Tools whose calls need approval."""
     never: McpToolFilter | None = None
+    """Tools whose calls need none."""
 
 
 class McpTool(Tool):
@@ -182,16 +260,27 @@ class McpTool(Tool):
 
     type: ClassVar[Literal["mcp"]] = "mcp"
     server_label: str
+    """Name for the server, repeated in its calls."""
     server_url: str | None = None
+    """URL of the server. One of this, `connector_id` and `tunnel_id`."""
     connector_id: str | None = None
+    """Id of a connector of the vendor, such as `connector_gmail`."""
     tunnel_id: str | None = None
+    """Id of a Secure MCP Tunnel that leads to the server, in place of a URL."""
     authorization: str | None = None
+    """OAuth access token for the server, a secret; `repr` shows `[redacted]`."""
     headers: dict[str, str] | None = None
+    """HTTP headers for the server, whose values are secrets; `repr` shows `[redacted]`."""
     allowed_tools: list[str] | McpToolFilter | None = None
+    """Names of the tools that may be called, or a filter. None means all."""
     require_approval: str | McpApproval | None = None
+    """`always` (the default), `never`, or which tools need approval."""
     server_description: str | None = None
+    """What the server offers, for the model."""
     defer_loading: bool | None = None
+    """Whether the model learns of the tools only through a tool search."""
     allowed_callers: list[AllowedCaller] | None = None
+    """Who may call them: `direct` (the model), `programmatic` (programs it writes)."""
 
     def __repr__(self) -> str:
         token = "[redacted]" if given(self.authorization) else self.authorization
@@ -200,33 +289,45 @@ class McpTool(Tool):
 
 
 class ComputerTool(Tool):
-    """Control of a computer through screenshots."""
+    """Control of a computer through screenshots, clicks and keypresses that the caller performs."""
 
     type: ClassVar[Literal["computer"]] = "computer"
 
 
 class ComputerUsePreviewTool(Tool):
+    """The older tool to control a computer, which needs the size of the display."""
+
     type: ClassVar[Literal["computer_use_preview"]] = "computer_use_preview"
     display_width: int
+    """Width in pixels."""
     display_height: int
+    """Height in pixels."""
     environment: Literal["windows", "mac", "linux", "ubuntu", "browser"] | str
+    """Kind of computer: `windows`, `mac`, `linux`, `ubuntu` or `browser`."""
 
 
 class ShellTool(Tool):
+    """Lets the model run commands in a shell."""
+
     type: ClassVar[Literal["shell"]] = "shell"
     environment: dict[str, Any] | None = None
+    """Where the commands run, by `type`: `container_auto`, `container_reference` or `local` (the caller)."""
     allowed_callers: list[AllowedCaller] | None = None
+    """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
 
 
 class LocalShellTool(Tool):
-    """A shell the caller runs."""
+    """The older shell tool, whose commands the caller runs."""
 
     type: ClassVar[Literal["local_shell"]] = "local_shell"
 
 
 class ApplyPatchTool(Tool):
+    """Lets the model create, change and delete files by patches that the caller applies."""
+
     type: ClassVar[Literal["apply_patch"]] = "apply_patch"
     allowed_callers: list[AllowedCaller] | None = None
+    """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
 
 
 AnyTool = Open[
@@ -249,33 +350,46 @@ AnyTool = Open[
     | LocalShellTool
     | ApplyPatchTool
 ]
+"""Any tool of a request."""
 
 
 # --- tool choice ----------------------------------------------------------------------------------------------------
 
 
 class ChooseFunction(ResponsesModel):
+    """The model must call this function."""
+
     type: ClassVar[Literal["function"]] = "function"
     name: str
+    """Name of the function."""
 
 
 class ChooseCustom(ResponsesModel):
+    """The model must call this custom tool."""
+
     type: ClassVar[Literal["custom"]] = "custom"
     name: str
+    """Name of the tool."""
 
 
 class ChooseMcp(ResponsesModel):
+    """The model must call a tool of this remote MCP server."""
+
     type: ClassVar[Literal["mcp"]] = "mcp"
     server_label: str
+    """`server_label` of the `McpTool`."""
     name: str | None = None
+    """Name of the tool. None leaves the choice among the server's tools to the model."""
 
 
 class ChooseAllowed(ResponsesModel):
-    """The model may use these of the tools, and must use one where `mode` is `required`."""
+    """The model may call only some of the tools."""
 
     type: ClassVar[Literal["allowed_tools"]] = "allowed_tools"
     tools: list[dict[str, Any]]
+    """The tools as dicts of `type` and name: `{"type": "function", "name": "weather"}`."""
     mode: Literal["auto", "required", "none"] | str | None = None
+    """`auto`: the model may call one; `required`: it must; `none` (Open Responses only): it may not."""
 
 
 ToolChoice = Literal["none", "auto", "required"] | str | Open[ChooseFunction | ChooseCustom | ChooseMcp | ChooseAllowed]

@@ -18,16 +18,25 @@ from .request import CacheOptions, ConversationRef, ReasoningOptions, TextOption
 from .tools import AnyTool, ToolChoice
 
 ResponseStatus = Literal["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"]
+"""Known statuses of a response. Other words are kept as they come."""
 
 
 class InputTokensDetails(ResponsesModel):
+    """Breakdown of the input tokens."""
+
     cached_tokens: int | None = None
+    """Input tokens read from the prompt cache."""
     cache_write_tokens: int | None = None
+    """Input tokens written to the prompt cache."""
     cache_write_tokens_details: dict[str, Any] | None = None
+    """Tokens written by lifetime: `ttl_30m_tokens`, `ttl_12h_tokens`."""
 
 
 class OutputTokensDetails(ResponsesModel):
+    """Breakdown of the output tokens."""
+
     reasoning_tokens: int | None = None
+    """Output tokens of reasoning."""
 
 
 _SUM = -(2**62)
@@ -35,17 +44,26 @@ _SUM = -(2**62)
 
 
 class Usage(ResponsesModel):
-    """Token counts. Input includes cached tokens, output includes reasoning tokens. Some hosts add what it cost."""
+    """Token counts of a response. Some hosts add what it cost."""
 
     input_tokens: int
+    """Tokens of the input, cached ones included."""
     output_tokens: int
+    """Tokens of the output, reasoning included."""
     total_tokens: int = _SUM
+    """Sum of input and output tokens; computed if the host leaves it out."""
     input_tokens_details: InputTokensDetails | None = None
+    """Breakdown of the input tokens."""
     output_tokens_details: OutputTokensDetails | None = None
+    """Breakdown of the output tokens."""
     cost: float | int | None = None
+    """Price of the response in the unit of the host, from hosts such as OpenRouter."""
     cost_details: dict[str, Any] | None = None
+    """Parts of the price, in the same unit."""
     is_byok: bool | None = None
+    """Whether the caller's own key at the upstream vendor was used ("bring your own key")."""
     leftovers: Leftovers | None = None
+    """What another wire said about the usage. Never sent in the Responses format."""
 
     def __post_init__(self) -> None:
         # Hosts that leave the total out mean the sum.
@@ -54,82 +72,139 @@ class Usage(ResponsesModel):
 
 
 class ResponseError(ResponsesModel):
-    """Why a response failed; `code` is an open list of the vendor's words."""
+    """Why a response failed."""
 
     code: str | int | None = None
+    """The vendor's error code, such as `server_error` or `rate_limit_exceeded`; an open list."""
     message: str | None = None
+    """The error in words."""
     param: str | None = None
+    """Name of the request field that is at fault."""
     type: str | None = None
+    """The vendor's class of the error, such as `invalid_request_error`."""
     misalignment: Any | None = None
+    """Details of a `misalignment_policy_violation`, as the vendor sends them."""
 
 
 class IncompleteDetails(ResponsesModel):
+    """Why a response is incomplete."""
+
     reason: Literal["max_output_tokens", "max_messages", "content_filter", "steered"] | str | None = None
+    """Cause: `max_output_tokens`, `max_messages`, `content_filter`, `steered`, or another word of the vendor."""
 
 
 # With a `__dict__`, so that a response can become a `Reply`, which has one, in place.
 class Response(ResponsesModel, dict=True):
-    """One answer of a model. `output` holds the items in the order they were made.
+    """One answer of a model.
 
-    `output_text` and its siblings are readers of `Reply`; on the wire they do not exist. `incomplete` and `failed` come with
-    HTTP status 200.
+    Many fields repeat the request; hosts may leave them out. `output_text` and similar properties belong to `Reply` and
+    do not exist in JSON. An `incomplete` or `failed` response comes with HTTP status 200.
     """
 
     id: str
+    """Id of the response; derived from its content if the host sends none."""
     object: Literal["response"] | str = field(default_factory=lambda: "response")
+    """Type of the object: `response`."""
     created_at: int | float | None = None
+    """When the response was created, in seconds since 1970."""
     completed_at: int | float | None = None
+    """When the response was completed, in seconds since 1970. None if it was not."""
     status: ResponseStatus | str
+    """State of the response: `completed`, `failed`, `in_progress`, `cancelled`, `queued` or `incomplete`."""
     error: ResponseError | None = None
+    """Why the response failed. None if it did not."""
     incomplete_details: IncompleteDetails | None = None
+    """Why the response is incomplete. None if it is not."""
     model: str = ""
+    """The model that answered, often a dated version of the requested name. Empty if the host sends none."""
     output: Bounded[AnyItem]
+    """The items that the model made, in order."""
     usage: Usage | None = None
+    """Token counts. None until the response ends, and sometimes if it failed."""
     instructions: str | list[AnyItem] | None = None
+    """System instructions of the request; items if a stored prompt was used."""
     previous_response_id: str | None = None
+    """Id of the response that this one continues."""
     conversation: ConversationRef | None = None
+    """The stored conversation that the response belongs to."""
     tools: list[AnyTool] | None = None
+    """Tools of the request."""
     tool_choice: ToolChoice | None = None
+    """Tool choice of the request."""
     parallel_tool_calls: bool | None = None
+    """Whether the model was allowed several calls at once."""
     temperature: float | int | None = None
+    """Temperature that was used, 0 to 2."""
     top_p: float | int | None = None
+    """Nucleus sampling that was used, 0 to 1."""
     top_logprobs: int | None = None
+    """Number of likely tokens reported per position."""
     presence_penalty: float | int | None = None
+    """Presence penalty that was used, -2 to 2."""
     frequency_penalty: float | int | None = None
+    """Frequency penalty that was used, -2 to 2."""
     max_output_tokens: int | None = None
+    """Most tokens that the request allowed, reasoning included."""
     max_tool_calls: int | None = None
+    """Most calls of hosted tools that the request allowed."""
     truncation: str | None = None
+    """Truncation of the request: `auto` or `disabled`."""
     text: TextOptions | None = None
+    """Text options of the request."""
     reasoning: ReasoningOptions | None = None
+    """Reasoning options that were used."""
     metadata: dict[str, Any] | None = None
+    """Metadata of the request, by key."""
     user: str | None = None
+    """End user, as in the request."""
     service_tier: str | None = None
+    """The processing tier that was used."""
     background: bool | None = None
+    """Whether the response ran in the background."""
     store: bool | None = None
+    """Whether the vendor stores the response."""
     prompt_cache_key: str | None = None
+    """Cache key of the request."""
     prompt_cache_retention: str | None = None
+    """Cache retention of the request."""
     prompt_cache_options: CacheOptions | None = None
+    """Cache options of the request."""
     safety_identifier: str | None = None
+    """Safety identifier of the request."""
     billing: dict[str, Any] | None = None
+    """Who pays: `payer`. Not documented by OpenAI."""
     moderation: Any | None = None
+    """Moderation results for `input` and `output`."""
     tool_usage: dict[str, Any] | None = None
+    """Usage of hosted tools: tokens of `image_gen`, `num_requests` of `web_search`."""
     prompt_cache_diagnostics: Any | None = None
+    """Whether the prompt cache matched `comparison_response_id`, and if not, why."""
     input_transformations: list[Any] | None = None
+    """Input items that the server removed, each with `type`, `id`, `action` and `reason`."""
     content_filters: list[Any] | None = None
+    """Content filter results of Azure."""
     access_programs: dict[str, Any] | None = None
+    """Access programs of the request."""
     image: dict[str, Any] | None = None
+    """Image options of the request."""
 
     leftovers: Leftovers | None = None
+    """What another wire said in the answer. Never sent in the Responses format."""
 
 
 class CompactedResponse(ResponsesModel):
-    """The answer of the compaction endpoint: items to send instead of the conversation before."""
+    """The answer of the compaction endpoint."""
 
     id: str
+    """Id of the answer."""
     output: list[AnyItem]
+    """Items to send, unchanged, in place of the conversation before."""
     object: Literal["response.compaction"] | str = field(default_factory=lambda: "response.compaction")
+    """Type of the object: `response.compaction`."""
     created_at: int | float | None = None
+    """When the answer was created, in seconds since 1970."""
     usage: Usage | None = None
+    """Token counts of the compaction."""
 
 
 RESPONSE: Decoder[Response] = Decoder(Response, repair=lenient_response, most_unknown=MOST_IN_ANSWER)

@@ -20,94 +20,107 @@ from .response import Response, ResponseError
 
 
 class Event(ResponsesModel):
-    """What every event has. `stream_id` tells the conversations of one WebSocket apart."""
+    """Base of every event of a stream."""
 
     sequence_number: int | None = None
+    """Position of the event in the stream, from 0. None from hosts that do not count."""
     stream_id: str | None = None
+    """The conversation that the event belongs to, if one WebSocket carries several."""
 
 
 class OfItem(Event):
-    """An event about one entry of the output. A place the sender leaves out is the first."""
+    """Base of the events about one item of the output."""
 
     item_id: str | None = None
+    """Id of the item. Some hosts change it from event to event: use `output_index`."""
     output_index: int = field(default_factory=int)
+    """Position of the item in `Response.output`, from 0; 0 if the sender leaves it out."""
 
 
 class OfPart(OfItem):
-    """An event about one part of an item's content."""
+    """Base of the events about one part of an item's content."""
 
     content_index: int = field(default_factory=int)
+    """Position of the part in the item's content, from 0; 0 if the sender leaves it out."""
 
 
 class OfSummary(OfItem):
-    """An event about one part of a reasoning item's summary."""
+    """Base of the events about one part of a reasoning item's summary."""
 
     summary_index: int = field(default_factory=int)
+    """Position of the part in the summary, from 0; 0 if the sender leaves it out."""
 
 
 # --- the response as a whole ----------------------------------------------------------------------------------------
 
 
 class OfResponse(Event):
-    """An event that carries the response as far as it is known."""
+    """Base of the events that carry the response."""
 
     response: Response
+    """The response as far as it is known; complete in the last event."""
 
 
 class ResponseCreated(OfResponse):
-    """The first event."""
+    """Sent first, when the response is created."""
 
     type: ClassVar[Literal["response.created"]] = "response.created"
 
 
 class ResponseQueued(OfResponse):
-    """The response waits for its turn."""
+    """Sent when the response waits to be processed."""
 
     type: ClassVar[Literal["response.queued"]] = "response.queued"
 
 
 class ResponseInProgress(OfResponse):
-    """Work has begun."""
+    """Sent when processing begins."""
 
     type: ClassVar[Literal["response.in_progress"]] = "response.in_progress"
 
 
 class ResponseCompleted(OfResponse):
-    """The end: everything is there."""
+    """Sent last, when the response is complete."""
 
     type: ClassVar[Literal["response.completed"]] = "response.completed"
 
 
 class ResponseIncomplete(OfResponse):
-    """The end: the answer was cut short, and the response says why."""
+    """Sent last, when the response was cut short; `response.incomplete_details` says why."""
 
     type: ClassVar[Literal["response.incomplete"]] = "response.incomplete"
 
 
 class ResponseFailed(OfResponse):
-    """The end: the response carries an error."""
+    """Sent last, when the response failed; `response.error` says why."""
 
     type: ClassVar[Literal["response.failed"]] = "response.failed"
 
 
 class StreamError(ResponseError):
-    """What went wrong, as the nested shape of an error event tells it."""
+    """The error that an error event carries."""
 
     headers: dict[str, str] | None = None
+    """HTTP headers that belong to the error, such as `retry-after`."""
 
 
 class ErrorEvent(Event):
-    """Something went wrong. Half of the senders nest what they say in `error`, half spell it out beside the type.
+    """Sent when an error occurs; `ResponseFailed` may follow.
 
-    `details` reads either shape.
+    Some hosts put the error in `error`, others beside `type`; `details` reads both.
     """
 
     type: ClassVar[Literal["error"]] = "error"
     error: StreamError | None = None
+    """The error, from hosts that nest it."""
     code: str | int | None = None
+    """The vendor's error code, from hosts that do not nest it."""
     message: str | None = None
+    """The error in words, from hosts that do not nest it."""
     param: str | None = None
+    """Name of the request field that is at fault, from hosts that do not nest it."""
     status: int | None = None
+    """HTTP status of the error, on a WebSocket."""
 
     @property
     def details(self) -> StreamError:
@@ -121,219 +134,254 @@ class ErrorEvent(Event):
 
 
 class OutputItemAdded(Event):
-    """An item begins."""
+    """Sent when an item begins."""
 
     type: ClassVar[Literal["response.output_item.added"]] = "response.output_item.added"
     output_index: int = field(default_factory=int)
+    """Position of the item in `Response.output`, from 0; 0 if the sender leaves it out."""
     item: AnyItem | None
+    """The item as far as it is known. None from hosts that send null."""
 
 
 class OutputItemDone(Event):
-    """An item is complete; it replaces what was collected of it."""
+    """Sent when an item is complete."""
 
     type: ClassVar[Literal["response.output_item.done"]] = "response.output_item.done"
     output_index: int = field(default_factory=int)
+    """Position of the item in `Response.output`, from 0; 0 if the sender leaves it out."""
     item: AnyItem | None
+    """The whole item, which replaces what earlier events said of it. None from hosts that send null."""
 
 
 class ContentPartAdded(OfPart):
-    """A part of an item's content begins."""
+    """Sent when a part of an item's content begins."""
 
     type: ClassVar[Literal["response.content_part.added"]] = "response.content_part.added"
     part: ContentPart | None
+    """The part, usually empty. None from hosts that send null."""
 
 
 class ContentPartDone(OfPart):
-    """A part of an item's content is complete."""
+    """Sent when a part of an item's content is complete."""
 
     type: ClassVar[Literal["response.content_part.done"]] = "response.content_part.done"
     part: ContentPart | None
+    """The whole part. None from hosts that send null."""
 
 
 class OutputTextDelta(OfPart):
-    """A piece of text. `obfuscation` is noise against traffic analysis."""
+    """Sent for each piece of text."""
 
     type: ClassVar[Literal["response.output_text.delta"]] = "response.output_text.delta"
     delta: str
+    """The piece to append to the part's text."""
     logprobs: list[Logprob] | None = None
+    """Log probabilities of the piece's tokens, without their bytes."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class OutputTextDone(OfPart):
-    """A text is complete."""
+    """Sent when the text of a part is complete."""
 
     type: ClassVar[Literal["response.output_text.done"]] = "response.output_text.done"
     text: str
+    """The whole text."""
     logprobs: list[Logprob] | None = None
+    """Log probabilities of the tokens, without their bytes."""
 
 
 class OutputTextAnnotationAdded(OfPart):
-    """A source of the text."""
+    """Sent when the text gets a citation or a file reference."""
 
     type: ClassVar[Literal["response.output_text.annotation.added"]] = "response.output_text.annotation.added"
     annotation_index: int = field(default_factory=int)
+    """Position in the part's annotations, from 0; 0 if the sender leaves it out."""
     annotation: AnyAnnotation | None
+    """The annotation. None from hosts that send null."""
 
 
 class RefusalDelta(OfPart):
-    """A piece of a refusal."""
+    """Sent for each piece of a refusal."""
 
     type: ClassVar[Literal["response.refusal.delta"]] = "response.refusal.delta"
     delta: str
+    """The piece to append to the refusal."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class RefusalDone(OfPart):
-    """A refusal is complete."""
+    """Sent when a refusal is complete."""
 
     type: ClassVar[Literal["response.refusal.done"]] = "response.refusal.done"
     refusal: str
+    """The whole refusal."""
 
 
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
 class FunctionCallArgumentsDelta(OfItem):
-    """A piece of the JSON text of a call's arguments."""
+    """Sent for each piece of the arguments of a function call."""
 
     type: ClassVar[Literal["response.function_call_arguments.delta"]] = "response.function_call_arguments.delta"
     delta: str
+    """The piece to append to the JSON text."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class FunctionCallArgumentsDone(OfItem):
-    """The arguments of a call are complete. Older senders repeat its name."""
+    """Sent when the arguments of a function call are complete."""
 
     type: ClassVar[Literal["response.function_call_arguments.done"]] = "response.function_call_arguments.done"
     arguments: str
+    """The whole JSON text."""
     name: str | None = None
+    """Name of the function, from older senders."""
 
 
 class CustomToolCallInputDelta(OfItem):
-    """A piece of a custom call's input."""
+    """Sent for each piece of the input of a custom tool call."""
 
     type: ClassVar[Literal["response.custom_tool_call_input.delta"]] = "response.custom_tool_call_input.delta"
     delta: str
+    """The piece to append to the input."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class CustomToolCallInputDone(OfItem):
-    """The input of a custom call is complete."""
+    """Sent when the input of a custom tool call is complete."""
 
     type: ClassVar[Literal["response.custom_tool_call_input.done"]] = "response.custom_tool_call_input.done"
     input: str
+    """The whole input."""
 
 
 # --- reasoning ------------------------------------------------------------------------------------------------------
 
 
 class ReasoningSummaryPartAdded(OfSummary):
-    """A part of a summary begins."""
+    """Sent when a part of a reasoning summary begins."""
 
     type: ClassVar[Literal["response.reasoning_summary_part.added"]] = "response.reasoning_summary_part.added"
     part: Open[SummaryText] | None
+    """The part, usually empty. None from hosts that send null."""
 
 
 class ReasoningSummaryPartDone(OfSummary):
-    """A part of a summary is complete, or was cut short."""
+    """Sent when a part of a reasoning summary ends."""
 
     type: ClassVar[Literal["response.reasoning_summary_part.done"]] = "response.reasoning_summary_part.done"
     part: Open[SummaryText] | None
+    """The whole part. None from hosts that send null."""
     status: Literal["incomplete"] | str | None = None
+    """`incomplete` if the part was cut short."""
 
 
 class ReasoningSummaryTextDelta(OfSummary):
-    """A piece of a summary."""
+    """Sent for each piece of a reasoning summary."""
 
     type: ClassVar[Literal["response.reasoning_summary_text.delta"]] = "response.reasoning_summary_text.delta"
     delta: str
+    """The piece to append to the part's text."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class ReasoningSummaryTextDone(OfSummary):
-    """The text of a summary's part is complete."""
+    """Sent when the text of a summary's part is complete."""
 
     type: ClassVar[Literal["response.reasoning_summary_text.done"]] = "response.reasoning_summary_text.done"
     text: str
+    """The whole text of the part."""
 
 
 class ReasoningTextDelta(OfPart):
-    """A piece of raw reasoning."""
+    """Sent for each piece of raw reasoning text."""
 
     type: ClassVar[Literal["response.reasoning_text.delta"]] = "response.reasoning_text.delta"
     delta: str
+    """The piece to append to the part's text."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class ReasoningTextDone(OfPart):
-    """Raw reasoning is complete."""
+    """Sent when a part of raw reasoning text is complete."""
 
     type: ClassVar[Literal["response.reasoning_text.done"]] = "response.reasoning_text.done"
     text: str
+    """The whole text of the part."""
 
 
 class ReasoningDelta(OfPart):
-    """A piece of raw reasoning, by the name the Open Responses core gives it."""
+    """Sent for each piece of raw reasoning text by hosts that use the names of the Open Responses core."""
 
     type: ClassVar[Literal["response.reasoning.delta"]] = "response.reasoning.delta"
     delta: str
+    """The piece to append to the part's text."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class ReasoningDone(OfPart):
-    """Raw reasoning is complete, by the name the Open Responses core gives it."""
+    """Sent when a part of raw reasoning text is complete, by hosts that use the core's names."""
 
     type: ClassVar[Literal["response.reasoning.done"]] = "response.reasoning.done"
     text: str
+    """The whole text of the part."""
 
 
 # --- tools the vendor runs ------------------------------------------------------------------------------------------
 
 
 class WebSearchInProgress(OfItem):
-    """A web search begins."""
+    """Sent when a web search call begins."""
 
     type: ClassVar[Literal["response.web_search_call.in_progress"]] = "response.web_search_call.in_progress"
 
 
 class WebSearchSearching(OfItem):
-    """A web search is under way."""
+    """Sent while a web search runs."""
 
     type: ClassVar[Literal["response.web_search_call.searching"]] = "response.web_search_call.searching"
 
 
 class WebSearchCompleted(OfItem):
-    """A web search is over."""
+    """Sent when a web search ends."""
 
     type: ClassVar[Literal["response.web_search_call.completed"]] = "response.web_search_call.completed"
 
 
 class FileSearchInProgress(OfItem):
-    """A file search begins."""
+    """Sent when a file search call begins."""
 
     type: ClassVar[Literal["response.file_search_call.in_progress"]] = "response.file_search_call.in_progress"
 
 
 class FileSearchSearching(OfItem):
-    """A file search is under way."""
+    """Sent while a file search runs."""
 
     type: ClassVar[Literal["response.file_search_call.searching"]] = "response.file_search_call.searching"
 
 
 class FileSearchCompleted(OfItem):
-    """A file search is over."""
+    """Sent when a file search ends."""
 
     type: ClassVar[Literal["response.file_search_call.completed"]] = "response.file_search_call.completed"
 
 
 class CodeInterpreterInProgress(OfItem):
-    """Code is being written."""
+    """Sent when a code interpreter call begins, before its code."""
 
     type: ClassVar[Literal["response.code_interpreter_call.in_progress"]] = "response.code_interpreter_call.in_progress"
 
 
 class CodeInterpreterInterpreting(OfItem):
-    """Code is running."""
+    """Sent when the code starts to run."""
 
     type: ClassVar[Literal["response.code_interpreter_call.interpreting"]] = (
         "response.code_interpreter_call.interpreting"
@@ -341,181 +389,209 @@ class CodeInterpreterInterpreting(OfItem):
 
 
 class CodeInterpreterCompleted(OfItem):
-    """Code has run."""
+    """Sent when the code has run."""
 
     type: ClassVar[Literal["response.code_interpreter_call.completed"]] = "response.code_interpreter_call.completed"
 
 
 class CodeInterpreterCodeDelta(OfItem):
-    """A piece of code."""
+    """Sent for each piece of the code."""
 
     type: ClassVar[Literal["response.code_interpreter_call_code.delta"]] = "response.code_interpreter_call_code.delta"
     delta: str
+    """The piece to append to the code."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class CodeInterpreterCodeDone(OfItem):
-    """The code is complete."""
+    """Sent when the code is complete, before it runs."""
 
     type: ClassVar[Literal["response.code_interpreter_call_code.done"]] = "response.code_interpreter_call_code.done"
     code: str
+    """The whole code."""
 
 
 class ImageGenerationInProgress(OfItem):
-    """An image is asked for."""
+    """Sent when an image generation call begins."""
 
     type: ClassVar[Literal["response.image_generation_call.in_progress"]] = "response.image_generation_call.in_progress"
 
 
 class ImageGenerationGenerating(OfItem):
-    """An image is being made."""
+    """Sent when the image is being generated."""
 
     type: ClassVar[Literal["response.image_generation_call.generating"]] = "response.image_generation_call.generating"
 
 
 class ImageGenerationPartialImage(OfItem):
-    """An image as far as it is made, as base64."""
+    """Sent for each unfinished image, if `partial_images` of the tool requests some."""
 
     type: ClassVar[Literal["response.image_generation_call.partial_image"]] = (
         "response.image_generation_call.partial_image"
     )
     partial_image_b64: str
+    """The image as base64."""
     partial_image_index: int = field(default_factory=int)
+    """Number of the unfinished image, from 0; 0 if the sender leaves it out."""
     background: str | None = None
+    """Background of the image: `transparent`, `opaque` or `auto`."""
     output_format: str | None = None
+    """File format of the image: `png`, `webp`, `jpeg`, `gif` or `svg`."""
     quality: str | None = None
+    """Quality of the image: `low`, `medium`, `high`, `xhigh`, `max` or `auto`."""
     size: str | None = None
+    """Size of the image: width and height in pixels, such as `1024x1536`, or `auto`."""
 
 
 class ImageGenerationCompleted(OfItem):
-    """An image is made."""
+    """Sent when the final image is generated."""
 
     type: ClassVar[Literal["response.image_generation_call.completed"]] = "response.image_generation_call.completed"
 
 
 class McpListToolsInProgress(OfItem):
-    """A remote server is asked for its tools."""
+    """Sent when the vendor begins to list the tools of a remote MCP server."""
 
     type: ClassVar[Literal["response.mcp_list_tools.in_progress"]] = "response.mcp_list_tools.in_progress"
 
 
 class McpListToolsCompleted(OfItem):
-    """A remote server named its tools."""
+    """Sent when the tools of a remote MCP server are listed."""
 
     type: ClassVar[Literal["response.mcp_list_tools.completed"]] = "response.mcp_list_tools.completed"
 
 
 class McpListToolsFailed(OfItem):
-    """A remote server did not name its tools."""
+    """Sent when the tools of a remote MCP server could not be listed."""
 
     type: ClassVar[Literal["response.mcp_list_tools.failed"]] = "response.mcp_list_tools.failed"
 
 
 class McpCallInProgress(OfItem):
-    """A remote tool runs."""
+    """Sent when a call of a remote MCP tool begins."""
 
     type: ClassVar[Literal["response.mcp_call.in_progress"]] = "response.mcp_call.in_progress"
 
 
 class McpCallCompleted(OfItem):
-    """A remote tool has run."""
+    """Sent when a call of a remote MCP tool has succeeded."""
 
     type: ClassVar[Literal["response.mcp_call.completed"]] = "response.mcp_call.completed"
 
 
 class McpCallFailed(OfItem):
-    """A remote tool failed."""
+    """Sent when a call of a remote MCP tool has failed."""
 
     type: ClassVar[Literal["response.mcp_call.failed"]] = "response.mcp_call.failed"
 
 
 class McpCallArgumentsDelta(OfItem):
-    """A piece of the JSON text of a remote call's arguments."""
+    """Sent for each piece of the arguments of a remote MCP call."""
 
     type: ClassVar[Literal["response.mcp_call_arguments.delta"]] = "response.mcp_call_arguments.delta"
     delta: str
+    """The piece to append to the JSON text."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class McpCallArgumentsDone(OfItem):
-    """The arguments of a remote call are complete."""
+    """Sent when the arguments of a remote MCP call are complete."""
 
     type: ClassVar[Literal["response.mcp_call_arguments.done"]] = "response.mcp_call_arguments.done"
     arguments: str
+    """The whole JSON text."""
 
 
 # --- shell and patches ----------------------------------------------------------------------------------------------
 
 
 class ShellCommandAdded(OfItem):
-    """One command of a shell call begins."""
+    """Sent when a command of a shell call begins."""
 
     type: ClassVar[Literal["response.shell_call_command.added"]] = "response.shell_call_command.added"
     command_index: int = field(default_factory=int)
+    """Position of the command in the call, from 0; 0 if the sender leaves it out."""
     command: str
+    """The command as far as it is known."""
 
 
 class ShellCommandDelta(OfItem):
-    """A piece of a command."""
+    """Sent for each piece of a command."""
 
     type: ClassVar[Literal["response.shell_call_command.delta"]] = "response.shell_call_command.delta"
     command_index: int = field(default_factory=int)
+    """Position of the command in the call, from 0; 0 if the sender leaves it out."""
     delta: str
+    """The piece to append to the command."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class ShellCommandDone(OfItem):
-    """A command is complete."""
+    """Sent when a command is complete."""
 
     type: ClassVar[Literal["response.shell_call_command.done"]] = "response.shell_call_command.done"
     command_index: int = field(default_factory=int)
+    """Position of the command in the call, from 0; 0 if the sender leaves it out."""
     command: str
+    """The whole command."""
 
 
 class ShellPiece(ResponsesModel):
-    """What a command printed since the last piece."""
+    """A piece of what a command printed."""
 
     stdout: str | None = None
+    """Text to append to standard output."""
     stderr: str | None = None
+    """Text to append to standard error."""
 
 
 class ShellOutputDelta(OfItem):
-    """A piece of what a command printed."""
+    """Sent for each piece of what a command prints."""
 
     type: ClassVar[Literal["response.shell_call_output_content.delta"]] = "response.shell_call_output_content.delta"
     command_index: int = field(default_factory=int)
+    """Position of the command in the call, from 0; 0 if the sender leaves it out."""
     delta: ShellPiece
+    """The piece to append to the output."""
 
 
 class ShellOutputDone(OfItem):
-    """What a command printed, and how it ended."""
+    """Sent when a command has ended."""
 
     type: ClassVar[Literal["response.shell_call_output_content.done"]] = "response.shell_call_output_content.done"
     command_index: int = field(default_factory=int)
+    """Position of the command in the call, from 0; 0 if the sender leaves it out."""
     output: list[ShellOutput]
+    """What it printed and how it ended."""
 
 
 class ApplyPatchDiffDelta(OfItem):
-    """A piece of a patch."""
+    """Sent for each piece of a patch."""
 
     type: ClassVar[Literal["response.apply_patch_call_operation_diff.delta"]] = (
         "response.apply_patch_call_operation_diff.delta"
     )
     delta: str
+    """The piece to append to the diff."""
     obfuscation: str | None = None
+    """Random padding against traffic analysis. Ignore it."""
 
 
 class ApplyPatchDiffDone(OfItem):
-    """A patch is complete."""
+    """Sent when a patch is complete."""
 
     type: ClassVar[Literal["response.apply_patch_call_operation_diff.done"]] = (
         "response.apply_patch_call_operation_diff.done"
     )
     diff: str
+    """The whole diff."""
 
 
 class CompactionCompacting(OfItem):
-    """The server compacts the conversation."""
+    """Sent when the server compacts the conversation."""
 
     type: ClassVar[Literal["response.compaction.compacting"]] = "response.compaction.compacting"
 
@@ -524,27 +600,29 @@ class CompactionCompacting(OfItem):
 
 
 class AudioDelta(Event):
-    """A piece of sound as base64."""
+    """Sent for each piece of audio."""
 
     type: ClassVar[Literal["response.audio.delta"]] = "response.audio.delta"
     delta: str
+    """The piece as base64."""
 
 
 class AudioDone(Event):
-    """The sound is complete."""
+    """Sent when the audio is complete."""
 
     type: ClassVar[Literal["response.audio.done"]] = "response.audio.done"
 
 
 class AudioTranscriptDelta(Event):
-    """A piece of what the sound says."""
+    """Sent for each piece of the transcript of the audio."""
 
     type: ClassVar[Literal["response.audio.transcript.delta"]] = "response.audio.transcript.delta"
     delta: str
+    """The piece to append to the transcript."""
 
 
 class AudioTranscriptDone(Event):
-    """The transcript is complete."""
+    """Sent when the transcript is complete."""
 
     type: ClassVar[Literal["response.audio.transcript.done"]] = "response.audio.transcript.done"
 
@@ -556,31 +634,39 @@ class Steer(ResponsesModel):
     """Input that was added to a running response."""
 
     id: str | None = None
+    """Id of the added input. None if it was refused before it got one."""
     previous_response_id: str | None = None
+    """Id of the running response."""
 
 
 class SteerAccepted(Event):
-    """The added input takes effect."""
+    """Sent on a WebSocket when added input is accepted and queued."""
 
     type: ClassVar[Literal["response.steer.accepted"]] = "response.steer.accepted"
     steer: Steer | None = None
+    """The added input."""
 
 
 class SteerPending(Event):
-    """The added input waits for what `required_input` names: tool outputs or approvals."""
+    """Sent on a WebSocket when added input waits for tool outputs or approvals."""
 
     type: ClassVar[Literal["response.steer.pending"]] = "response.steer.pending"
     steer: Steer | None = None
+    """The added input."""
     reason: Literal["waiting_for_required_input"] | str | None = None
+    """`waiting_for_required_input`, or another word of the vendor."""
     required_input: list[Any] | None = None
+    """The missing tool outputs and approvals: items without their results."""
 
 
 class SteerFailed(Event):
-    """The added input was refused."""
+    """Sent on a WebSocket when added input is refused or could not be used."""
 
     type: ClassVar[Literal["response.steer.failed"]] = "response.steer.failed"
     steer: Steer | None = None
+    """The added input."""
     error: StreamError | None = None
+    """Why, with a `code` such as `response_not_active`."""
 
 
 AnyEvent = Open[
@@ -651,10 +737,10 @@ AnyEvent = Open[
     | SteerPending
     | SteerFailed
 ]
-"""Any step of a streamed answer."""
+"""Any event of a stream."""
 
 TERMINAL = (ResponseCompleted, ResponseIncomplete, ResponseFailed)
-"""The events that end a stream; an `error` may come before or instead of one."""
+"""The events that end a stream. An `ErrorEvent` may precede or replace one."""
 
 
 EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=lenient_event, most_unknown=MOST_IN_ANSWER)

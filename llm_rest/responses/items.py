@@ -33,7 +33,7 @@ class ItemBase(ResponsesModel):
     status: Status | str | None = None
     """Progress of the item: `in_progress`, `completed`, `incomplete`, `failed` or a step of a hosted tool."""
     created_by: str | None = None
-    """Id of the actor that created the item. Only in responses; left out of requests."""
+    """Who created the item, by id. Only in responses; left out of requests."""
     leftovers: Leftovers | None = None
     """What another wire said about the item. Never sent in the Responses format."""
 
@@ -426,7 +426,7 @@ class ShellOutput(ResponsesModel):
     outcome: Open[Exited | TimedOut]
     """Exit or timeout."""
     created_by: str | None = None
-    """Id of the actor that created the output. Only in responses."""
+    """Who created the output, by id. Only in responses."""
 
 
 class ShellCallOutput(ItemBase):
@@ -559,7 +559,7 @@ class ToolSearchOutput(ItemBase):
 
 
 class AdditionalTools(ItemBase):
-    """Tools that the model may call from this item on."""
+    """Tools offered to the model from this item on."""
 
     type: ClassVar[Literal["additional_tools"]] = "additional_tools"
     role: str

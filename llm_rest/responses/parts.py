@@ -173,7 +173,7 @@ class FilePath(Annotation):
     file_id: str
     """Id of the file."""
     index: int | None = None
-    """Place of the file in the list of files."""
+    """Position among the listed files."""
 
 
 AnyAnnotation = Open[UrlCitation | FileCitation | ContainerFileCitation | FilePath]

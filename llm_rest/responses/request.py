@@ -164,7 +164,7 @@ class Request(ResponsesModel):
     frequency_penalty: float | int | None = None
     """Penalty by how often a token occurred, -2 to 2. OpenAI's Responses API does not take it."""
     tools: Sequence[AnyTool] | None = None
-    """Tools that the model may call."""
+    """Tools offered to the model."""
     tool_choice: ToolChoice | None = None
     """Whether the model calls tools: `auto` (the default), `none`, `required`, or a tool or set of tools."""
     parallel_tool_calls: bool | None = None
@@ -186,7 +186,7 @@ class Request(ResponsesModel):
     conversation: str | ConversationRef | None = None
     """Stored conversation to continue and to append to, or its id."""
     background: bool | None = None
-    """Whether to return at once with status `queued`, to be polled. The default is false."""
+    """Whether to return at once with status `queued`; the response is then polled or streamed. The default is false."""
     background_options: BackgroundOptions | None = None
     """Completion window of a background response."""
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str | None = None
@@ -200,7 +200,7 @@ class Request(ResponsesModel):
     safety_identifier: str | None = None
     """Stable id of the end user for abuse detection; at OpenAI up to 128 characters."""
     user: str | None = None
-    """Id of the end user. Being replaced by `safety_identifier` and `prompt_cache_key`."""
+    """Id of the end user. `safety_identifier` and `prompt_cache_key` replace it."""
     prompt: Prompt | None = None
     """A prompt template stored with the vendor, which may also set model and input."""
     context_management: Sequence[ContextManagement] | None = None

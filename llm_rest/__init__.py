@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .content import afetch_image, fetch_image, file, image, user
     from .context import PromptContext
     from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
-    from .endpoints import ModelInfo
+    from .endpoints import Access, ModelInfo
     from .errors import (
         APIConnectionError,
         APIError,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         ContentFilterError,
         ContextLengthError,
         DecodeError,
+        Failure,
         InternalServerError,
         LLMError,
         LossError,
@@ -109,11 +110,11 @@ _HOME = {
         ".content": "afetch_image fetch_image file image user",
         ".context": "PromptContext",
         ".dialects": "ChatDialect MessagesDialect ResponsesDialect",
-        ".endpoints": "ModelInfo",
+        ".endpoints": "Access ModelInfo",
         ".errors": (
             "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError "
             "CallCancelledError CapabilityError ClientClosedError ConfigError ConflictError ConnectError "
-            "ContentFilterError ContextLengthError DecodeError InternalServerError LLMError LossError "
+            "ContentFilterError ContextLengthError DecodeError Failure InternalServerError LLMError LossError "
             "MalformedResponseError MaxIterationsError NotFoundError OutputError OverloadedError "
             "PermissionDeniedError ProtocolError ProxyError QuotaError RateLimitError ReasoningStateError "
             "RefusalError RequestTooLargeError ResponseTooLargeError SchemaMismatchError ServerTimeoutError "
@@ -158,6 +159,7 @@ __all__ = [
     "APIKey",
     "APIStatusError",
     "APITimeoutError",
+    "Access",
     "AsyncClient",
     "AsyncContentGenerator",
     "AsyncJSONStream",
@@ -183,6 +185,7 @@ __all__ = [
     "ContentGenerator",
     "ContextLengthError",
     "DecodeError",
+    "Failure",
     "FunctionCall",
     "FunctionCallOutput",
     "FunctionTool",

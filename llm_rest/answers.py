@@ -168,6 +168,7 @@ def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLME
     error.vendor = error.vendor or target.vendor
     error.model = error.model or target.model
     error.attempts = attempts
+    error.facts = target.facts()
     return error
 
 

@@ -187,7 +187,8 @@ class Arrival:
     def cut(self) -> LLMError:
         """The error for a body that ended before its last event came."""
         if self._any:
-            return StreamInterruptedError("the stream ended before its last event", retryable=self._begun is not None)
+            what = f"the stream from {self.incoming.peer} ended before its last event; make the call again"
+            return StreamInterruptedError(what, retryable=self._begun is not None)
         return malformed(self._target, self._sent(self._start), "it holds no event")
 
     def name(self, error: LLMError) -> None:

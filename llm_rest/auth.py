@@ -178,7 +178,8 @@ class Credentials:
             raise
         except Exception as problem:
             what = f"the token provider for {self._endpoint.vendor.name} failed: {type(problem).__name__}: {problem}"
-            raise ConfigError(what, hint="credentials= is called as provider(vendor, account)") from problem
+            hint = "credentials= is called as provider(vendor, account)"
+            raise ConfigError(what, hint=hint, no_key=True) from problem
 
     def _known(self, account: str | None, user_token: Token | None) -> Secret | None:
         if user_token is not None:
@@ -194,9 +195,10 @@ class Credentials:
         if secret is None:
             if endpoint.key_optional:
                 return headers
-            raise ConfigError(f"no API key for {name}", hint=_how_to_set(endpoint))
+            raise ConfigError(f"no API key for {name}", hint=_how_to_set(endpoint), no_key=True)
         if not secret:
-            raise ConfigError(f"the token for {name} is empty or no text", hint="give a str that is not blank")
+            what = f"the token for {name} is empty or no text"
+            raise ConfigError(what, hint="give a str that is not blank", no_key=True)
         url = urlsplit(endpoint.base_url)
         if url.scheme == "http" and not (is_loopback(url.hostname or "") or endpoint.vendor.allow_insecure):
             raise ConfigError(
@@ -249,9 +251,13 @@ def _variables(way: Auth, endpoint: Endpoint) -> tuple[str, ...]:
     return (way.env,) if isinstance(way.env, str) else way.env
 
 
+def key_variables(endpoint: Endpoint) -> list[str]:
+    """The environment variables that a key for this endpoint is read from, preferred first."""
+    return [name for way in endpoint.ways for name in _variables(way, endpoint)]
+
+
 def _how_to_set(endpoint: Endpoint) -> str:
-    names = [name for way in endpoint.ways for name in _variables(way, endpoint)]
-    return " or ".join([*(f"set {name}" for name in names), "pass api_key="])
+    return " or ".join([*(f"set {name}" for name in key_variables(endpoint)), "pass api_key="])
 
 
 def _secret(token: object) -> Secret:

@@ -29,7 +29,8 @@ from .responses.request import Request
 from .responses.response import Response
 from .retry import Budget, RetryPolicy, policy_of
 from .sending import Accept, asked
-from .transport import WHOLE, Timeouts, is_duration, limit
+from .transport import WHOLE, Timeouts, is_duration, limit, remaining, total_of
+from .transport.problems import limit_text
 from .trials import CANCELLED
 from .unknown import given
 from .wires import long_wire
@@ -134,10 +135,7 @@ def untold(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
 def left_of(settings: Settings, started: float) -> Settings:
     """The settings with what is left of the time for a whole answer that was asked for at `started`."""
     timeouts = settings.timeouts
-    total = limit(timeouts.total, WHOLE)
-    if total is not None:
-        total = max(total - (time.monotonic() - started), 0.001)
-    return settings._replace(timeouts=replace(timeouts, total="none" if total is None else total))
+    return settings._replace(timeouts=remaining(timeouts, limit(timeouts.total, WHOLE), started))
 
 
 class CanStop(Protocol):
@@ -336,7 +334,9 @@ class Caller:
         except TimeoutError:
             if until is None or time.monotonic() < until:
                 raise  # the provider's own
-        raise told(APITimeoutError("the token provider took all the time of the call"), target, ())
+        limit = limit_text("total", total_of(settings.timeouts, WHOLE))
+        what = f"no token from the token provider for {target.vendor} after {limit}; allow more time, or return a kept token"
+        raise told(APITimeoutError(what), target, ())
 
     def replied(
         self, target: Target, sent: Sent, request: Request | None, lost: list[Loss], document: Any = None

@@ -16,7 +16,7 @@ from . import endpoints
 from .auth import Secret, Token, TokenProvider
 from .call import Caller
 from .driving import drive
-from .errors import ConfigError, LLMError, printable
+from .errors import ConfigError, Failure, LLMError, printable
 from .observers import EventHook, hooks_of
 from .on_loss import Site
 from .options import (
@@ -39,6 +39,7 @@ from .transport import Timeouts, Transport
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from .endpoints import Access
     from .loop.tasks import AsyncRun
     from .loop.threads import Run
     from .models import Capabilities
@@ -256,12 +257,9 @@ class Client(_Shared):
 
         return drive(generate_json(self._caller, input, _plain(options), Site(), type))
 
-    def try_generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply | dict[str, Any]:
-        """`generate` with errors as values: `{"error": True, "description": ..., "suggestions": [...]}` for any `LLMError`."""
-        try:
-            return drive(self._caller.generate(input, _plain(options), Site()))
-        except LLMError as error:
-            return error.to_response()
+    def try_generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply | Failure:
+        """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
+        return drive(_or_failure(self._caller.generate(input, _plain(options), Site())))
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Takes what `generate` takes.
@@ -336,12 +334,13 @@ class Client(_Shared):
         """
         return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
-    def validate_access(self, **options: Unpack[CallSettings]) -> None:
-        """Return if the vendor accepts the API key, else raise its error, such as `AuthenticationError`.
+    def validate_access(self, **options: Unpack[CallSettings]) -> Access:
+        """Whether the vendor accepts the key: an `Access`, true where it does, with the `error` where it does not.
 
-        Lists the models, which costs no tokens; a vendor without such a list gets the smallest request.
+        It lists the models, which costs no tokens, or makes the smallest request where a host has no list. Raises
+        `ConfigError` for wrong arguments only, and `ClientClosedError`.
         """
-        drive(endpoints.validate_access(self._caller, _plain(options), Site()))
+        return drive(endpoints.validate_access(self._caller, _plain(options), Site()))
 
     def close(self) -> None:
         """Close the connections. Later calls raise `ClientClosedError`."""
@@ -439,9 +438,9 @@ class AsyncClient(_Shared):
 
     def try_generate(
         self, input: Input | None = None, **options: Unpack[OutputOptions]
-    ) -> Coroutine[Any, Any, Reply | dict[str, Any]]:
-        """`generate` with errors as values: `{"error": True, "description": ..., "suggestions": [...]}` for any `LLMError`."""
-        return _or_error(self._caller.generate(input, _plain(options), Site()))
+    ) -> Coroutine[Any, Any, Reply | Failure]:
+        """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
+        return _or_failure(self._caller.generate(input, _plain(options), Site()))
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Takes what `generate` takes.
@@ -510,10 +509,11 @@ class AsyncClient(_Shared):
         """
         return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
-    def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
-        """Return if the vendor accepts the API key, else raise its error, such as `AuthenticationError`.
+    def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Access]:
+        """Whether the vendor accepts the key: an `Access`, true where it does, with the `error` where it does not.
 
-        Lists the models, which costs no tokens; a vendor without such a list gets the smallest request.
+        It lists the models, which costs no tokens, or makes the smallest request where a host has no list. Raises
+        `ConfigError` for wrong arguments only, and `ClientClosedError`.
         """
         return endpoints.validate_access(self._caller, _plain(options), Site())
 
@@ -530,8 +530,8 @@ class AsyncClient(_Shared):
         await self.aclose()
 
 
-async def _or_error(work: Coroutine[Any, Any, Reply]) -> Reply | dict[str, Any]:
+async def _or_failure(work: Coroutine[Any, Any, Reply]) -> Reply | Failure:
     try:
         return await work
     except LLMError as error:
-        return error.to_response()
+        return Failure(error.message, error.suggestions, error)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from .errors import APIConnectionError, APITimeoutError
 from .responses.assemble import Assembler
 from .streams import StreamReader
+from .transport import limit, remaining
 from .wires import long_wire
 
 if TYPE_CHECKING:
@@ -92,9 +93,8 @@ class Hops:
         self.count += 1
         body = self._wire.continued(self._outgoing.body, token)
         total = self._timeouts.total
-        if isinstance(total, int | float):
-            total = max(total - (time.monotonic() - self._started), 0.001)
-        return Hop(replace(self._outgoing, body=body), replace(self._timeouts, total=total))
+        limits = self._timeouts if total is None else remaining(self._timeouts, limit(total, None), self._started)
+        return Hop(replace(self._outgoing, body=body), limits)
 
 
 def may_be_resumed(problem: LLMError) -> bool:

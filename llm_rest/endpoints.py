@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from .answers import document_of
 from .call import interrupted
-from .errors import APITimeoutError, CallCancelledError, ConfigError, NotFoundError
+from .errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, NotFoundError
 from .on_loss import Site, settle
 from .outgoing import Outgoing, encoded
 from .reply import Reply
@@ -168,7 +168,8 @@ async def poll(
     found = await retrieve(caller, response, {**options}, site) if isinstance(response, str) else response
     while found.status in UNFINISHED:
         if until is not None and time.monotonic() + interval > until:
-            raise APITimeoutError(f"the response is still {found.status}", phase="total", partial=found)
+            what = f"{found.id} is still {found.status} at the end of {limit:g} s (timeout=); poll again, or allow more time"
+            raise APITimeoutError(what, phase="total", partial=found)
         with caller.call() as waiting:
             await caller.transport.sleep(interval)
         if waiting.stopped:
@@ -190,14 +191,34 @@ _ANSWERS_AT = {
 """How the path of a wire ends; the list of models stands beside it."""
 
 
-async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -> None:
-    """Return if the vendor accepts the key, else raise its error. Lists the models, which costs nothing."""
+class Access(Struct, frozen=True):
+    """Whether the vendor accepted the key. True where it did, so that `if llm.validate_access():` works."""
+
+    valid: bool
+    """Whether it was accepted. Also false where that could not be found out: the network is down, or calls are limited."""
+    error: LLMError | None = None
+    """What stood in the way, with its `code` and `suggestions`; `None` where valid."""
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+
+async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -> Access:
+    """Whether the vendor accepts the key. Lists the models, which costs nothing. Raises `ConfigError` for wrong arguments."""
     target, settings = caller.chosen(options)
     try:
-        await caller.send(target, settings, Outgoing(_models_route(target)), lambda sent: None)
-    except NotFoundError:
-        # A host without a list of models: the smallest request tells as well.
-        await caller.generate("Hi", {**options, "max_output_tokens": 16, "on_loss": "ignore"}, site)
+        try:
+            await caller.send(target, settings, Outgoing(_models_route(target)), lambda sent: None)
+        except NotFoundError:
+            # A host without a list of models: the smallest request tells as well.
+            smallest = {**options, "max_output_tokens": 16, "on_loss": "ignore", "invalid_options": "drop"}
+            if (await caller.generate("Hi", smallest, site)).interrupted:
+                raise CallCancelledError("the call was cancelled") from None
+    except LLMError as error:
+        if isinstance(error, ConfigError) and not error.no_key:
+            raise
+        return Access(False, error)
+    return Access(True)
 
 
 # --- models ---------------------------------------------------------------------------------------------------------

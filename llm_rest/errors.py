@@ -13,6 +13,8 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct, field, to_builtins
 
+from .suggestions import HINTED, row_of, suggestions_for
+
 Code = Literal["auth_error", "rate_limit", "network_error", "invalid_request", "unknown"]
 """The `code` of an error, for programs that only branch."""
 
@@ -103,8 +105,6 @@ class LLMError(Exception):
     """The stable name of the class, in snake case without `_error`: `rate_limit`, `context_length`."""
     retryable: bool = False
     """Whether the same request may succeed later."""
-    hint: str | None = None
-    """What to do about it, in one sentence; `None` where there is no advice."""
     run: Any = None
     """The `RunState` of the run that the error ended, for `run(state=...)`; `None` outside of a run."""
 
@@ -154,10 +154,34 @@ class LLMError(Exception):
         """The response as far as it came, as a `Reply`; `None` where nothing came."""
         self.body = body
         """The body of the vendor's answer: decoded JSON, or its text; `None` where there was none."""
+        self.facts: dict[str, Any] = {}
+        """What the client knows of the vendor and the model, which `suggestions` name."""
         if retryable is not None:
             self.retryable = retryable
-        if hint is not None:
-            self.hint = hint
+        self._hint = hint
+
+    @property
+    def hint(self) -> str | None:
+        """What to do about it, in a few words; the text of the error ends with it."""
+        if self._hint is None and row_of(self._kinds()) in HINTED:
+            return self._suggested()[0]
+        return self._hint
+
+    @hint.setter
+    def hint(self, text: str | None) -> None:
+        self._hint = text
+
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        """What to do about it, in the order in which to try it: the hint first, where there is one. Never empty."""
+        return tuple(dict.fromkeys([*([self._hint] if self._hint else []), *self._suggested()]))
+
+    def _kinds(self) -> list[str]:
+        return [kind.kind for kind in type(self).__mro__ if issubclass(kind, LLMError)]
+
+    def _suggested(self) -> tuple[str, ...]:
+        known = {name: printable(value, 200) if isinstance(value, str) else value for name, value in vars(self).items()}
+        return suggestions_for(self._kinds(), known.get("phase") or known.get("reason"), {**known, **self.facts})
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
@@ -171,8 +195,8 @@ class LLMError(Exception):
         return {name: getattr(self, name) for name in names.split()} | {"attempts": to_builtins(self.attempts)}
 
     def to_response(self) -> dict[str, Any]:
-        """The error as a value: `{"error": True, "description": ..., "suggestions": [...]}`."""
-        return {"error": True, "description": self.message, "suggestions": [self.hint] if self.hint else []}
+        """The error as plain data: `{"error": True, "description": ..., "suggestions": [...]}`, as in `Failure`."""
+        return {"error": True, "description": self.message, "suggestions": [*self.suggestions]}
 
 
 def _revive(kind: type[LLMError], message: str, state: dict[str, Any]) -> LLMError:
@@ -180,6 +204,23 @@ def _revive(kind: type[LLMError], message: str, state: dict[str, Any]) -> LLMErr
     error.args = (message,)  # which the built-in timeout would leave empty
     error.__dict__.update(state)
     return error
+
+
+class Failure(Struct, frozen=True):
+    """What `try_generate` returns instead of raising: the error as a value. It is false, and a `Reply` is true.
+
+    `error.to_response()` has the same as plain data.
+    """
+
+    description: str
+    """What happened: the message of the error."""
+    suggestions: tuple[str, ...]
+    """What to do about it, in the order in which to try it; never empty."""
+    error: LLMError
+    """The error itself: its class, `code`, `status`, `retryable` and so on."""
+
+    def __bool__(self) -> Literal[False]:
+        return False
 
 
 # --- before a byte is sent ------------------------------------------------------------------------------------------
@@ -200,6 +241,11 @@ class ConfigError(LLMError, ValueError):
     """The call is wrong and nothing was sent: a key is missing, or a header, a URL, an option or its value is invalid."""
 
     code = "invalid_request"
+
+    def __init__(self, message: str, *, no_key: bool = False, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.no_key = no_key
+        """Whether there is no key or token to send."""
 
 
 class CapabilityError(ConfigError):
@@ -241,6 +287,11 @@ class APIConnectionError(APIError):
 
 class ConnectError(APIConnectionError):
     """The connection could not be made, or was reset."""
+
+    def __init__(self, message: str, *, reason: Literal["refused", "name"] | None = None, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.reason = reason
+        """`refused` where nothing listens at the address, `name` where the host name was not found, else `None`."""
 
 
 class TLSError(ConnectError):
@@ -307,34 +358,28 @@ class ContextLengthError(BadRequestError):
     """Tokens that fit the model's context; `None` where the vendor does not say."""
     requested: int | None = None
     """Tokens that the request needs; `None` where the vendor does not say."""
-    hint = "shorten the input, or lower max_output_tokens"
 
 
 class ReasoningStateError(BadRequestError):
     """The vendor rejected a signature or encrypted reasoning of the input; resend it without its reasoning items."""
-
-    hint = "send the conversation without its reasoning items"
 
 
 class AuthenticationError(APIStatusError):
     """The key was rejected (401)."""
 
     code = "auth_error"
-    hint = "check the API key and where it comes from"
 
 
 class PermissionDeniedError(APIStatusError):
     """The key is valid and lacks the permission (403)."""
 
     code = "auth_error"
-    hint = "check what the key, its project and its region may use"
 
 
 class NotFoundError(APIStatusError):
     """The model, response or URL does not exist (404)."""
 
     code = "invalid_request"
-    hint = "check the name of the model, and the base URL"
 
 
 class ConflictError(APIStatusError):
@@ -347,7 +392,6 @@ class RequestTooLargeError(APIStatusError):
     """The request body is too large (413)."""
 
     code = "invalid_request"
-    hint = "send less, or smaller images and files"
 
 
 class UnprocessableEntityError(APIStatusError):
@@ -367,7 +411,6 @@ class QuotaError(RateLimitError):
     """The account has no credit or quota left (402, or 429 with such a message). Not retried."""
 
     retryable = False
-    hint = "add credit, or raise the limit with the vendor"
 
 
 class InternalServerError(APIStatusError):

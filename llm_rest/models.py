@@ -302,7 +302,6 @@ def capability_error(problems: list[Problem], *, model: str, vendor: str | None 
         f"{model} does not take this request: {'; '.join(map(str, problems))}",
         vendor=vendor,
         model=model,
-        hint='invalid_options="drop" leaves such options out, "send" lets the vendor decide',
     )
 
 

@@ -11,14 +11,12 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec.structs import replace
-
 from .answers import hushed, redirect, refusal, told
 from .errors import Attempt, LLMError, MalformedResponseError
 from .observers import RequestRetry, notify
 from .outgoing import without_refused
 from .retry import Failed, cost_of, decide
-from .transport import HTTPAnswer, HTTPRequest, Timeouts
+from .transport import HTTPAnswer, HTTPRequest, Timeouts, remaining
 from .transport.under_way import Stopped
 from .trials import Trial
 
@@ -68,7 +66,7 @@ async def asked(
         until = None if total is None else started + total
         headers = await caller.headers(target, settings, outgoing.route, refused, until)
         if total is not None and (attempts or provided):
-            timeouts = replace(timeouts, total=max(started + total - time.monotonic(), 0.001))
+            timeouts = remaining(timeouts, total, started)
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
         method = outgoing.route.method
         call.trial = trial = Trial(
@@ -76,7 +74,9 @@ async def asked(
         )
         answer, found, error = None, None, None
         try:
-            answer = await exchange(HTTPRequest(method, url, headers, outgoing.body, outgoing.stream), timeouts)
+            answer = await exchange(
+                HTTPRequest(method, url, headers, outgoing.body, outgoing.stream, target.vendor), timeouts
+            )
             if isinstance(answer, HTTPAnswer) and answer.status >= 300:
                 error = redirect(answer) if answer.status < 400 else refusal(target, answer, secrets)
             else:
@@ -110,7 +110,8 @@ async def asked(
         if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):
             wait = NO_BUDGET
         if isinstance(wait, str):
-            error.hint = _HINTS.get(wait, error.hint)
+            if wait in _HINTS:
+                error.hint = _HINTS[wait]
             if found is not None:
                 return found
             raise told(error, target, trial.end(status, error))

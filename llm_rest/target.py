@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from . import models, wires
-from .auth import Credentials, Secret, TokenProvider, credentials
+from .auth import Credentials, Secret, TokenProvider, credentials, key_variables
 from .dialects import GeminiDialect, ResponsesDialect
 from .errors import ConfigError
-from .vendors import VENDORS, Endpoint, Vendor, resolve
+from .vendors import VENDORS, Endpoint, Vendor, is_loopback, resolve, url_variables
 from .wires import Wire
 
 
@@ -43,6 +44,24 @@ class Target(Struct):
     def model(self) -> str:
         """The model as the vendor calls it."""
         return self.endpoint.model
+
+    def facts(self) -> dict[str, Any]:
+        """What the suggestions of an error name; only what is known."""
+        endpoint = self.endpoint
+        row, url = endpoint.vendor, urlsplit(endpoint.base_url)
+        origin = f"{url.scheme}://{url.netloc}" if url.netloc else None
+        local = is_loopback(url.hostname or "")
+        facts = {
+            "endpoint": origin,
+            "local": origin if local else None,
+            "start": row.start if local else None,
+            "base_url_env": " or ".join(url_variables(row)),
+            "key_env": " or ".join(key_variables(endpoint)),
+            "provider": "credentials=" if self.credentials.renewable else None,
+            "context_window": self.known.context_window,
+            "max_output": self.known.max_output,
+        }
+        return {name: fact for name, fact in facts.items() if fact}
 
 
 class Targets:

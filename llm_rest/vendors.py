@@ -143,6 +143,8 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """How the vendor's errors differ from what their code, type or status usually means."""
     allow_insecure: bool = False
     """Whether an API key may be sent over plain HTTP, for hosts in a private network. Loopback always may."""
+    start: str = ""
+    """The command that starts it, where it is a server on the user's own machine; empty elsewhere."""
     docs_url: str = ""
     """The vendor's API reference."""
 
@@ -419,6 +421,7 @@ _ROWS = (
         ),
         base_url_env=(URLEnv("OLLAMA_HOST", port=11434),),
         first_byte=600,
+        start="ollama serve",
         docs_url="https://docs.ollama.com/api/chat",
     ),
     Vendor(
@@ -429,6 +432,7 @@ _ROWS = (
         auth=Bearer(env="VLLM_API_KEY", optional=True),
         other_wires=(Surface(RESPONSES, _VLLM_RESPONSES),),
         first_byte=600,
+        start="vllm serve <model>",
         docs_url="https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
     ),
     Vendor(
@@ -439,6 +443,7 @@ _ROWS = (
         auth=Bearer(optional=True),
         other_wires=(Surface(RESPONSES), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         first_byte=600,
+        start="llama-server -m <model>.gguf",
         docs_url="https://github.com/ggml-org/llama.cpp/tree/master/tools/server",
     ),
     Vendor(
@@ -449,6 +454,7 @@ _ROWS = (
         dialect=ResponsesDialect(lacks=NOT_IN_RESPONSES, checks_ids=False),
         other_wires=(Surface(CHAT, CHAT_HOSTS["lmstudio"]),),
         first_byte=600,
+        start="lms server start",
         docs_url="https://lmstudio.ai/docs/app/api/endpoints/openai",
     ),
     Vendor(
@@ -777,9 +783,13 @@ def _from_environment(row: Vendor, environ: Mapping[str, str] | None) -> tuple[s
     return None, ""
 
 
+def url_variables(row: Vendor) -> list[str]:
+    """The environment variables that a base URL, or a part of it, is read from."""
+    return [entry if isinstance(entry, str) else entry.name for entry in row.base_url_env]
+
+
 def _how_to_fill(row: Vendor) -> str:
-    names = [entry if isinstance(entry, str) else entry.name for entry in row.base_url_env]
-    return " or ".join(["pass base_url=", *(f"set {name}" for name in names)])
+    return " or ".join(["pass base_url=", *(f"set {name}" for name in url_variables(row))])
 
 
 def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:

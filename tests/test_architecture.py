@@ -19,7 +19,7 @@ from llm_rest import wires
 PACKAGE = Path(__file__).parents[1] / "llm_rest"
 NAME = PACKAGE.name
 
-FOUNDATION = ("unknown", "losses", "errors")
+FOUNDATION = ("unknown", "losses", "errors", "suggestions")
 PURE = (*FOUNDATION, "responses", "dialects")
 TABLES = ("framing", "vendors", "models")
 # What a client is made of: one call, what it takes, what it gives, who is told.

@@ -32,6 +32,11 @@ SAMPLE = '{"model":"claude-haiku-4-5","max_tokens":50,"messages":[{"role":"user"
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 
 
+ENDED_EARLY = (
+    "the stream from inproc:llm_rest.server.simulator (simulator) ended before its last event; make the call again"
+)
+
+
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs the tests may have keys; these tests have none."""
@@ -251,7 +256,7 @@ def test_a_stream_that_was_cut_is_printed_so_far_and_has_an_exit_code_of_its_own
     code, out, err = run(*streamed(wire, wire), stdin=b"".join(sent[:last]).decode())
     assert code == CUT
     assert "lo." in out
-    assert err.splitlines()[-1] == "llm-rest: the stream ended before its last event"
+    assert err.splitlines()[-1] == f"llm-rest: {ENDED_EARLY}"
     assert not any(isinstance(event, TERMINAL) for event in read(wire, [out.encode()]))
 
 
@@ -499,7 +504,7 @@ def test_ask_prints_the_answer_as_it_comes(monkeypatch: pytest.MonkeyPatch, wire
     ("script", "code", "out", "err"),
     [
         ("say Half\nfail 503 Busy.", FAILED, "Half\n", "llm-rest: Busy.\n"),
-        ("say Half\nbreak", FAILED, "Half\n", "llm-rest: the stream ended before its last event\n"),
+        ("say Half\nbreak", FAILED, "Half\n", f"llm-rest: {ENDED_EARLY}\n"),
         ("fail 503 Busy.", FAILED, "", "llm-rest: Busy.\n"),
         ("refuse No.", FAILED, "", "llm-rest: the model refused: No.\n"),
         ("say Half\nlength", 0, "Half\n", "note: the answer is incomplete: max_output_tokens\n"),

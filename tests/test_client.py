@@ -16,9 +16,11 @@ from pytest_httpx import HTTPXMock
 
 from llm_rest.client import AsyncClient, Client
 from llm_rest.errors import (
+    AuthenticationError,
     CapabilityError,
     ClientClosedError,
     ConfigError,
+    Failure,
     LLMError,
     RefusalError,
     TruncatedError,
@@ -276,7 +278,16 @@ async def test_try_generate_gives_an_error_as_a_value(new_client: NewClient, htt
     async with new_client() as llm:
         failed = await llm.try_generate("Hi")
         good = await llm.try_generate("Hi")
-    assert (failed["error"], failed["description"]) == (True, "wrong key")
+    assert isinstance(failed, Failure)
+    assert (failed.description, failed.suggestions, bool(failed)) == ("wrong key", failed.error.suggestions, False)
+    assert isinstance(failed.error, AuthenticationError)
+    assert failed.error.to_response() == {
+        "error": True,
+        "description": failed.description,
+        "suggestions": [*failed.suggestions],
+    }
+    assert "OPENAI_API_KEY" in failed.suggestions[0]
+    assert good
     assert good.output_text == "Hello"
 
 

@@ -8,10 +8,21 @@ from typing import Any
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest import ModelInfo
-from llm_rest.errors import APITimeoutError, AuthenticationError, ConfigError, InternalServerError, NotFoundError
+from llm_rest import Access, ModelInfo
+from llm_rest.errors import (
+    APITimeoutError,
+    AuthenticationError,
+    ClientClosedError,
+    ConfigError,
+    ConnectError,
+    InternalServerError,
+    LLMError,
+    NotFoundError,
+    PermissionDeniedError,
+)
 from llm_rest.responses import Compaction, Message
 from tests.callers import NewClient, answer
+from tests.transport.support import nobody
 
 pytestmark = pytest.mark.anyio
 
@@ -195,31 +206,82 @@ async def test_settings_hold_for_every_endpoint(new_client: NewClient, httpx_moc
 # --- is the key good? -----------------------------------------------------------------------------------------------
 
 
+VENDORS = ("openai/gpt-4o", "groq/x", "anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "ollama/qwen3:8b")
+
+
 async def test_a_key_is_tried_by_listing_models(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json={"object": "list", "data": []})
     async with new_client() as llm:
-        assert await llm.validate_access() is None
+        found = await llm.validate_access()
+    assert (found, bool(found)) == (Access(True), True)
     assert asked(httpx_mock) == [("GET", "/models")]
 
 
-async def test_a_key_that_is_refused_raises(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    httpx_mock.add_response(status_code=401, json={"error": {"message": "wrong key"}})
-    async with new_client() as llm:
-        with pytest.raises(AuthenticationError, match="wrong key"):
-            await llm.validate_access()
+@pytest.mark.parametrize("model", VENDORS)
+@pytest.mark.parametrize(("status", "kind"), [(401, AuthenticationError), (403, PermissionDeniedError)])
+async def test_a_key_that_is_refused_is_an_access_that_is_not_valid(
+    new_client: NewClient, httpx_mock: HTTPXMock, model: str, status: int, kind: type[LLMError]
+) -> None:
+    httpx_mock.add_response(status_code=status, json={"error": {"message": "wrong key"}})
+    async with new_client(model) as llm:
+        found = await llm.validate_access()
+    assert not found
+    assert type(found.error) is kind
+    assert (found.valid, found.error.message, found.error.status) == (False, "wrong key", status)
+    assert found.error.suggestions[0] == found.error.hint
 
 
+@pytest.mark.parametrize("model", VENDORS)
 async def test_where_models_are_not_listed_the_smallest_request_tells(
+    new_client: NewClient, httpx_mock: HTTPXMock, model: str
+) -> None:
+    httpx_mock.add_response(status_code=404, is_reusable=True)
+    async with new_client(model) as llm:
+        found = await llm.validate_access()
+    assert isinstance(found.error, NotFoundError)
+    assert not found.valid
+    assert [request.method for request in httpx_mock.get_requests()] == ["GET", "POST"]
+
+
+async def test_the_answer_to_the_smallest_request_is_a_valid_access(
     new_client: NewClient, httpx_mock: HTTPXMock
 ) -> None:
     httpx_mock.add_response(status_code=404)
     httpx_mock.add_response(json=answer())
-    httpx_mock.add_response(status_code=404, is_reusable=True)
     async with new_client() as llm:
-        await llm.validate_access()
-        with pytest.raises(NotFoundError):
-            await llm.validate_access()
+        assert await llm.validate_access() == Access(True)
     assert asked(httpx_mock)[1] == ("POST", "/responses")
+
+
+@pytest.mark.parametrize("model", VENDORS)
+async def test_a_network_that_is_down_is_an_access_that_is_not_valid(new_client: NewClient, model: str) -> None:
+    async with new_client(model, base_url=nobody()) as llm:
+        found = await llm.validate_access()
+    assert isinstance(found.error, ConnectError)
+    assert (found.valid, found.error.code, found.error.reason) == (False, "network_error", "refused")
+
+
+async def test_a_missing_key_is_an_access_that_is_not_valid(
+    new_client: NewClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    async with new_client(api_key=None) as llm:
+        found = await llm.validate_access()
+        assert (found.valid, found.error.kind, found.error.no_key) == (False, "config", True)
+        assert "OPENAI_API_KEY" in found.error.suggestions[0]
+
+
+async def test_wrong_arguments_of_validate_access_raise(new_client: NewClient) -> None:
+    llm = new_client()
+    async with llm:
+        with pytest.raises(ConfigError, match="no option zzz"):
+            await llm.validate_access(zzz=1)
+        with pytest.raises(ConfigError, match="timeout"):
+            await llm.validate_access(timeout=-1)
+        with pytest.raises(ConfigError, match="account="):
+            await llm.validate_access(account="u1")
+    with pytest.raises(ClientClosedError):
+        await llm.validate_access()
 
 
 # --- models ---------------------------------------------------------------------------------------------------------

@@ -155,9 +155,10 @@ def test_to_response_is_the_error_as_a_value() -> None:
     assert ConfigError("no key", hint="set K").to_response() == {
         "error": True,
         "description": "no key",
-        "suggestions": ["set K"],
+        "suggestions": ["set K", *ConfigError("no key").suggestions],
     }
-    assert LLMError("no").to_response()["suggestions"] == []
+    rejected = AuthenticationError("no").to_response()["suggestions"]
+    assert (rejected[0], len(rejected)) == (AuthenticationError("no").hint, 2)
 
 
 def test_the_text_of_an_error_ends_with_the_hint() -> None:

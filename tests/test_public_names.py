@@ -28,7 +28,7 @@ PROMISED = set(
     TruncatedError UnprocessableEntityError
     Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
-    AsyncClient AsyncStream CallInfo Client ModelInfo Reply Stream Timeouts TLS Capabilities
+    Access AsyncClient AsyncStream CallInfo Client Failure ModelInfo Reply Stream Timeouts TLS Capabilities
     RequestCancelled RequestEnd RequestRetry RequestStart
     RetryPolicy
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream

@@ -8,11 +8,12 @@ this package, know that importing it loads no sockets and no event loop: `blocki
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
-from msgspec.structs import fields, force_setattr
+from msgspec.structs import fields, force_setattr, replace
 
 from ..errors import ConfigError
 
@@ -41,6 +42,8 @@ class HTTPRequest(Struct, frozen=True):
     body: bytes = b""
     stream: bool = False
     """Whether it asks for a stream, which only a server in this process has to be told."""
+    vendor: str = ""
+    """Whose API it is for, which errors name."""
 
     def __repr__(self) -> str:
         return f"<{self.method} {self.url}, {len(self.body)} bytes>"
@@ -90,6 +93,28 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 def limit(value: float | Literal["none"] | None, usual: float | None) -> float | None:
     """The seconds of a limit that may be `"none"`, or not given; `None` is no limit."""
     return usual if value is None else None if value == "none" else value
+
+
+class Remaining(Timeouts, frozen=True, kw_only=True):
+    """The limits of a call that began earlier: `total` is what is left of the `whole`, which errors name."""
+
+    whole: float | None = None
+
+
+def remaining(timeouts: Timeouts, total: float | None, started: float) -> Timeouts:
+    """The limits as they are now of a call that may take `total` seconds since `started`, a time of `time.monotonic`."""
+    if total is None:
+        return replace(timeouts, total="none")
+    whole = timeouts.whole if isinstance(timeouts, Remaining) else total
+    limits = {name: getattr(timeouts, name) for name in Timeouts.__struct_fields__}
+    return Remaining(**{**limits, "total": max(total - (time.monotonic() - started), 0.001), "whole": whole})
+
+
+def total_of(timeouts: Timeouts, otherwise: float | None) -> float | None:
+    """The seconds that the whole call may take, however much of them has passed; `otherwise` where that is not given."""
+    if isinstance(timeouts, Remaining):
+        return timeouts.whole
+    return limit(timeouts.total, otherwise)
 
 
 def is_duration(value: object) -> bool:

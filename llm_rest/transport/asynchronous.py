@@ -184,7 +184,7 @@ class AsyncTransport(Exchanges):
             with anyio.move_on_after(deadline.left()):
                 await slots.acquire()
                 return _TaskPlace(home)
-            raise timed_out("pool") from None
+            raise timed_out(deadline, "pool") from None
         return _TaskPlace(home)
 
     def forgotten(self, place: Place) -> None:

@@ -164,7 +164,7 @@ class _Slots:
                 about_to_wait(int)  # nobody wakes it when its call is stopped, so it looks up now and then
                 left = deadline.left()
                 if left is not None and left <= 0:
-                    raise timed_out("pool")
+                    raise timed_out(deadline, "pool")
                 gate.acquire(timeout=_LOOK_UP if left is None else min(left, _LOOK_UP))
         finally:
             self._waiting.pop(number, None)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from . import WHOLE, limit
+from . import WHOLE, limit, total_of
 from .problems import timed_out
 
 if TYPE_CHECKING:
     from . import Timeouts
 
 _FOREVER = float("inf")
+_ROUNDED = 0.95
+"""How much of a limit has passed when an HTTP client may say that it has: its clock began a little later."""
 
 
 def _or_forever(seconds: float | Literal["none"] | None) -> float:
@@ -20,22 +22,36 @@ def _or_forever(seconds: float | Literal["none"] | None) -> float:
 
 
 class Deadline:
-    """How long the step at hand may still take, and which limit it is that ends it."""
+    """How long the step at hand may still take, and which limit it is that ends it. `peer` is the other side in errors."""
 
-    __slots__ = ("_connect", "_end", "_first_byte", "_limits", "_read", "_step", "_step_end")
+    __slots__ = (
+        "_begun",
+        "_connect",
+        "_end",
+        "_first_byte",
+        "_limits",
+        "_read",
+        "_step",
+        "_step_end",
+        "_whole",
+        "peer",
+    )
 
-    def __init__(self, timeouts: Timeouts) -> None:
+    def __init__(self, timeouts: Timeouts, peer: str = "the server") -> None:
+        self.peer = peer
+        self._begun = time.monotonic()
         self._connect = limit(timeouts.connect, None)
         self._first_byte = limit(timeouts.first_byte, None)
         self._read = _or_forever(timeouts.read)
         self._step = "first_byte"
         self._step_end = _FOREVER
-        total = self._total(timeouts)
-        self._end = _FOREVER if total is None else time.monotonic() + total
+        total = limit(timeouts.total, self._otherwise)
+        self._end = _FOREVER if total is None else self._begun + total
+        self._whole = total_of(timeouts, total)
         self._limits: dict[str, float | None] = {}
 
-    def _total(self, timeouts: Timeouts) -> float | None:
-        return limit(timeouts.total, WHOLE)
+    _otherwise: ClassVar[float | None] = WHOLE
+    """The total where none is given."""
 
     def connect(self) -> None:
         """A connection is made, names looked up and encryption agreed on included."""
@@ -84,7 +100,7 @@ class Deadline:
         """Seconds that a wait may take, `None` without a limit. Raises where one has passed."""
         left = self.left()
         if left is not None and left <= 0:
-            raise timed_out(self.phase)
+            raise timed_out(self)
         return left
 
     @property
@@ -96,6 +112,22 @@ class Deadline:
     def phase(self) -> str:
         """The nearer limit: `total`, or that of the step."""
         return "total" if self._end <= self._step_end else self._step
+
+    def limit(self, phase: str) -> tuple[str, float | None]:
+        """The name of the limit that ends a phase, and its seconds."""
+        left = self.left()
+        if phase == "pool" or (phase == "connect" and left is not None and left <= 0):
+            phase = (
+                self.phase
+            )  # there is none for the first alone, and a nearer one may end the second in an HTTP client
+        limits = {"connect": self._connect, "first_byte": self._first_byte, "read": _seconds(self._read)}
+        return phase, self._whole if phase == "total" else limits[phase]
+
+    def passed(self, phase: str) -> bool:
+        """Whether the limit of a phase can have passed since the exchange began."""
+        _, seconds = self.limit(phase)
+        waited = time.monotonic() - self._begun
+        return time.monotonic() >= self._end or (seconds is not None and waited >= _ROUNDED * seconds)
 
     def for_client(self) -> dict[str, float | None]:
         """The limits as the HTTP client takes them: for each single wait. A later wait may change them."""
@@ -110,16 +142,18 @@ class StreamDeadline(Deadline):
 
     __slots__ = ("_linger_end", "_since", "_stall", "_stall_left")
 
-    def __init__(self, timeouts: Timeouts) -> None:
-        super().__init__(timeouts)
+    _otherwise = None
+
+    def __init__(self, timeouts: Timeouts, peer: str = "the server") -> None:
+        super().__init__(timeouts, peer)
         if timeouts.first_byte is None:
             self._first_byte = limit(timeouts.stall, None)
         self._stall = self._stall_left = _or_forever(timeouts.stall)
         self._since = 0.0
         self._linger_end = _FOREVER
 
-    def _total(self, timeouts: Timeouts) -> float | None:
-        return limit(timeouts.total, None)
+    def limit(self, phase: str) -> tuple[str, float | None]:
+        return (phase, _seconds(self._stall)) if phase == "stall" else super().limit(phase)
 
     def wait(self) -> None:
         self._since = time.monotonic()
@@ -130,10 +164,10 @@ class StreamDeadline(Deadline):
         elif self._stall_left < patience:
             self._step, patience = "stall", self._stall_left
             if patience <= 0:
-                raise timed_out("stall")  # keep-alives came until no patience was left
+                raise timed_out(self, "stall")  # keep-alives came until no patience was left
         self._step_end = min(self._since + patience, self._linger_end)
         if self._since >= self._linger_end:
-            raise timed_out("read")  # keep-alives came until nothing was waited for any more
+            raise timed_out(self, "read")  # keep-alives came until nothing was waited for any more
         self._limits["read"] = _nearer(self.left(), None)
 
     def came(self) -> None:
@@ -146,6 +180,10 @@ class StreamDeadline(Deadline):
 
     def linger(self, seconds: float | None) -> None:
         self._linger_end = _FOREVER if seconds is None else time.monotonic() + seconds
+
+
+def _seconds(limit: float) -> float | None:
+    return None if limit == _FOREVER else limit
 
 
 def _nearer(left: float | None, limit: float | None) -> float | None:

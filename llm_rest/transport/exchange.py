@@ -23,7 +23,7 @@ from .in_process import InProcess
 from .line import Line
 from .problems import as_ours
 from .proxies import proxy_for
-from .urls import IN_PROCESS, address_of, origin_of
+from .urls import IN_PROCESS, address_of, origin_of, peer_of
 
 if TYPE_CHECKING:
     import ssl
@@ -73,12 +73,13 @@ class Exchanges(ABC):
 
     async def send(self, request: HTTPRequest, timeouts: Timeouts) -> HTTPAnswer:
         """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
-        answer = await self._begin(request, Deadline(timeouts), self._max_body)
+        answer = await self._begin(request, Deadline(timeouts, peer_of(request)), self._max_body)
         return answer if isinstance(answer, HTTPAnswer) else await answer.whole()
 
     async def open(self, request: HTTPRequest, timeouts: Timeouts) -> Incoming | HTTPAnswer:
         """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
-        return await self._begin(request, StreamDeadline(timeouts), max(self._max_body, MAX_STREAM))
+        deadline = StreamDeadline(timeouts, peer_of(request))
+        return await self._begin(request, deadline, max(self._max_body, MAX_STREAM))
 
     async def _begin(self, request: HTTPRequest, deadline: Deadline, limit: int) -> Incoming | HTTPAnswer:
         """The head of an answer whose body is still to be read, or an error with as much of its body as came."""
@@ -260,6 +261,11 @@ class Incoming:
     def linger(self, seconds: float | None) -> None:
         """Say that all that matters was read: what may follow is waited for no longer than this; `None` takes it back."""
         self._deadline.linger(seconds)
+
+    @property
+    def peer(self) -> str:
+        """Who answers, as errors name it."""
+        return self._deadline.peer
 
     async def finish(self) -> None:
         """End the exchange after all that matters was read: what little may follow is awaited for the connection's sake."""

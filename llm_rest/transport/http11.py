@@ -98,9 +98,8 @@ class HTTP11:
         """Refuse a head that is too large: h11 bounds only one that is still incomplete."""
         received, self._head_bytes = self._head_bytes, 0
         if received > LARGEST_HEAD and received - len(self._parser.trailing_data[0]) - len(self._held) > LARGEST_HEAD:
-            raise h11.RemoteProtocolError(
-                f"the head of the answer is larger than {LARGEST_HEAD:,} bytes", error_status_hint=431
-            )
+            what = f"the head of the answer is larger than {LARGEST_HEAD:,} bytes"
+            raise h11.RemoteProtocolError(what, error_status_hint=431)
 
     def piece(self) -> bytes | None:
         """All bytes of the body that are there, empty at its end; `None` while more are needed."""

@@ -16,7 +16,7 @@ from h11 import RemoteProtocolError
 
 from ..errors import ConnectError, LLMError, ProtocolError, ProxyError
 from .http11 import HTTP11
-from .problems import as_ours
+from .problems import as_ours, proxy_refused
 from .sockets import Stream, Waiter, connect, write_all
 from .urls import address_of
 
@@ -125,7 +125,7 @@ class Line:
                 raise
             raise _EndedBefore from None
         if proxy and status == _REFUSED_BY_PROXY:
-            raise _refused(proxy, status)
+            raise _refused(proxy, status, proxy.named_for(deadline.peer))
         return status, answered
 
     async def _write(self, stream: Stream, pieces: Iterable[memoryview], deadline: Deadline, *, used: bool) -> None:
@@ -188,12 +188,14 @@ class Line:
         """A connection to the proxy, or through it where the other end speaks TLS."""
         stream: Stream | None = None
         error: LLMError
+        peer, deadline.peer = deadline.peer, proxy.named_for(deadline.peer)
         try:
             stream = await connect(proxy.host, proxy.port, deadline, self._waiter)
             if proxy.secure:
                 stream = await self._sealed(stream, proxy.host, deadline)
             if self._address.secure:
                 await self._through(stream, proxy, deadline)
+            deadline.peer = peer
             return stream
         except Exception as problem:
             error = as_ours(problem, deadline)
@@ -204,7 +206,7 @@ class Line:
         if stream is not None:
             stream.close()
         if type(error) in (ConnectError, ProtocolError):
-            error = ProxyError(f"the proxy of {proxy.variable}: {error.message}")
+            error = ProxyError(error.message)
         raise error.with_traceback(None)
 
     async def _sealed(self, stream: Stream, host: str, deadline: Deadline) -> Stream:
@@ -228,7 +230,7 @@ class Line:
             await write_all(stream, piece, deadline)
         status, _ = await self._head(stream, http)
         if not 200 <= status < 300:
-            raise _refused(proxy, status)
+            raise _refused(proxy, status, deadline.peer)
 
 
 def _for_proxy(proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
@@ -237,11 +239,5 @@ def _for_proxy(proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
     return [(b"Proxy-Authorization", proxy.credentials.reveal().encode("ascii"))]
 
 
-def _refused(proxy: Proxy, status: int) -> ProxyError:
-    known = status == _REFUSED_BY_PROXY
-    return ProxyError(
-        f"the proxy of {proxy.variable} refused with status {status}",
-        status=status,
-        retryable=status >= 500,
-        hint=f"look at the user and password in {proxy.variable}" if known else None,
-    )
+def _refused(proxy: Proxy, status: int, named: str) -> ProxyError:
+    return proxy_refused(named, proxy.variable, status, unauthorized=status == _REFUSED_BY_PROXY)

@@ -13,8 +13,6 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConnectError
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
@@ -66,7 +64,7 @@ class Names:
             mine = look_up is None
             if look_up is None:
                 if self._left >= MOST:
-                    raise ConnectError(f"cannot connect: {MOST} look-ups of names are still without an answer")
+                    raise OSError(f"{MOST} look-ups of names are still without an answer")
                 look_up = self._joined[where] = LookUp()
             look_up.wakes.append(wake)
         if mine:

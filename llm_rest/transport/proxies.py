@@ -1,7 +1,7 @@
 """Which proxy the environment names for an origin, if any: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
 
 Follows what curl documents (everything.curl.dev/usingcurl/proxies/env, read 2026-11-20). Before changing this file, know
-that these variables hold passwords: no error repeats their values.
+that these variables hold passwords: errors repeat a scheme, host and port, and only of a value that has nothing behind them.
 """
 
 from __future__ import annotations
@@ -38,13 +38,25 @@ class Credentials:
 
 
 class Proxy(Struct, frozen=True):
-    """A proxy: where it listens, whether it speaks TLS itself, and what it wants to know; `variable` named it."""
+    """A proxy: where it listens, whether it speaks TLS itself, and what it wants to know; `variable` named it.
+
+    `shown` is its URL for errors: empty where the value is so odd that a part of a password could be in it.
+    """
 
     host: str
     port: int
     secure: bool
     credentials: Credentials | None
     variable: str
+    shown: str = ""
+
+    def named_for(self, peer: str) -> str:
+        """The proxy on the way to `peer`, as errors name it."""
+        return (
+            f"the proxy {self.shown} ({self.variable}) for {peer}"
+            if self.shown
+            else f"the proxy of {self.variable} for {peer}"
+        )
 
 
 def proxy_for(address: Address) -> Proxy | None:
@@ -78,7 +90,10 @@ def _parsed(value: str, variable: str) -> Proxy | None:
         user = None if parts.username is None else Credentials(parts.username, parts.password or "")
         if not host or set(host) & set(" <>^|\\\"'`{}[]"):
             return None
-        return Proxy(host, parts.port or (443 if secure else 80), secure, user, variable)
+        port = parts.port or (443 if secure else 80)
+        odd = parts.path.strip("/") or parts.query or parts.fragment
+        shown = "" if odd else f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+        return Proxy(host, port, secure, user, variable, shown)
     except (ValueError, KeyError):
         return None
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from . import HTTPRequest
 
 IN_PROCESS = "inproc:"
 """A base URL that names a module of this process, which answers without a socket."""
@@ -50,3 +53,9 @@ def address_of(url: str) -> Address:
 def origin_of(url: str) -> str:
     """Scheme, host and port of a URL; of an in-process one its module."""
     return url.partition("/")[0] if url.startswith(IN_PROCESS) else address_of(url).origin
+
+
+def peer_of(request: HTTPRequest) -> str:
+    """Who answers a request, as errors name it: scheme, host, port and the vendor, such as `https://api.x.ai (xai)`."""
+    origin = origin_of(request.url)
+    return f"{origin} ({request.vendor})" if request.vendor else origin

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-from llm_rest import LLMError
+from llm_rest import Failure, LLMError
 from llm_rest.transport import Timeouts
 from tests.hostile.documents import Documents, bomb
 from tests.hostile.server import END, Act, chunks, fin, flood, head, http, rst, say, stall
@@ -124,15 +124,15 @@ def filtered(d: Documents) -> bytes:
 async def budgeted(world: World) -> Any:
     llm = world.client()
     for _ in range(10):
-        assert isinstance(await llm.try_generate("Hi"), dict)
+        assert isinstance(await llm.try_generate("Hi"), Failure)
     return await llm.generate("Hi")
 
 
 async def plain_value(world: World) -> Any:
     found = await world.client().try_generate("Hi")
-    assert found["error"] is True, found
-    assert found["description"] == "no", found
-    assert isinstance(found["suggestions"], list), found
+    assert isinstance(found, Failure), found
+    assert found.description == "no", found
+    assert found.suggestions, found
 
 
 def spelled(*words: str) -> Any:

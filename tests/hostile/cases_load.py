@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 
-from llm_rest import RetryPolicy
+from llm_rest import Failure, RetryPolicy
 from llm_rest.transport import exchange
 from tests.hostile.cases_http import full
 from tests.hostile.cases_streams import opened
@@ -86,7 +86,7 @@ async def two_hundred(world: World) -> Any:
 async def hundred_errors(world: World) -> Any:
     llm = world.client(retry=1)
     for _ in range(100):
-        assert isinstance(await llm.try_generate("Hi"), dict)
+        assert isinstance(await llm.try_generate("Hi"), Failure)
     assert world.script.open <= 1
     return await llm.generate("Hi")
 

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pytest_httpx import HTTPXMock
 
-from llm_rest.errors import ConfigError, ConnectError
+from llm_rest.errors import ConfigError, ConnectError, Failure
 from llm_rest.transport.line import Line
 from tests.callers import NewClient, answer, frames
 from tests.loopback import END, STREAM, chunks, http, loopback, reset, send
@@ -220,7 +220,7 @@ async def test_opentelemetry_records_each_request_and_connections_are_kept(
                 async with llm.stream("Hi") as stream:
                     async for _ in stream:
                         pass
-            assert await llm.try_generate("Hi")
+            assert isinstance(await llm.try_generate("Hi"), Failure)
             await llm.generate("Hi")
     assert (len(server.heads), server.connections) == (6, 1)
     assert all(b"\r\ntraceparent:" in head.lower() for head in server.heads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import ssl
 import traceback
 from typing import Any
@@ -168,7 +169,8 @@ async def test_a_proxy_that_refuses_is_an_error_that_names_the_variable(
     who = Proxy("ada", PLAIN) if status == 407 else Proxy(status=status)
     with loopback(send(http(b"hello")), tls=serving(authority) if secure else None) as server, proxying(who) as proxy:
         monkeypatch.setenv("all_proxy", proxy.url(password="wrong-secret"))
-        with pytest.raises(ProxyError, match=f"all_proxy refused with status {status}") as caught:
+        said = f"the proxy http://127.0.0.1:{proxy.port} (all_proxy) for {server.url} refused with status {status}"
+        with pytest.raises(ProxyError, match=re.escape(said)) as caught:
             await exchange(new_transport, server.url, tls=trusting(authority))
     assert (caught.value.status, caught.value.retryable) == (status, again)
     assert server.heads == []

@@ -10,13 +10,16 @@ from openai.types.chat import ChatCompletionMessage
 
 from llm_rest import (
     MCP,
+    Access,
     AsyncClient,
     AsyncStream,
     CallInfo,
     Capabilities,
     Client,
+    Failure,
     FunctionCall,
     FunctionTool,
+    LLMError,
     Loss,
     Message,
     ModelInfo,
@@ -43,7 +46,7 @@ from llm_rest.responses import AnyEvent, AnyItem, OutputTextDelta, ResponseCompl
 def a_sync_client_gives_values(llm: Client) -> None:
     assert_type(llm.generate("Hi"), Reply)
     assert_type(llm.generate_text("Hi"), str)
-    assert_type(llm.try_generate("Hi"), Reply | dict[str, Any])
+    assert_type(llm.try_generate("Hi"), Reply | Failure)
     assert_type(llm.count_tokens("Hi"), int)
     assert_type(llm.estimate_tokens("Hi"), int)
     assert_type(llm.capabilities(), Capabilities)
@@ -55,11 +58,31 @@ def a_sync_client_gives_values(llm: Client) -> None:
 async def an_async_client_is_awaited(llm: AsyncClient) -> None:
     assert_type(await llm.generate("Hi"), Reply)
     assert_type(await llm.generate_text("Hi"), str)
-    assert_type(await llm.try_generate("Hi"), Reply | dict[str, Any])
+    assert_type(await llm.try_generate("Hi"), Reply | Failure)
     assert_type(await llm.count_tokens("Hi"), int)
     assert_type(llm.with_options(temperature=0.5), AsyncClient)
     async with llm as same:
         assert_type(same, AsyncClient)
+
+
+def a_failure_is_told_from_a_reply(llm: Client) -> None:
+    found = llm.try_generate("Hi")
+    if isinstance(found, Failure):
+        assert_type(found.description, str)
+        assert_type(found.suggestions, tuple[str, ...])
+        assert_type(found.error, LLMError)
+    else:
+        assert_type(found, Reply)
+    if found:
+        assert_type(found.output_text, str)
+
+
+async def access_is_a_value(llm: AsyncClient, sync: Client) -> None:
+    assert_type(sync.validate_access(), Access)
+    access = await llm.validate_access()
+    assert_type(access, Access)
+    if access.error is not None:
+        raise access.error
 
 
 def a_stream_is_read_in_a_with(llm: Client) -> None:

@@ -1,0 +1,190 @@
+"""What to do about an error: every class of the tree has suggestions, and they name what is known."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from typing import Any
+
+import pytest
+from pytest_httpx import HTTPXMock
+
+from llm_rest import Client, Failure, errors
+from llm_rest.errors import (
+    APITimeoutError,
+    AuthenticationError,
+    CapabilityError,
+    ConfigError,
+    ConnectError,
+    ContextLengthError,
+    LLMError,
+    NotFoundError,
+    RateLimitError,
+)
+from llm_rest.suggestions import HINTED, TABLE
+from llm_rest.target import Targets
+from llm_rest.transport.problems import LATE
+from llm_rest.vendors import VENDORS, NoAuth
+from tests.callers import NewClient
+from tests.transport.support import nobody
+
+TREE = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LLMError)]
+
+
+def cases() -> list[LLMError]:
+    """An error of every class, of which nothing is known, and of every case of a class."""
+    found = [kind("no") for kind in TREE]
+    found += [APITimeoutError("no", phase=phase) for phase in LATE]
+    return [*found, ConnectError("no", reason="refused"), ConnectError("no", reason="name")]
+
+
+@pytest.mark.parametrize("error", cases(), ids=lambda error: f"{error.kind}-{getattr(error, 'phase', '')}")
+def test_every_class_of_the_tree_has_suggestions(error: LLMError) -> None:
+    assert error.suggestions
+    assert len({*error.suggestions}) == len(error.suggestions)
+    assert all(len(line) > 15 and line.isprintable() and not re.search("[{}]|None", line) for line in error.suggestions)
+    assert error.to_response()["suggestions"] == [*error.suggestions]
+    assert error.hint is None or error.hint == error.suggestions[0]
+
+
+def test_every_row_belongs_to_a_class() -> None:
+    kinds = {kind.kind for kind in TREE}
+    known = {f"api_timeout.{phase}" for phase in LATE} | {"connect.refused", "connect.name"}
+    assert {row for row in TABLE if "." not in row} <= kinds
+    assert {row for row in TABLE if "." in row} <= known
+    assert {*TABLE} >= HINTED
+
+
+def test_every_fact_in_the_table_is_one_that_an_error_or_the_client_has() -> None:
+    known = {*vars(ContextLengthError("no")), *vars(ContextLengthError), "limit", "requested"}
+    known |= {"endpoint", "local", "start", "base_url_env", "key_env", "provider", "context_window", "max_output"}
+    lines = [text for row in TABLE.values() for line in row for text in ((line,) if isinstance(line, str) else line)]
+    assert {name for line in lines for name in re.findall(r"\{(\w+)", line)} <= known
+
+
+def test_a_class_of_a_users_own_has_the_suggestions_of_the_class_above_it() -> None:
+    class HouseRulesError(AuthenticationError):
+        pass
+
+    error = HouseRulesError("no")
+    assert (error.suggestions, error.hint) == (AuthenticationError("no").suggestions, AuthenticationError("no").hint)
+
+
+def test_a_hint_that_was_given_comes_first_and_once() -> None:
+    assert ConfigError("no", hint="set K").suggestions[0] == "set K"
+    error = AuthenticationError("no")
+    error.hint = error.suggestions[1]
+    assert error.suggestions.count(error.hint) == 1
+    assert error.suggestions[0] == error.hint
+
+
+def test_suggestions_travel_with_the_error() -> None:
+    error = ConnectError("no", reason="refused")
+    error.facts = {"start": "ollama serve"}
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert again.suggestions == error.suggestions
+        assert again.suggestions[0] == "start the server: ollama serve"
+
+
+def test_a_failure_is_a_value_that_is_false() -> None:
+    error = RateLimitError("slow down", retry_after=2.5)
+    failure = Failure(error.message, error.suggestions, error)
+    assert not failure
+    assert pickle.loads(pickle.dumps(failure)).suggestions == failure.suggestions
+    with pytest.raises(AttributeError):
+        failure.description = "other"  # type: ignore[misc]
+
+
+# --- what they name --------------------------------------------------------------------------------------------------
+
+
+def test_a_rate_limit_names_the_wait_and_the_policy() -> None:
+    said = " ".join(RateLimitError("slow", retry_after=2.5).suggestions)
+    assert "wait 2.5 seconds (retry_after)" in said
+    assert "RetryPolicy(" in said
+    assert "no retry_after" in RateLimitError("slow").suggestions[0]
+
+
+def test_a_context_length_names_the_option_and_the_limits_that_are_known() -> None:
+    error = ContextLengthError("too long", model="m")
+    assert "max_output_tokens" in error.suggestions[0]
+    error.limit, error.requested = 8192, 9000
+    error.facts = {"context_window": 128_000, "max_output": 4096}
+    said = " ".join(error.suggestions)
+    assert all(number in said for number in ("8192", "9000", "128000", "4096"))
+
+
+def test_a_capability_error_has_its_hint_from_the_table() -> None:
+    with Client("openai/gpt-5", api_key="sk-test-0123456789") as llm, pytest.raises(CapabilityError) as caught:
+        llm.generate("Hi", temperature=0.5)
+    assert 'invalid_options="drop"' in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("name", sorted(name for name, row in VENDORS.items() if row.base_url.startswith("https")))
+def test_an_authentication_error_names_the_variables_of_the_vendor(name: str) -> None:
+    row = VENDORS[name]
+    base_url = row.base_url.replace("{", "").replace("}", "")
+    given = {"api_key": None, "wire": None, "vendor": None, "provider": None, "base_url": base_url}
+    target = Targets(f"{name}/m", **given).find(f"{name}/m")  # type: ignore[arg-type]
+    error = AuthenticationError("no", vendor=name)
+    error.facts = target.facts()
+    variables = [env for way in row.ways(row.wire) if not isinstance(way, NoAuth) for env in names(way.env)]
+    assert variables
+    assert all(env in error.suggestions[0] for env in variables)
+    assert str(error) == f"no ({error.suggestions[0]})"
+
+
+def names(env: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (env,) if isinstance(env, str) else env
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["ollama", "vllm", "llamacpp", "lmstudio"])
+async def test_a_server_of_ones_own_that_is_down_is_to_be_started(new_client: NewClient, name: str) -> None:
+    async with new_client(f"{name}/m", base_url=nobody()) as llm:
+        failed = await llm.try_generate("Hi")
+    assert isinstance(failed, Failure)
+    assert failed.suggestions[0] == f"start the server: {VENDORS[name].start}"
+    assert failed.description.endswith("connection refused; is it running?")
+
+
+@pytest.mark.anyio
+async def test_a_server_elsewhere_is_not(new_client: NewClient) -> None:
+    async with new_client("compatible/m", base_url=f"{nobody()}/v1") as llm:
+        failed = await llm.try_generate("Hi")
+    assert failed.suggestions[0].startswith("start the server at http://127.0.0.1:")
+    error = ConnectError("no", reason="refused")
+    error.facts = {"endpoint": "https://llm.example.com"}
+    assert error.suggestions[0] == "check that https://llm.example.com is up"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("status", "kind", "words"),
+    [
+        (401, AuthenticationError, ["OPENAI_API_KEY"]),
+        (404, NotFoundError, ["llm.models.list()", "openai"]),
+        (429, RateLimitError, ["wait 7 seconds", "RetryPolicy("]),
+    ],
+)
+async def test_what_a_vendor_refused_is_a_failure_with_facts(
+    new_client: NewClient, httpx_mock: HTTPXMock, status: int, kind: type[LLMError], words: list[str]
+) -> None:
+    httpx_mock.add_response(status_code=status, json={"error": {"message": "no"}}, headers={"retry-after": "7"})
+    async with new_client() as llm:
+        failed: Any = await llm.try_generate("Hi")
+    assert isinstance(failed.error, kind)
+    assert all(word in " ".join(failed.suggestions) for word in words)
+    assert failed.error.to_response()["suggestions"] == [*failed.suggestions]
+    assert "sk-test" not in repr(failed)
+
+
+@pytest.mark.anyio
+async def test_a_token_provider_is_what_to_check_where_there_is_one(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    httpx_mock.add_response(status_code=401, json={"error": {"message": "no"}}, is_reusable=True)
+    async with new_client(api_key=None, credentials=lambda vendor, account: "token-0123456789") as llm:
+        failed = await llm.try_generate("Hi")
+    assert failed.suggestions[0] == "check the token that credentials= returns"

@@ -1,0 +1,374 @@
+"""What errors of connections and limits say: host, vendor, the limit with its seconds, and what to try.
+
+Over connections of our own and through clients of `httpx` and `httpx2`, for threads, asyncio and trio.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import httpx
+import pytest
+import trustme
+
+from llm_rest import Client, Timeouts
+from llm_rest.driving import drive
+from llm_rest.errors import (
+    APIConnectionError,
+    APITimeoutError,
+    ConnectError,
+    LLMError,
+    ProtocolError,
+    ProxyError,
+    StreamInterruptedError,
+    TLSError,
+)
+from llm_rest.transport import HTTPRequest
+from llm_rest.transport.blocking import SyncTransport
+from llm_rest.transport.deadlines import Deadline, StreamDeadline
+from llm_rest.transport.problems import as_ours
+from tests.callers import BEGIN, NewClient, answer, delta, frames
+from tests.loopback import STREAM, chunks, drip, http, loopback, reset, send, send_and_close, send_and_stall, watched
+from tests.transport.support import NewTransport, nobody, ours, rest
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-test-0123456789"
+PART = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"
+
+Opened = Callable[..., Any]
+
+
+@pytest.fixture
+def opened(new_client: NewClient, way: str, through: str, request: pytest.FixtureRequest) -> Opened:
+    """Opens a client of this way, for an `async with`, through connections of its own or an HTTP client."""
+    kept_for, reason = getattr(request.function, "ours", ("", ""))
+    if through != "own" and kept_for == way:
+        pytest.skip(reason)
+
+    @contextlib.asynccontextmanager
+    async def opening(model: str = "openai/gpt-4o", **options: Any) -> AsyncIterator[Any]:
+        if through == "own":
+            async with new_client(model, **options) as llm:
+                yield llm
+        elif way == "sync":
+            with import_module(through).Client() as mine:
+                yield new_client(model, http=mine, **options)
+        else:
+            async with import_module(through).AsyncClient() as mine:
+                yield new_client(model, http=mine, **options)
+
+    return opening
+
+
+async def read(llm: Any) -> None:
+    """Read all of a stream."""
+    async with llm.stream("Hi") as events:
+        async for _ in events:
+            pass
+
+
+async def failing(llm: Any, *, stream: bool = False) -> Any:
+    """The error of a call, in whose text no key may be."""
+    with pytest.raises(LLMError) as caught:
+        await (read(llm) if stream else llm.generate("Hi"))
+    error = caught.value
+    assert KEY not in f"{error!r}{error}{error.suggestions}"
+    return error
+
+
+def said(error: Any) -> str:
+    """The text of an error without its last part, which is what to try."""
+    text, _, advice = str(error).rpartition("; ")
+    assert advice
+    return text
+
+
+# --- connecting ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_refused_connection_names_the_host_the_vendor_and_what_to_try(opened: Opened, stream: bool) -> None:
+    url = nobody()
+    async with opened("ollama/qwen3:8b", base_url=url) as llm:
+        error = await failing(llm, stream=stream)
+    assert str(error) == f"cannot connect to {url} (ollama): connection refused; is it running?"
+    assert (type(error), error.reason) == (ConnectError, "refused")
+    assert error.suggestions[0] == "start the server: ollama serve"
+    assert "OLLAMA_HOST" in error.suggestions[1]
+
+
+@ours("HTTP clients look names up by themselves")
+async def test_a_name_that_is_not_found_says_so(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    async with opened(base_url="https://api.example.invalid/v1") as llm:
+        error = await failing(llm)
+    where = "https://api.example.invalid (openai)"
+    assert str(error) == f"cannot connect to {where}: name or service not known; check the name of the host"
+    assert error.reason == "name"
+
+
+async def test_the_limit_for_connecting_is_named(opened: Opened) -> None:
+    with loopback(send(b"")) as server:  # waits for a request, and never for TLS
+        url = server.url.replace("http:", "https:")
+        async with opened(base_url=url, timeout=Timeouts(connect=0.2, total=20)) as llm:
+            error = await failing(llm)
+    assert said(error) == f"no connection to {url} (openai) after 0.2 s (Timeouts.connect)"
+    assert (type(error), error.phase) == (APITimeoutError, "connect")
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_an_error_of_tls_with_the_host(opened: Opened) -> None:
+    with loopback(send(http(b"{}")), tls=serving()) as server:
+        async with opened(base_url=server.url) as llm:
+            error = await failing(llm)
+    assert isinstance(error, TLSError)
+    assert str(error).startswith(f"TLS with {server.url} (openai) failed: ")
+    assert "certificate verify failed" in str(error)
+    assert "tls=" in error.suggestions[0]
+
+
+async def test_a_server_without_tls_is_an_error_of_tls_with_the_host(opened: Opened) -> None:
+    def plain(connection: socket.socket, server: Any) -> bool:
+        return False
+
+    with loopback(plain, greeting=b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
+        url = server.url.replace("http:", "https:")
+        async with opened(base_url=url) as llm:
+            error = await failing(llm)
+    assert isinstance(error, TLSError)
+    assert said(error).startswith(f"TLS with {url} (openai) failed: ")
+
+
+def serving() -> Any:
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    return context
+
+
+@ours("the proxy of an HTTP client is its own business")
+@pytest.mark.parametrize("user", ["", "ada:pass-word-0123@"])
+async def test_a_proxy_that_is_not_there_is_named_with_its_variable(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, user: str
+) -> None:
+    proxy = nobody()
+    monkeypatch.setenv("HTTPS_PROXY", proxy.replace("//", f"//{user}"))
+    async with opened() as llm:
+        error = await failing(llm)
+    where = f"the proxy {proxy} (HTTPS_PROXY) for https://api.openai.com (openai)"
+    assert str(error) == f"cannot connect to {where}: connection refused; is it running?"
+    assert isinstance(error, ProxyError)
+
+
+@ours("the proxy of an HTTP client is its own business")
+async def test_the_value_of_a_proxy_variable_is_not_shown_where_it_may_hold_a_password(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = nobody().rpartition(":")[2]
+    monkeypatch.setenv("HTTPS_PROXY", f"http://localhost:{port}/word@127.0.0.1:1")  # a password with a slash
+    async with opened() as llm:
+        error = await failing(llm)
+    assert said(error).startswith("cannot connect to the proxy of HTTPS_PROXY for https://api.openai.com (openai): ")
+    assert port not in str(error)
+
+
+@ours("the proxy of an HTTP client is its own business")
+async def test_a_slow_proxy_is_named_with_the_limit(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    with loopback(send_and_stall(b"")) as silent:
+        monkeypatch.setenv("HTTPS_PROXY", silent.url)
+        async with opened(timeout=Timeouts(connect=0.2)) as llm:
+            error = await failing(llm)
+    where = f"the proxy {silent.url} (HTTPS_PROXY) for https://api.openai.com (openai)"
+    assert said(error) == f"no connection to {where} after 0.2 s (Timeouts.connect)"
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------
+
+
+@ours("a thread in an HTTP client ends its waits only", "sync")
+@pytest.mark.parametrize("act", [send_and_stall(b""), drip(http(b" " * 100))])
+async def test_the_limit_of_the_whole_call_is_named(opened: Opened, act: Any) -> None:
+    with loopback(act) as server:
+        async with opened(base_url=server.url, timeout=Timeouts(total=0.3)) as llm:
+            error = await failing(llm)
+    assert said(error) == f"no complete answer from {server.url} (openai) after 0.3 s (Timeouts.total)"
+
+
+async def test_the_limit_of_the_whole_call_is_named_in_full_at_a_later_attempt(opened: Opened) -> None:
+    with loopback(send(http(b"{}", "HTTP/1.1 503 Not now", "retry-after: 0.1")), send_and_stall(b"")) as server:
+        async with opened(base_url=server.url, timeout=Timeouts(total=1.5), retry=2) as llm:
+            error = await failing(llm)
+    assert said(error).partition(" (the time of the call")[0] == (
+        f"no complete answer from {server.url} (openai) after 1.5 s (Timeouts.total)"
+    )
+    assert len(error.attempts) == 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_limit_for_the_first_byte_is_named(opened: Opened, stream: bool) -> None:
+    with loopback(send_and_stall(b"")) as server:
+        async with opened(base_url=server.url, timeout=Timeouts(first_byte=0.2)) as llm:
+            error = await failing(llm, stream=stream)
+    assert said(error) == f"no answer from {server.url} (openai) after 0.2 s (Timeouts.first_byte)"
+
+
+async def test_seconds_alone_limit_a_stream_by_the_same_names(opened: Opened) -> None:
+    with loopback(send_and_stall(b"")) as server:
+        async with opened(base_url=server.url, timeout=0.2) as llm:
+            error = await failing(llm, stream=True)
+    assert said(error) == f"no answer from {server.url} (openai) after 0.2 s (Timeouts.first_byte)"
+
+
+@ours("an HTTP client has one limit for all waits of an answer that comes whole")
+async def test_the_limit_between_bytes_is_named(opened: Opened) -> None:
+    with loopback(send_and_stall(PART)) as server:
+        async with opened(base_url=server.url, timeout=Timeouts(read=0.2)) as llm:
+            error = await failing(llm)
+    assert said(error) == f"no bytes for 0.2 s (Timeouts.read) from {server.url} (openai)"
+
+
+@ours("a thread in an HTTP client waits for all bytes as long as for the first", "sync")
+async def test_the_limit_between_the_bytes_of_a_stream_is_named(opened: Opened) -> None:
+    with loopback(send_and_stall(STREAM + chunks(BEGIN, delta("Hel")))) as server:
+        async with opened(base_url=server.url, timeout=Timeouts(read=0.2)) as llm:
+            error = await failing(llm, stream=True)
+    assert said(error) == f"no bytes for 0.2 s (Timeouts.read) from {server.url} (openai)"
+    assert error.partial.output_text == "Hel"
+
+
+async def test_the_limit_without_content_is_named(opened: Opened) -> None:
+    alive = watched(STREAM + chunks(BEGIN, delta("Hel")), every=chunks(b": alive\n\n"))
+    with loopback(alive) as server:
+        async with opened(base_url=server.url, timeout=Timeouts(read=5, stall=0.3)) as llm:
+            error = await failing(llm, stream=True)
+    assert said(error) == f"no content for 0.3 s (Timeouts.stall) from {server.url} (openai), keep-alives at most"
+
+
+@ours("an HTTP client has a pool of its own")
+async def test_a_wait_for_a_free_connection_names_the_limit(opened: Opened) -> None:
+    with loopback(send_and_stall(STREAM + chunks(BEGIN, delta("Hel")))) as server:
+        async with opened(base_url=server.url, timeout=Timeouts(total=0.3), max_connections=1) as llm:
+            async with llm.stream("Hi") as events:
+                await anext(aiter(events))
+                error = await failing(llm)
+    assert said(error) == f"no connection became free for {server.url} (openai) after 0.3 s (Timeouts.total)"
+    assert error.phase == "pool"
+    assert "max_connections" in error.suggestions[0]
+
+
+def test_a_limit_of_an_http_client_is_not_taken_for_one_of_ours() -> None:
+    def late(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("The read operation timed out", request=request)
+
+    with httpx.Client(transport=httpx.MockTransport(late)) as mine:
+        llm = Client("openai/gpt-4o", api_key=KEY, http=mine, retry=1)
+        with pytest.raises(APITimeoutError, match="the HTTP client stopped waiting for") as caught:
+            llm.generate("Hi")
+    assert "Timeouts." not in str(caught.value)
+
+
+@pytest.mark.parametrize("connecting", [True, False])
+def test_a_timeout_of_the_system_is_a_broken_connection_and_no_limit(connecting: bool) -> None:
+    deadline = Deadline(Timeouts(), "http://a.example (vllm)")
+    if connecting:
+        deadline.connect()
+    error = as_ours(OSError(errno.ETIMEDOUT, "Connection timed out"), deadline)
+    assert type(error) is ConnectError
+    assert "http://a.example (vllm)" in str(error)
+    assert "connection timed out; check" in str(error)
+
+
+def handle_stream(method: str, path: str, headers: Any, body: bytes) -> tuple[int, Any, Iterator[float]]:
+    """This module is a server in this process as well, which takes its time."""
+    return 200, {}, iter([5.0])
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "text"),
+    [
+        (Timeouts(first_byte=0.05), "no answer from {} after 0.05 s (Timeouts.first_byte)"),
+        (Timeouts(total=0.05), "no complete answer from {} after 0.05 s (Timeouts.total)"),
+    ],
+)
+@ours("a server in this process is never asked through an HTTP client")
+async def test_a_server_in_this_process_is_named_too(
+    new_transport: NewTransport, timeouts: Timeouts, text: str
+) -> None:
+    url = f"inproc:{__name__}"
+    transport = new_transport()
+    incoming = await transport.open(HTTPRequest("POST", f"{url}/x", {}, b"", True, "simulator"), timeouts)
+    with pytest.raises(APITimeoutError) as caught:
+        await rest(incoming)
+    await transport.close()
+    assert said(caught.value) == text.format(f"{url} (simulator)")
+
+
+# --- what breaks -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_connection_that_breaks_names_the_host(opened: Opened) -> None:
+    with loopback(reset) as server:
+        async with opened(base_url=server.url) as llm:
+            error = await failing(llm)
+    assert isinstance(error, APIConnectionError)
+    assert f"the connection to {server.url} (openai) broke: " in str(error)
+
+
+async def test_a_connection_that_ends_without_an_answer_names_the_host(opened: Opened) -> None:
+    with loopback(send_and_close(b"")) as server:
+        async with opened(base_url=server.url) as llm:
+            error = await failing(llm)
+    assert isinstance(error, ProtocolError)
+    assert f"no complete HTTP answer from {server.url} (openai): " in str(error)
+
+
+@pytest.mark.parametrize("end", [b"", b"0\r\n\r\n"])
+async def test_a_stream_that_ends_early_names_the_host(opened: Opened, end: bytes) -> None:
+    with loopback(send_and_close(STREAM + chunks(BEGIN, delta("Hel")) + end)) as server:
+        async with opened(base_url=server.url) as llm:
+            error = await failing(llm, stream=True)
+    assert isinstance(error, StreamInterruptedError)
+    assert f"from {server.url} (openai)" in str(error)
+
+
+async def test_the_text_holds_neither_path_nor_query() -> None:
+    transport = SyncTransport()
+    url = nobody()
+    with pytest.raises(ConnectError) as caught:
+        drive(transport.send(HTTPRequest("GET", f"{url}/secret-path?key=secret-query", {}), Timeouts()))
+    assert str(caught.value) == f"cannot connect to {url}: connection refused; is it running?"
+
+
+async def test_a_good_answer_is_not_changed_by_any_of_this(opened: Opened) -> None:
+    body = b"".join(frames("Hello"))
+    with loopback(send(STREAM + chunks(body) + b"0\r\n\r\n"), send(http(answer_bytes()))) as server:
+        async with opened(base_url=server.url) as llm:
+            await read(llm)
+            assert (await llm.generate("Hi")).output_text == "Hello"
+
+
+def answer_bytes() -> bytes:
+    import json
+
+    return json.dumps(answer("Hello")).encode()
+
+
+def test_every_phase_has_a_limit() -> None:
+    deadline = StreamDeadline(Timeouts(connect=1, first_byte=2, read=3, stall=4, total=5))
+    assert [deadline.limit(phase) for phase in ("connect", "first_byte", "read", "stall", "total", "pool")] == [
+        ("connect", 1),
+        ("first_byte", 2),
+        ("read", 3),
+        ("stall", 4),
+        ("total", 5),
+        ("total", 5),
+    ]

@@ -70,9 +70,10 @@ if TYPE_CHECKING:
     from .losses import Loss, LossWarning
     from .mcp import MCP
     from .models import Capabilities
-    from .observers import RequestCancelled, RequestEnd, RequestRetry, RequestStart
+    from .observers import RequestCancelled, RequestEnd, RequestEvent, RequestRetry, RequestStart
+    from .options import CallOptions, Input, InputItem
     from .reply import CallInfo, Reply
-    from .responses.items import FunctionCall, FunctionCallOutput, Message, Reasoning
+    from .responses.items import FunctionCall, FunctionCallOutput, Item, Message, Reasoning
     from .responses.request import Request
     from .responses.response import Response, Usage
     from .responses.tools import FunctionTool
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from .transport import Timeouts
     from .transport.tls import TLS
     from .turns.events import (
+        AnyLoopEvent,
         CallCompleted,
         CallExecuting,
         CallFailed,
@@ -127,9 +129,10 @@ _HOME = {
         ".losses": "Loss LossWarning",
         ".mcp": "MCP",
         ".models": "Capabilities",
-        ".observers": "RequestCancelled RequestEnd RequestRetry RequestStart",
+        ".observers": "RequestCancelled RequestEnd RequestEvent RequestRetry RequestStart",
+        ".options": "CallOptions Input InputItem",
         ".reply": "CallInfo Reply",
-        ".responses.items": "FunctionCall FunctionCallOutput Message Reasoning",
+        ".responses.items": "FunctionCall FunctionCallOutput Item Message Reasoning",
         ".responses.request": "Request",
         ".responses.response": "Response Usage",
         ".responses.tools": "FunctionTool",
@@ -140,8 +143,8 @@ _HOME = {
         ".typed": "AsyncJSONStream JSONStream",
         ".transport.tls": "TLS",
         ".turns.events": (
-            "CallCompleted CallExecuting CallFailed IterationStart LLMResponse NonblockingError NonblockingResponse "
-            "NonblockingResult ResultArrived RunEnd"
+            "AnyLoopEvent CallCompleted CallExecuting CallFailed IterationStart LLMResponse NonblockingError "
+            "NonblockingResponse NonblockingResult ResultArrived RunEnd"
         ),
         ".turns.state": "RunState ToolCall",
         ".unknown": "Unknown",
@@ -160,6 +163,7 @@ __all__ = [
     "APIStatusError",
     "APITimeoutError",
     "Access",
+    "AnyLoopEvent",
     "AsyncClient",
     "AsyncContentGenerator",
     "AsyncJSONStream",
@@ -173,6 +177,7 @@ __all__ = [
     "CallExecuting",
     "CallFailed",
     "CallInfo",
+    "CallOptions",
     "Capabilities",
     "CapabilityError",
     "ChatDialect",
@@ -190,7 +195,10 @@ __all__ = [
     "FunctionCallOutput",
     "FunctionTool",
     "Header",
+    "Input",
+    "InputItem",
     "InternalServerError",
+    "Item",
     "IterationStart",
     "JSONStream",
     "LLMError",
@@ -223,6 +231,7 @@ __all__ = [
     "Request",
     "RequestCancelled",
     "RequestEnd",
+    "RequestEvent",
     "RequestRetry",
     "RequestStart",
     "RequestTooLargeError",

@@ -6,7 +6,7 @@ changing this file, know that a turn which failed leaves no trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .call import whole
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 T = TypeVar("T")
-Asked = str | list[AnyItem]
+Asked = str | Sequence[AnyItem]
 """The question of a turn: a text of the user, or items."""
 
 
@@ -64,7 +64,7 @@ class _Generating(Generic[C, T]):
         self.history += self.context.items[self._entries :]
         self._entries = len(self.context.items)
 
-    def _question(self, input: Asked | None) -> list[AnyItem]:
+    def _question(self, input: Asked | None) -> Sequence[AnyItem]:
         question = self.prompt if input is None else input
         _check(question, "prompt" if input is None else "input")
         self._add_entries()

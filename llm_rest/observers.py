@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any, ClassVar, Literal, cast
 
 from msgspec import Struct
 
 from .errors import ConfigError
+from .unknown import ModelMeta
 
 
-class RequestStart(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:start"):
+class RequestStart(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
     """A request is about to be sent."""
 
+    type: ClassVar[Literal["request:start"]] = "request:start"
     vendor: str
     """The name of the vendor."""
     model: str
@@ -25,9 +27,10 @@ class RequestStart(Struct, frozen=True, kw_only=True, tag_field="type", tag="req
     """The full URL."""
 
 
-class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:end"):
+class RequestEnd(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
     """A request has ended, with an answer or with an error. A stream ends with its last event, or when it is closed."""
 
+    type: ClassVar[Literal["request:end"]] = "request:end"
     vendor: str
     """The name of the vendor."""
     model: str
@@ -44,9 +47,10 @@ class RequestEnd(Struct, frozen=True, kw_only=True, tag_field="type", tag="reque
     """Seconds until the first event of a stream; `None` for other answers and where no event came."""
 
 
-class RequestRetry(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:retry"):
+class RequestRetry(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
     """A request failed and is retried after `wait` seconds."""
 
+    type: ClassVar[Literal["request:retry"]] = "request:retry"
     vendor: str
     """The name of the vendor."""
     model: str
@@ -61,9 +65,10 @@ class RequestRetry(Struct, frozen=True, kw_only=True, tag_field="type", tag="req
     """The `kind` of the attempt's error, such as `rate_limit`."""
 
 
-class RequestCancelled(Struct, frozen=True, kw_only=True, tag_field="type", tag="request:cancelled"):
+class RequestCancelled(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
     """A request, or the wait before its retry, was cancelled. No `RequestEnd` follows."""
 
+    type: ClassVar[Literal["request:cancelled"]] = "request:cancelled"
     vendor: str
     """The name of the vendor."""
     model: str
@@ -75,6 +80,8 @@ class RequestCancelled(Struct, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 RequestEvent = RequestStart | RequestEnd | RequestRetry | RequestCancelled
+"""What an event hook of a client gets, told apart by its class or its `type`."""
+
 EventHook = Callable[[Any], object]
 """A callback that takes a `RequestEvent`; what it returns is ignored. Later versions may pass other events."""
 

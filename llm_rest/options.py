@@ -60,11 +60,12 @@ class Dumpable(Protocol):
         ...
 
 
-Piece = str | PathLike[str] | AnyItem | ContentPart | Plain | Dumpable
-"""One piece of an input: a text, the path of a file, a part, an item, or a message of any format."""
-Input = Piece | Sequence[Piece] | Request
-"""The input of a call: a text, the path of a file, a part, an item or a message of any format, several of these, or a whole
-`Request`; structs or plain values."""
+InputItem = str | PathLike[str] | AnyItem | ContentPart | Plain | Dumpable
+"""One entry of an input: a text, the path of a file, a part, an item, or a message of any format as a struct, a dict or an object
+of a vendor's SDK. `history: list[InputItem] = []` is the annotation of a list that mixes them."""
+
+Input = InputItem | Sequence[InputItem] | Request
+"""The first argument of every call: an `InputItem`, a list or another sequence of them, or a whole `Request`."""
 
 Receiver = Callable[[], tuple[str, Any]]
 """Gives the wire and the dialect of who gets a request; called where its input has messages of other formats."""
@@ -157,8 +158,9 @@ class Fields(TypedDict, total=False):
 class Options(Fields, total=False):
     """The fields of a request and its tools."""
 
-    tools: Offer | Iterable[Offer] | None
-    """The tools the model may call: functions with type hints, `@tool`s, definitions, executors; several or one."""
+    # Of any entries: to mypy a list of functions with different signatures holds the type `function` or `object`.
+    tools: Offer | Iterable[Any] | None
+    """What the model may call: functions with type hints, `@tool`s, definitions, executors; several or one."""
 
 
 class _Reasoning(TypedDict, total=False):

@@ -17,13 +17,11 @@ from . import wires
 from .dialects import ResponsesDialect
 from .errors import Attempt, printable
 from .losses import Loss
-from .responses.items import FunctionCall, Message, Reasoning
-from .responses.parts import OutputText, RefusalPart
 from .responses.response import Response
 from .unknown import base, extras, given, with_extras
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from .responses.response import Usage
 
@@ -111,44 +109,6 @@ class Reply(Response):
         return self.info.parsed
 
     @property
-    def output_text(self) -> str:
-        """The text of the answer; empty where there is none."""
-        return text_of(self)
-
-    @property
-    def refusal(self) -> str | None:
-        """The text of the model's refusal; `None` where it did not refuse."""
-        said = [part.refusal for part in _said(self) if isinstance(part, RefusalPart)]
-        return "".join(said) if said else None
-
-    @property
-    def function_calls(self) -> list[FunctionCall]:
-        """The function calls in the output, in order; empty where there are none."""
-        return [item for item in self.output if isinstance(item, FunctionCall)]
-
-    @property
-    def reasoning_text(self) -> str:
-        """The reasoning that the vendor shows: its text where there is one, else its summary; empty where there is none."""
-        thoughts: list[str] = []
-        for item in self.output:
-            if isinstance(item, Reasoning):
-                shown = item.content or item.summary or ()
-                thoughts.append("\n\n".join(part.text for part in shown))
-        return "\n\n".join(filter(None, thoughts))
-
-    @property
-    def stop_reason(self) -> str:
-        """Why the answer ended: `stop`, `tool_calls`, `refusal`, the reason why it is incomplete, or else its status."""
-        if self.status == "incomplete":
-            details = self.incomplete_details
-            return details.reason if given(details) and given(details.reason) else "incomplete"
-        if self.status != "completed":
-            return self.status
-        if any(isinstance(item, FunctionCall) for item in self.output):
-            return "tool_calls"
-        return "stop" if self.refusal is None else "refusal"
-
-    @property
     def display_text(self) -> str:
         """The text to show to a person: `output_text`, or else the refusal; `[Request cancelled]` ends it where the call was.
 
@@ -228,24 +188,6 @@ class Reply(Response):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return reply, (with_extras(Response(**asdict(base(self))), extras(self)), self.info)
-
-
-def text_of(response: Response) -> str:
-    """The text of an answer; empty where there is none."""
-    texts = (
-        part if isinstance(part, str) else part.text for part in _said(response) if isinstance(part, str | OutputText)
-    )
-    return "".join(texts)
-
-
-def _said(response: Response) -> Iterator[Any]:
-    """The parts of the assistant's messages; a message that is a string is that string."""
-    for item in response.output:
-        if isinstance(item, Message) and item.role == "assistant":
-            if isinstance(item.content, str):
-                yield item.content
-            else:
-                yield from item.content
 
 
 _fields = attrgetter(*Response.__struct_fields__)

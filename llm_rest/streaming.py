@@ -22,7 +22,7 @@ from .driving import drive
 from .errors import CallCancelledError, LLMError, StreamInterruptedError, printable
 from .on_loss import settle
 from .outgoing import encoded
-from .reply import Reply, Told, reply, text_of
+from .reply import Reply, Told, reply
 from .responses import events as ev
 from .responses.assemble import Assembler
 from .trials import CANCELLED
@@ -125,7 +125,7 @@ class _Streaming:
         if "_reply" not in vars(self):
             return f"<{type(self).__name__} of a request that was refused>"
         seen = self._seen.response
-        text = text_of(seen)
+        text = seen.output_text
         model = printable(f"{self._target.vendor}/{self._target.model}", 80)
         if self._over:
             state, advice = self.response.status, "see .response"

@@ -6,8 +6,9 @@ import ast
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -29,7 +30,7 @@ PROMISED = set(
     Tool ToolContext ToolExecutor ToolRegistry tool
     Loss LossWarning
     Access AsyncClient AsyncStream CallInfo Client Failure ModelInfo Reply Stream Timeouts TLS Capabilities
-    RequestCancelled RequestEnd RequestRetry RequestStart
+    RequestCancelled RequestEnd RequestRetry RequestStart CallOptions
     RetryPolicy
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
     afetch_image fetch_image file image user from_messages to_messages MCP
@@ -39,6 +40,9 @@ PROMISED = set(
     FunctionCall FunctionCallOutput FunctionTool Message Reasoning Request Response Unknown Usage
     """.split()
 )
+
+# Unions of types, for annotations.
+ALIASES = {"AnyLoopEvent", "Input", "InputItem", "Item", "RequestEvent"}
 
 
 SERVED = set(
@@ -50,7 +54,7 @@ SERVED = set(
 
 
 def test_all_lists_what_is_promised() -> None:
-    assert set(llm_rest.__all__) == PROMISED | {"__version__"}
+    assert set(llm_rest.__all__) == PROMISED | ALIASES | {"__version__"}
     assert set(server.__all__) == SERVED
 
 
@@ -78,6 +82,13 @@ def test_a_promised_name_resolves_to_an_object_of_that_name(name: str) -> None:
     value = getattr(llm_rest, name)
     assert getattr(value, "__name__", name) == name
     assert llm_rest.__dict__[name] is value, "the second access does not go through __getattr__"
+
+
+@pytest.mark.parametrize("name", sorted(ALIASES))
+def test_an_alias_is_the_union_of_the_module_where_it_stands(name: str) -> None:
+    home = import_module(llm_rest._HOME[name], llm_rest.__name__)
+    assert get_args(getattr(llm_rest, name)), "a union has members"
+    assert getattr(llm_rest, name) is vars(home)[name]
 
 
 def test_dir_shows_names_that_were_never_touched() -> None:

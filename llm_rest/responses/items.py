@@ -13,7 +13,16 @@ from msgspec import field
 
 from ..unknown import Open, ResponsesModel
 from .arguments import parsed
-from .parts import ComputerScreenshot, ContentPart, Leftovers, ReasoningText, SummaryText
+from .parts import (
+    ComputerScreenshot,
+    ContentPart,
+    InputText,
+    Leftovers,
+    OutputText,
+    PlainText,
+    ReasoningText,
+    SummaryText,
+)
 from .tools import AnyTool
 
 ROLES = {"agent": "assistant", "human": "user"}
@@ -76,6 +85,13 @@ class Message(ItemBase):
     def __post_init__(self) -> None:
         if self.role in ROLES:
             self.role = ROLES[self.role]
+
+    @property
+    def text(self) -> str:
+        """The text of the message: `content` where that is a string, else the texts among its parts, joined."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(part.text for part in self.content if isinstance(part, InputText | OutputText | PlainText))
 
 
 # --- functions ------------------------------------------------------------------------------------------------------

@@ -6,14 +6,15 @@ and `status` are required; the echo of the request may be absent or null.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from msgspec import field
 
 from ..unknown import MOST_IN_ANSWER, Bounded, Decoder, ResponsesModel
-from .items import AnyItem
+from .items import AnyItem, FunctionCall, Message, Reasoning
 from .lenient import lenient_response
-from .parts import Leftovers
+from .parts import ContentPart, Leftovers, OutputText, RefusalPart
 from .request import CacheOptions, ConversationRef, ReasoningOptions, TextOptions
 from .tools import AnyTool, ToolChoice
 
@@ -97,7 +98,7 @@ class IncompleteDetails(ResponsesModel):
 class Response(ResponsesModel, dict=True):
     """One answer of a model.
 
-    Many fields repeat the request; hosts may leave them out. `output_text` and similar properties belong to `Reply` and
+    Many fields repeat the request; hosts may leave them out. `output_text` and similar properties
     do not exist in JSON. An `incomplete` or `failed` response comes with HTTP status 200.
     """
 
@@ -190,6 +191,53 @@ class Response(ResponsesModel, dict=True):
 
     leftovers: Leftovers | None = None
     """What another wire said in the answer. Never sent in the Responses format."""
+
+    @property
+    def output_text(self) -> str:
+        """The text of the answer; empty where there is none."""
+        texts = (
+            part if isinstance(part, str) else part.text for part in self._said() if isinstance(part, str | OutputText)
+        )
+        return "".join(texts)
+
+    @property
+    def refusal(self) -> str | None:
+        """What the model said instead of an answer; `None` where it did not refuse."""
+        said = [part.refusal for part in self._said() if isinstance(part, RefusalPart)]
+        return "".join(said) if said else None
+
+    @property
+    def function_calls(self) -> list[FunctionCall]:
+        """The functions the model asks for, in order."""
+        return [item for item in self.output if isinstance(item, FunctionCall)]
+
+    @property
+    def reasoning_text(self) -> str:
+        """What the model showed of its reasoning: the text itself where it is there, else its summary."""
+        thoughts: list[str] = []
+        for item in self.output:
+            if isinstance(item, Reasoning):
+                shown = item.content or item.summary or ()
+                thoughts.append("\n\n".join(part.text for part in shown))
+        return "\n\n".join(filter(None, thoughts))
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the answer ends: `stop`, `tool_calls`, `refusal`, the reason it is incomplete, or its status otherwise."""
+        if self.status == "incomplete":
+            details = self.incomplete_details
+            return details.reason if details and details.reason else "incomplete"
+        if self.status != "completed":
+            return self.status
+        if any(isinstance(item, FunctionCall) for item in self.output):
+            return "tool_calls"
+        return "stop" if self.refusal is None else "refusal"
+
+    def _said(self) -> Iterator[str | ContentPart]:
+        """The parts of the assistant's messages; a message that is a string is that string."""
+        for item in self.output:
+            if isinstance(item, Message) and item.role == "assistant":
+                yield from [item.content] if isinstance(item.content, str) else item.content
 
 
 class CompactedResponse(ResponsesModel):

@@ -7,6 +7,7 @@ the operator decides where a request goes: callers give names, and this maps the
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +20,6 @@ from .history import StoredHistory
 from .store import MAX_BYTES, MemoryStore, SQLiteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -54,11 +54,11 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     default: str | Upstream | None = None
     """The model for every name that is not in `models`; `None` answers such names with 404."""
-    models: dict[str, str | Upstream] = field(default_factory=dict[str, "str | Upstream"])
+    models: Mapping[str, str | Upstream] = field(default_factory=dict[str, "str | Upstream"])
     """Models by the names that callers use, as `"vendor/model"` or an `Upstream`."""
     vendors: tuple[str, ...] = ()
     """Vendors whose models callers may name as `vendor/model`, beside those of `models`; `"*"` is every vendor."""
-    tokens: dict[str, str] = field(default_factory=dict[str, str])
+    tokens: Mapping[str, str] = field(default_factory=dict[str, str])
     """For each caller's name the environment variable with its access token; empty where no token is needed."""
     limits: Limits = Limits()
     """The limits on size, time and concurrency."""

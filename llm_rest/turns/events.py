@@ -7,13 +7,16 @@ as it was at that moment.
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 from msgspec import Struct
 
 from ..responses.response import Response
+from ..unknown import ModelMeta
 from .state import Outcome, ToolCall
 
 
-class LoopEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
+class LoopEvent(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
     """The fields that every event of a run has."""
 
     execution_id: str
@@ -23,74 +26,85 @@ class LoopEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
     at: float
     """Seconds on the run's clock, which stands still while the run is not driven."""
 
-    @property
-    def type(self) -> str:
-        """What kind of event it is, as it is encoded: `tool:completed`."""
-        return str(type(self).__struct_config__.tag)
 
-
-class _OfCall(LoopEvent, frozen=True, kw_only=True, tag_field="type"):
+class _OfCall(LoopEvent, frozen=True, kw_only=True):
     """The fields of an event about one tool call."""
 
     call: ToolCall
     """The tool call as it was at that moment: name, arguments, state, output or error."""
 
 
-class IterationStart(LoopEvent, frozen=True, kw_only=True, tag="iteration:start"):
+class IterationStart(LoopEvent, frozen=True, kw_only=True):
     """A request to the model is about to be sent."""
 
+    type: ClassVar[Literal["iteration:start"]] = "iteration:start"
 
-class LLMResponse(LoopEvent, frozen=True, kw_only=True, tag="llm:response"):
+
+class LLMResponse(LoopEvent, frozen=True, kw_only=True):
     """The model answered."""
 
+    type: ClassVar[Literal["llm:response"]] = "llm:response"
     response: Response
     """The model's answer: a `Reply` in a run of a client."""
 
 
-class CallExecuting(_OfCall, frozen=True, kw_only=True, tag="tool:executing"):
+class CallExecuting(_OfCall, frozen=True, kw_only=True):
     """A tool call is about to run."""
 
+    type: ClassVar[Literal["tool:executing"]] = "tool:executing"
 
-class CallCompleted(_OfCall, frozen=True, kw_only=True, tag="tool:completed"):
+
+class CallCompleted(_OfCall, frozen=True, kw_only=True):
     """A tool call succeeded; `call.output` is its result."""
 
+    type: ClassVar[Literal["tool:completed"]] = "tool:completed"
 
-class CallFailed(_OfCall, frozen=True, kw_only=True, tag="tool:failed"):
+
+class CallFailed(_OfCall, frozen=True, kw_only=True):
     """A tool call failed, timed out, was cancelled, or could not be run; `call.state` and `call.error` say which and why."""
 
+    type: ClassVar[Literal["tool:failed"]] = "tool:failed"
 
-class ResultArrived(_OfCall, frozen=True, kw_only=True, tag="result:arrived"):
+
+class ResultArrived(_OfCall, frozen=True, kw_only=True):
     """A nonblocking call has ended. The model got "pending" as its output; the next request holds the result."""
 
+    type: ClassVar[Literal["result:arrived"]] = "result:arrived"
 
-class NonblockingResult(_OfCall, frozen=True, kw_only=True, tag="nonblocking:result"):
+
+class NonblockingResult(_OfCall, frozen=True, kw_only=True):
     """The result or failure (`call.state`) of a nonblocking call is in the request that is sent now."""
 
+    type: ClassVar[Literal["nonblocking:result"]] = "nonblocking:result"
 
-class NonblockingError(LoopEvent, frozen=True, kw_only=True, tag="nonblocking:error"):
+
+class NonblockingError(LoopEvent, frozen=True, kw_only=True):
     """The model call that held the results of nonblocking `calls` failed.
 
     The run continues while other calls are pending, and its next request holds these results too; else it ends as `failed`.
     """
 
+    type: ClassVar[Literal["nonblocking:error"]] = "nonblocking:error"
     error: str
     """The message of the model call's error."""
     calls: list[ToolCall]
     """The nonblocking calls whose results were in the request that failed."""
 
 
-class NonblockingResponse(LoopEvent, frozen=True, kw_only=True, tag="nonblocking:llm_response"):
+class NonblockingResponse(LoopEvent, frozen=True, kw_only=True):
     """The model's answer to a request with results of nonblocking `calls`. Comes right after `LLMResponse`."""
 
+    type: ClassVar[Literal["nonblocking:llm_response"]] = "nonblocking:llm_response"
     response: Response
     """The model's answer: a `Reply` in a run of a client."""
     calls: list[ToolCall]
     """The nonblocking calls whose results were in the request."""
 
 
-class RunEnd(LoopEvent, frozen=True, kw_only=True, tag="run:end"):
+class RunEnd(LoopEvent, frozen=True, kw_only=True):
     """The run stopped. The last event of every run."""
 
+    type: ClassVar[Literal["run:end"]] = "run:end"
     outcome: Outcome
     """How the run stopped: `completed`, `waiting`, or the limit or failure that ended it."""
     error: str | None = None

@@ -25,6 +25,7 @@ from llm_rest import (
     ModelInfo,
     Reply,
     RequestEnd,
+    RequestEvent,
     RequestStart,
     Response,
     Stream,
@@ -219,11 +220,37 @@ def a_call_takes_what_people_have(llm: Client, later: AsyncClient) -> None:
     llm.with_options(tools=[weather])
 
 
+def tools_may_be_kept_in_a_variable(llm: Client, later: AsyncClient) -> None:
+    def weather(city: str) -> str:
+        return city
+
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    functions = [weather, add]
+    tools = [tool(weather), tool(add)]
+    mixed = [weather, tool(add), FunctionTool(name="f")]
+    llm.generate("Hi", tools=functions)
+    llm.stream("Hi", tools=tools)
+    llm.with_options(tools=mixed)
+    llm.run("Hi", functions)
+    llm.generate_with_tools("Hi", mixed)
+    later.stream("Hi", tools=functions)
+    llm.generate("Hi", tools=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
 def a_reply_is_shown_and_stored(reply: Reply) -> None:
     assert_type(reply.to_dict(), dict[str, Any])
     assert_type(reply.display_text, str)
     for item in reply.output:
         assert_type(item.to_dict(), dict[str, Any])
+
+
+def the_type_of_an_event_tells_its_class(event: RequestEvent) -> None:
+    if event.type == "request:end":
+        assert_type(event, RequestEnd)
+    elif event.type == "request:start":
+        assert_type(event, RequestStart)
 
 
 def event_hooks_take_typed_structs(event: RequestStart | RequestEnd) -> None:

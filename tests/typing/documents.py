@@ -8,6 +8,7 @@ from msgspec import UnsetType
 
 from llm_rest.responses.events import AnyEvent, OutputTextDelta
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Item, Message, Reasoning
+from llm_rest.responses.parts import OutputText
 from llm_rest.responses.request import REQUEST, Request
 from llm_rest.responses.response import RESPONSE, Response, Usage
 from llm_rest.responses.tools import FunctionTool
@@ -44,6 +45,13 @@ def the_type_of_an_item_tells_its_class(items: list[Item], events: list[AnyEvent
     for item in items:
         if item.type == "message":
             assert_type(item, Message)
+            assert_type(item.text, str)
+            if not isinstance(item.content, str):
+                for part in item.content:
+                    if part.type == "output_text":
+                        assert_type(part, OutputText)
+                    elif part.type == "unknown":
+                        assert_type(part, Unknown)
         elif item.type == "function_call":
             assert_type(item, FunctionCall)
             assert_type(item.arguments, str)
@@ -57,6 +65,8 @@ def the_type_of_an_item_tells_its_class(items: list[Item], events: list[AnyEvent
 
 def what_is_always_there_is_never_none(response: Response) -> None:
     assert_type(response.model, str)
+    assert_type(response.output_text, str)
+    assert_type(response.function_calls, list[FunctionCall])
     if response.usage:
         assert_type(response.usage.total_tokens, int)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, assert_type
 
 from llm_rest import (
+    AnyLoopEvent,
     AsyncClient,
     AsyncRun,
     CallCompleted,
@@ -26,8 +27,7 @@ from llm_rest import (
     ToolCall,
     tool,
 )
-from llm_rest.responses import AnyEvent
-from llm_rest.turns.events import AnyLoopEvent
+from llm_rest.responses import AnyEvent, OutputTextDelta
 
 
 @tool
@@ -72,6 +72,19 @@ async def a_run_of_an_async_client(llm: AsyncClient) -> None:
     async with run.stream() as stream:
         async for text in stream.text:
             assert_type(text, str)
+
+
+def the_type_of_an_event_tells_its_class(event: AnyLoopEvent | AnyEvent) -> None:
+    if event.type == "tool:completed":
+        assert_type(event, CallCompleted)
+    elif event.type == "run:end":
+        assert_type(event, RunEnd)
+    elif event.type == "llm:response":
+        assert_type(event, LLMResponse)
+        assert_type(event.response.output_text, str)
+    elif event.type == "response.output_text.delta":
+        assert_type(event, OutputTextDelta)
+        assert_type(event.delta, str)
 
 
 def every_event_says_what_it_is_about(event: AnyLoopEvent) -> ToolCall | Response | None:

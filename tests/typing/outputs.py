@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict, assert_type
 
 import msgspec
 
-from llm_rest import AsyncClient, AsyncContentGenerator, Client, ContentGenerator, PromptContext
+from llm_rest import AsyncClient, AsyncContentGenerator, Client, ContentGenerator, Message, PromptContext
 
 
 class Person(msgspec.Struct):
@@ -64,6 +64,8 @@ async def of_an_async_stream_too(llm: AsyncClient) -> None:
 
 
 def a_generator_gives_a_value_and_metadata(llm: Client) -> None:
+    question = [Message(role="user", content="Who?")]
+    assert_type(ContentGenerator(llm, question, str).generate(question), tuple[str, dict[str, str]])
     assert_type(ContentGenerator(llm, "Who?", str).generate(), tuple[str, dict[str, str]])
     guide = ContentGenerator(llm, "Who?", Person, tools=[len], max_iterations=3)
     guide.add_context("It rains.", ("agent", "Yes?"))

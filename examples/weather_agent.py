@@ -13,8 +13,19 @@ from __future__ import annotations
 import argparse
 import time
 
-from llm_rest import Client, ToolCall, tool
-from llm_rest.turns.events import AnyLoopEvent
+from llm_rest import (
+    AnyLoopEvent,
+    CallCompleted,
+    CallExecuting,
+    CallFailed,
+    Client,
+    LLMResponse,
+    NonblockingResponse,
+    NonblockingResult,
+    ResultArrived,
+    ToolCall,
+    tool,
+)
 
 
 @tool
@@ -73,15 +84,21 @@ say The meteorologist could not be reached. Take the rain coat.
 
 def described(event: AnyLoopEvent) -> str:
     """What an event is about, in a few words."""
-    call: ToolCall | None = getattr(event, "call", None)
-    if call is not None:
-        came = call.error if call.error is not None else call.output
-        return call.name if came is None else f"{call.name}: {came}"
-    response = getattr(event, "response", None)
-    if response is None:
-        return ""
-    calls = [item.name for item in response.output if hasattr(item, "arguments")]
-    return f"calls {', '.join(calls)}" if calls else response.output_text
+    match event:
+        case LLMResponse(response=response) | NonblockingResponse(response=response):
+            calls = [call.name for call in response.function_calls]
+            return f"calls {', '.join(calls)}" if calls else response.output_text
+        case CallExecuting(call=call) | CallCompleted(call=call) | CallFailed(call=call):
+            return _outcome(call)
+        case ResultArrived(call=call) | NonblockingResult(call=call):
+            return _outcome(call)
+        case _:
+            return ""
+
+
+def _outcome(call: ToolCall) -> str:
+    came = call.error if call.error is not None else call.output
+    return call.name if came is None else f"{call.name}: {came}"
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,47 +23,7 @@ import pytest
 import llm_rest
 from llm_rest.vendors import VENDORS
 from llm_rest.wires import NAMES
-
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-_BLOCK = re.compile(
-    r"^(?P<skip><!-- not run: .+? -->\n+)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
-)
-
-
-@dataclass
-class Example:
-    """One fenced block: where it stands, what it is, and the output that the page promises."""
-
-    page: Path
-    line: int
-    kind: str
-    body: str
-    output: str | None = None
-
-    @property
-    def name(self) -> str:
-        return f"{self.page.name}:{self.line}"
-
-
-def examples(page: Path, text: str) -> Iterator[Example]:
-    """The examples of a page, in order, each with its output where the page shows one."""
-    waiting: Example | None = None
-    end = 0
-    for found in _BLOCK.finditer(text):
-        line = text.count("\n", 0, found.start()) + 1
-        adjacent = text[end : found.start()].strip() == ""
-        if found["kind"] == "text" and waiting and adjacent:
-            waiting.output = found["body"]
-        if waiting:
-            yield waiting
-            waiting = None
-        if found["kind"] in ("python", "console") and not found["skip"]:
-            waiting = Example(page, line, found["kind"], found["body"])
-        end = found.end()
-    if waiting:
-        yield waiting
+from tests.examples import PAGES, ROOT, Example, examples, module
 
 
 def commands(body: str) -> Iterator[tuple[str, str | None]]:
@@ -181,6 +140,15 @@ def test_a_block_marked_as_not_run_is_left_out(tmp_path: Path) -> None:
     page = left_out + "```console\n$ llm-rest a \\\n  b\nout\n$ llm-rest c\n```\n"
     (console,) = examples(tmp_path, page)
     assert list(commands(console.body)) == [("llm-rest a \\\n  b", "out\n"), ("llm-rest c", None)]
+
+
+def test_a_type_checker_gets_the_lines_of_a_page_where_they_stand(tmp_path: Path) -> None:
+    page = "# Title\n\n```python\nx = 1\n```\n\n```text\n1\n```\n\n<!-- not run: needs a key -->\n\n```python\ny = x\n```\n"
+    code = module(tmp_path, page).splitlines()
+    assert code[0] == "# pyright: strict"
+    for line in ("x = 1", "y = x"):
+        assert code.index(line) == page.splitlines().index(line)
+    assert module(tmp_path, "# Title\n\n```text\nx\n```\n") == ""
 
 
 def test_dots_stand_for_anything() -> None:

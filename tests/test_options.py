@@ -163,9 +163,12 @@ def test_anything_makes_a_request_that_can_be_sent_or_a_configuration_error(
 
 @pytest.mark.parametrize("name", ["connect", "first_byte", "read", "stall", "total"])
 def test_every_limit_is_seconds_or_no_limit_in_words(name: str) -> None:
-    assert getattr(Timeouts(**{name: "none"}), name) == "none"
-    assert getattr(Timeouts(**{name: 1.5}), name) == 1.5
-    assert Timeouts(**{name: None}) == Timeouts()
+    def made(value: Any) -> Timeouts:
+        return Timeouts(**{name: value})
+
+    assert getattr(made("none"), name) == "none"
+    assert getattr(made(1.5), name) == 1.5
+    assert made(None) == Timeouts()
     for wrong in (0, -1, float("inf"), float("nan"), True, "never", [1]):
         with pytest.raises(ConfigError, match=f'timeout {name} must be a positive number of seconds or "none"'):
-            Timeouts(**{name: wrong})
+            made(wrong)

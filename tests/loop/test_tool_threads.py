@@ -55,7 +55,7 @@ def tool_threads() -> int:
 @pytest.mark.parametrize("blocking", [True, False])
 @pytest.mark.parametrize(("limits", "most"), [({}, 32), ({"max_tool_threads": 3}, 3)])
 async def test_many_calls_of_a_sync_tool_share_few_threads(
-    way: str, blocking: bool, limits: dict[str, int], most: int
+    way: str, blocking: bool, limits: dict[str, Any], most: int
 ) -> None:
     crowd, threads = Crowd(), list[int]()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING, Any
 
+from ...losses import no_such, not_in
 from ...responses.media import data_url, parse_data_url
 from ...responses.parts import (
     AudioData,
@@ -32,7 +33,7 @@ from .types import WIRE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...losses import Losses, no_such, not_in
+    from ...losses import Losses
 
 
 HEADS = (

@@ -50,7 +50,7 @@ def main() -> None:
             print(ask(llm, f"fail {end}"))
         print(ask(llm, "say Hello.\nbreak"))
         result = llm.try_generate("fail 400 Bad.")
-        print(result.output_text if isinstance(result, Reply) else result["description"])
+        print(result.output_text if isinstance(result, Reply) else result.description)
 
 
 if __name__ == "__main__":

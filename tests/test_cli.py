@@ -256,7 +256,7 @@ def test_a_stream_that_was_cut_is_printed_so_far_and_has_an_exit_code_of_its_own
     code, out, err = run(*streamed(wire, wire), stdin=b"".join(sent[:last]).decode())
     assert code == CUT
     assert "lo." in out
-    assert err.splitlines()[-1] == f"llm-rest: {ENDED_EARLY}"
+    assert err.splitlines()[-1] == "llm-rest: the stream ended before its last event"
     assert not any(isinstance(event, TERMINAL) for event in read(wire, [out.encode()]))
 
 

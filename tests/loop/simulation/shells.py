@@ -24,7 +24,7 @@ from llm_rest.responses.response import Response
 from llm_rest.responses.tools import FunctionTool, ShellTool
 from llm_rest.tools import Tool, Toolbox, ToolContext
 from llm_rest.turns import STATE, Limits, RunState, ToolCall, Turn, snapshot
-from llm_rest.turns.events import LoopEvent
+from llm_rest.turns.events import AnyLoopEvent
 from tests.loop.simulation.ledger import Ledger, rule
 from tests.loop.simulation.world import FACTS, answer
 
@@ -119,7 +119,7 @@ class Play:
 
     def hear(self, event: Any) -> None:
         """An event came out of the run."""
-        if isinstance(event, LoopEvent):
+        if isinstance(event, AnyLoopEvent):
             self.heard[event.type, event.execution_id] += 1
 
     def heard_all(self) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from llm_rest.client.events import StreamWriter
 from llm_rest.responses.emit import Emitter
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message
 from llm_rest.responses.parts import OutputText
 from llm_rest.responses.request import Request
 from llm_rest.responses.response import Response, Usage
 from llm_rest.responses.tools import FunctionTool
-from llm_rest.streams import StreamWriter
-from llm_rest.vendors import DIALECTS
+from llm_rest.vendors.rows import DIALECTS
 from llm_rest.wires import load
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -11,7 +11,7 @@ import asyncio
 from typing import ClassVar
 
 from llm_rest.responses.request import Request
-from llm_rest.vendors import DIALECTS
+from llm_rest.vendors.rows import DIALECTS
 from llm_rest.wires import NAMES, load
 
 from .documents import CHAT_TEXT, WORDS, stream

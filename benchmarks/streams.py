@@ -16,10 +16,10 @@ import httpx
 import msgspec
 
 from llm_rest import AsyncClient, Client, Vendor
-from llm_rest.framing import NDJSON, SSE
+from llm_rest.client.events import StreamReader
 from llm_rest.responses import OutputTextDelta
-from llm_rest.streams import StreamReader
-from llm_rest.vendors import DIALECTS
+from llm_rest.transport.framing import NDJSON, SSE
+from llm_rest.vendors.rows import DIALECTS
 from llm_rest.wires import NAMES, load
 
 from .calls import server

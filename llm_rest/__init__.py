@@ -12,12 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .auth import APIKey
-    from .client import AsyncClient, Client
-    from .content import afetch_image, fetch_image, file, image, user
-    from .context import PromptContext
-    from .dialects import ChatDialect, MessagesDialect, ResponsesDialect
-    from .endpoints import Access, ModelInfo
+    from .client.client import AsyncClient, Client
+    from .client.content import MCP, afetch_image, fetch_image, file, image, user
+    from .client.endpoints import Access, ModelInfo
+    from .client.generator import AsyncContentGenerator, ContentGenerator, PromptContext
+    from .client.hooks import RequestCancelled, RequestEnd, RequestEvent, RequestRetry, RequestStart
+    from .client.options import CallOptions, Input, InputItem
+    from .client.reply import CallInfo, Reply
+    from .client.stream import AsyncStream, Stream
+    from .client.typed import AsyncJSONStream, JSONStream
     from .errors import (
         APIConnectionError,
         APIError,
@@ -64,25 +67,7 @@ if TYPE_CHECKING:
         TruncatedError,
         UnprocessableEntityError,
     )
-    from .generator import AsyncContentGenerator, ContentGenerator
-    from .loop.tasks import AsyncRun
-    from .loop.threads import Run
-    from .losses import Loss, LossWarning
-    from .mcp import MCP
-    from .models import Capabilities
-    from .observers import RequestCancelled, RequestEnd, RequestEvent, RequestRetry, RequestStart
-    from .options import CallOptions, Input, InputItem
-    from .reply import CallInfo, Reply
-    from .responses.items import FunctionCall, FunctionCallOutput, Item, Message, Reasoning
-    from .responses.request import Request
-    from .responses.response import Response, Usage
-    from .responses.tools import FunctionTool
-    from .retry import RetryPolicy
-    from .streaming import AsyncStream, Stream
-    from .tools import Tool, ToolContext, ToolExecutor, ToolRegistry, tool
-    from .transport import Timeouts
-    from .transport.tls import TLS
-    from .turns.events import (
+    from .loop.events import (
         AnyLoopEvent,
         CallCompleted,
         CallExecuting,
@@ -95,10 +80,23 @@ if TYPE_CHECKING:
         ResultArrived,
         RunEnd,
     )
-    from .turns.state import RunState, ToolCall
-    from .typed import AsyncJSONStream, JSONStream
+    from .loop.state import RunState, ToolCall
+    from .loop.tasks import AsyncRun
+    from .loop.threads import Run
+    from .losses import Loss, LossWarning
+    from .responses.items import FunctionCall, FunctionCallOutput, Item, Message, Reasoning
+    from .responses.request import Request
+    from .responses.response import Response, Usage
+    from .responses.tools import FunctionTool
+    from .tools import Tool, ToolContext, ToolExecutor, ToolRegistry, tool
+    from .transport import Timeouts
+    from .transport.retry import RetryPolicy
+    from .transport.tls import TLS
     from .unknown import Unknown
-    from .vendors import Bearer, Header, NoAuth, Vendor
+    from .vendors.auth import APIKey
+    from .vendors.dialects import ChatDialect, MessagesDialect, ResponsesDialect
+    from .vendors.models import Capabilities
+    from .vendors.rows import Bearer, Header, NoAuth, Vendor
     from .wires.foreign import from_messages, to_messages
 
 __version__ = "0.2.0"
@@ -107,12 +105,11 @@ __version__ = "0.2.0"
 _HOME = {
     name: module
     for module, names in {
-        ".auth": "APIKey",
-        ".client": "AsyncClient Client",
-        ".content": "afetch_image fetch_image file image user",
-        ".context": "PromptContext",
-        ".dialects": "ChatDialect MessagesDialect ResponsesDialect",
-        ".endpoints": "Access ModelInfo",
+        ".vendors.auth": "APIKey",
+        ".client.client": "AsyncClient Client",
+        ".client.content": "MCP afetch_image fetch_image file image user",
+        ".vendors.dialects": "ChatDialect MessagesDialect ResponsesDialect",
+        ".client.endpoints": "Access ModelInfo",
         ".errors": (
             "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError "
             "CallCancelledError CapabilityError ClientClosedError ConfigError ConflictError ConnectError "
@@ -123,32 +120,31 @@ _HOME = {
             "StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError ToolNotFoundError "
             "ToolTimeoutError TruncatedError UnprocessableEntityError"
         ),
-        ".generator": "AsyncContentGenerator ContentGenerator",
+        ".client.generator": "AsyncContentGenerator ContentGenerator PromptContext",
         ".loop.tasks": "AsyncRun",
         ".loop.threads": "Run",
         ".losses": "Loss LossWarning",
-        ".mcp": "MCP",
-        ".models": "Capabilities",
-        ".observers": "RequestCancelled RequestEnd RequestEvent RequestRetry RequestStart",
-        ".options": "CallOptions Input InputItem",
-        ".reply": "CallInfo Reply",
+        ".vendors.models": "Capabilities",
+        ".client.hooks": "RequestCancelled RequestEnd RequestEvent RequestRetry RequestStart",
+        ".client.options": "CallOptions Input InputItem",
+        ".client.reply": "CallInfo Reply",
         ".responses.items": "FunctionCall FunctionCallOutput Item Message Reasoning",
         ".responses.request": "Request",
         ".responses.response": "Response Usage",
         ".responses.tools": "FunctionTool",
-        ".retry": "RetryPolicy",
-        ".streaming": "AsyncStream Stream",
+        ".transport.retry": "RetryPolicy",
+        ".client.stream": "AsyncStream Stream",
         ".tools": "Tool ToolContext ToolExecutor ToolRegistry tool",
         ".transport": "Timeouts",
-        ".typed": "AsyncJSONStream JSONStream",
+        ".client.typed": "AsyncJSONStream JSONStream",
         ".transport.tls": "TLS",
-        ".turns.events": (
+        ".loop.events": (
             "AnyLoopEvent CallCompleted CallExecuting CallFailed IterationStart LLMResponse NonblockingError "
             "NonblockingResponse NonblockingResult ResultArrived RunEnd"
         ),
-        ".turns.state": "RunState ToolCall",
+        ".loop.state": "RunState ToolCall",
         ".unknown": "Unknown",
-        ".vendors": "Bearer Header NoAuth Vendor",
+        ".vendors.rows": "Bearer Header NoAuth Vendor",
         ".wires.foreign": "from_messages to_messages",
     }.items()
     for name in names.split()

@@ -102,7 +102,7 @@ NewClient = Callable[..., Any]
 @pytest.fixture
 def new_client(way: str) -> NewClient:
     """Makes a client of this way, which asks once unless the test says otherwise. Use it with `async with`."""
-    from llm_rest.client import AsyncClient, Client
+    from llm_rest.client.client import AsyncClient, Client
 
     def make(model: str | None = "openai/gpt-4o", **options: Any) -> Any:
         options.setdefault("api_key", "sk-test-0123456789")

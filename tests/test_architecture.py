@@ -20,35 +20,9 @@ PACKAGE = Path(__file__).parents[1] / "llm_rest"
 NAME = PACKAGE.name
 
 FOUNDATION = ("unknown", "losses", "errors", "suggestions")
-PURE = (*FOUNDATION, "responses", "dialects")
-TABLES = ("framing", "vendors", "models")
-# What a client is made of: one call, what it takes, what it gives, who is told.
-CLIENT = (
-    "client",
-    "running",
-    "call",
-    "continuing",
-    "outgoing",
-    "sending",
-    "retry",
-    "streams",
-    "streaming",
-    "arrival",
-    "trials",
-    "endpoints",
-    "resources",
-    "answers",
-    "target",
-    "options",
-    "on_loss",
-    "observers",
-    "reply",
-    "content",
-    "typed",
-    "generator",
-    "keywords",
-)
-TOOLS = ("json_schema", "forms", "tools", "structured", "context", "turns", "loop", "conversation")
+PURE = (*FOUNDATION, "responses", "vendors.dialects")
+TABLES = ("transport.framing", "vendors.rows", "vendors.models")
+TOOLS = ("tools", "loop", "conversation")
 
 
 @dataclass(frozen=True)
@@ -63,25 +37,26 @@ class Row:
 ROWS = (
     Row(FOUNDATION, FOUNDATION),
     Row(("responses",), FOUNDATION),
-    Row(("dialects",)),
+    Row(("vendors",), (), ()),
+    Row(("vendors.dialects",)),
     # One wire never imports another: what two of them need is a fact of Responses or a dialect.
     Row(("wires",), PURE),
-    Row(("framing",), ("errors",), ()),
-    Row(("vendors",), ("dialects", "errors")),
+    Row(("transport.framing",), ("errors",), ()),
+    Row(("transport.retry",), ("errors",)),
+    Row(("vendors.rows",), ("vendors.dialects", "errors")),
     # `check(request, capabilities)` reads a Responses request.
-    Row(("models",), ("dialects", "errors", "responses", "unknown", "losses")),
-    Row(("auth", "flights"), ("errors", "vendors", "driving", "flights"), ("msgspec", "anyio")),
-    Row(("mcp",), ("errors", "responses")),
-    Row(("driving",), (), ()),
+    Row(("vendors.models",), ("vendors.dialects", "errors", "responses", "unknown", "losses")),
+    Row(("vendors.auth", "vendors.single_flight"), ("errors", "vendors", "sync"), ("msgspec", "anyio")),
+    Row(("sync",), (), ()),
     # h11 and certifi come with httpx, whose transports are entered where a tool intercepts them. trio is named where it runs.
-    Row(
-        ("transport",),
-        ("errors", "framing", "driving"),
-        ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio", "certifi"),
-    ),
-    Row(CLIENT, (*PURE, "wires", *TABLES, "auth", "mcp", "driving", "transport", *TOOLS, *CLIENT)),
+    Row(("transport",), ("errors", "sync"), ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio", "certifi")),
+    Row(("client",), (*PURE, "wires", *TABLES, "vendors.auth", "sync", "transport", *TOOLS)),
     # typing_extensions is for type checkers alone: it is not imported when the program runs.
-    Row(TOOLS, (*FOUNDATION, "responses", "models", "driving", *TOOLS), ("msgspec", "anyio", "typing_extensions")),
+    Row(
+        TOOLS,
+        (*FOUNDATION, "responses", "vendors.models", "sync", *TOOLS),
+        ("msgspec", "anyio", "typing_extensions"),
+    ),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),
     Row(("cli",), ("*",), ("msgspec", "rich")),
     # The package itself hands out names of everything and is imported by nobody below the rim.
@@ -130,9 +105,15 @@ def imports(name: str, source: str, known: set[str], *, package: bool) -> Iterat
                 yield Import(name, whole if whole.removeprefix(f"{NAME}.") in known else base, node.lineno)
 
 
+def prefixes(module: str) -> list[str]:
+    """The module and the packages it is in, the innermost first; the empty name is the package itself alone."""
+    parts = module.split(".")
+    return [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
+
+
 def row_of(module: str) -> Row | None:
-    """The row of the module, by the first part of its name."""
-    return next((row for row in ROWS if module.split(".")[0] in row.modules), None)
+    """The row of the module: the one that names it, or else the innermost package that one names."""
+    return next((row for name in prefixes(module) for row in ROWS if name in row.modules), None)
 
 
 def wire_of(module: str) -> str | None:
@@ -149,9 +130,7 @@ def faults(found: Import) -> Iterator[str]:
     top = found.target.split(".")[0]
     if top == NAME:
         target = found.target.removeprefix(NAME).removeprefix(".")
-        head = target.split(".")[0]
-        same = head == found.module.split(".")[0]
-        if not same and head not in row.ours and "*" not in row.ours:
+        if row_of(target) is not row and not {*prefixes(target), "*"} & {*row.ours}:
             yield f"{found}: not in its row"
         theirs, mine = wire_of(target), wire_of(found.module)
         if theirs and mine and theirs != mine:
@@ -189,7 +168,8 @@ def test_only_the_transport_knows_the_http_client() -> None:
 
 def test_wires_and_what_is_below_them_know_neither_network_nor_clock() -> None:
     forbidden = NETWORK | {"time", "random", "uuid", "secrets", "os"}
-    pure = [found for found in all_imports() if found.module.split(".")[0] in (*PURE, "wires", "framing")]
+    names = {*PURE, "wires", "transport.framing"}
+    pure = [found for found in all_imports() if names & {*prefixes(found.module)}]
     assert [str(f) for f in pure if f.target in forbidden or f.target.split(".")[0] in forbidden] == []
 
 
@@ -241,7 +221,7 @@ def vendor_conditions(source: str, vendors: set[str]) -> Iterator[int]:
 def test_converters_ask_for_facts_and_never_for_a_vendor() -> None:
     vendors = {"openai", "anthropic", "google", "deepseek", "groq", "xai", "mistral", "openrouter", "simulator"}
     if "vendors" in MODULES:
-        from llm_rest.vendors import VENDORS
+        from llm_rest.vendors.rows import VENDORS
 
         vendors |= set(VENDORS)
     found = [
@@ -261,15 +241,25 @@ def test_converters_ask_for_facts_and_never_for_a_vendor() -> None:
         ("wires.openai_chat.request", "def f():\n    import anyio", "not a distribution of its row"),
         ("responses.items", "if TYPE_CHECKING:\n    from llm_rest import wires", "not in its row"),
         ("loop", "from .client import Client", "not in its row"),
-        ("vendors", "import httpx", "not a distribution of its row"),
-        ("client", "from . import transport", None),
+        ("wires.openai_chat.request", "from ...vendors.models import check", "not in its row"),
+        ("vendors.rows", "import httpx", "not a distribution of its row"),
+        ("client.call", "from .. import transport", None),
         ("wires.openai_chat.request", "from . import types", None),
         ("wires.openai_chat.request", "from ...responses.items import Message", None),
         ("cli", "from . import server\nimport argparse", None),
     ],
 )
 def test_the_table_finds_an_import_that_is_out_of_place(module: str, statement: str, fault: str | None) -> None:
-    known = {"client", "transport", "wires", "wires.anthropic_messages", "wires.openai_chat", "responses", "server"}
+    known = {
+        "client",
+        "transport",
+        "vendors.models",
+        "wires",
+        "wires.anthropic_messages",
+        "wires.openai_chat",
+        "responses",
+        "server",
+    }
     known |= {"wires.anthropic_messages.types", "wires.openai_chat.types", "responses.items"}
     found = [f for i in imports(module, statement, known, package=False) for f in faults(i)]
     assert [fault] == [f.partition(": ")[2] for f in found] if fault else found == []

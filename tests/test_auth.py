@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.auth import APIKey, Secret, checked_headers, credentials, text_without_secrets, without_secrets
 from llm_rest.errors import ConfigError, ErrorFacts
-from llm_rest.vendors import VENDORS, Bearer, Endpoint, Header, NoAuth, Vendor, resolve
+from llm_rest.vendors.auth import APIKey, Secret, checked_headers, credentials, text_without_secrets, without_secrets
+from llm_rest.vendors.rows import VENDORS, Bearer, Endpoint, Header, NoAuth, Vendor, resolve
 
 KEY = "k-9f8e7d6c5b4a3210"
 

@@ -24,7 +24,7 @@ from llm_rest.cli import BROKEN_PIPE, CUT, FAILED, INTERRUPTED, LOST, USAGE, mai
 from llm_rest.responses import Request
 from llm_rest.responses.events import TERMINAL, OutputTextDelta
 from llm_rest.server.simulator import handle_stream
-from llm_rest.vendors import DIALECTS, VENDORS, NoAuth
+from llm_rest.vendors.rows import DIALECTS, VENDORS, NoAuth
 from tests.support.legal import faults
 from tests.support.streams import read
 

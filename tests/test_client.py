@@ -14,7 +14,9 @@ import msgspec
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest.client import AsyncClient, Client
+from llm_rest.client.client import AsyncClient, Client
+from llm_rest.client.hooks import RequestEnd, RequestStart
+from llm_rest.client.reply import Reply
 from llm_rest.errors import (
     AuthenticationError,
     CapabilityError,
@@ -25,12 +27,10 @@ from llm_rest.errors import (
     RefusalError,
     TruncatedError,
 )
-from llm_rest.models import Capabilities
-from llm_rest.observers import RequestEnd, RequestStart
-from llm_rest.reply import Reply
 from llm_rest.responses import FunctionTool, InputText, Message, OutputText, Request, Response
 from llm_rest.transport import Timeouts
-from llm_rest.vendors import Bearer, Vendor
+from llm_rest.vendors.models import Capabilities
+from llm_rest.vendors.rows import Bearer, Vendor
 from tests.callers import NewClient, answer, frames
 
 pytestmark = pytest.mark.anyio
@@ -639,7 +639,7 @@ async def test_a_timeout_is_seconds_or_each_limit(new_client: NewClient, httpx_m
 
 
 def test_importing_the_client_loads_no_network() -> None:
-    code = "import sys, llm_rest.client; print(*[n for n in ('httpx', 'anyio', 'asyncio', 'ssl') if n in sys.modules])"
+    code = "import sys, llm_rest.client.client; print(*[n for n in ('httpx', 'anyio', 'asyncio', 'ssl') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == ""
 

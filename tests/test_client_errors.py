@@ -14,7 +14,8 @@ import httpx
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest.client import AsyncClient, Client
+from llm_rest.client.client import AsyncClient, Client
+from llm_rest.client.content import MCP
 from llm_rest.errors import (
     APIStatusError,
     APITimeoutError,
@@ -32,7 +33,6 @@ from llm_rest.errors import (
     RateLimitError,
     ResponseTooLargeError,
 )
-from llm_rest.mcp import MCP
 from llm_rest.responses import FunctionCall
 from tests.callers import NewClient, answer
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import wires
-from llm_rest.client import AsyncClient, Client
+from llm_rest.client.client import AsyncClient, Client
 from llm_rest.errors import LossError
 from llm_rest.losses import Loss, LossWarning
 from llm_rest.responses import Message, Reasoning

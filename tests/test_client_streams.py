@@ -15,7 +15,10 @@ import pytest
 from pytest_httpx import HTTPXMock, IteratorStream
 
 from benchmarks import documents
-from llm_rest.client import AsyncClient, Client
+from llm_rest.client.client import AsyncClient, Client
+from llm_rest.client.events import StreamReader, StreamWriter
+from llm_rest.client.hooks import RequestEnd, RequestStart
+from llm_rest.client.reply import Reply
 from llm_rest.errors import (
     APIStatusError,
     APITimeoutError,
@@ -31,15 +34,12 @@ from llm_rest.errors import (
     StreamInterruptedError,
 )
 from llm_rest.losses import Loss, LossWarning
-from llm_rest.observers import RequestEnd, RequestStart
-from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCall, OutputTextDelta, Response, ResponseCompleted
 from llm_rest.responses.assemble import disassemble
-from llm_rest.streams import StreamReader, StreamWriter
 from llm_rest.transport import Timeouts
-from llm_rest.transport.http11 import HTTP11
+from llm_rest.transport.connection import HTTP11
 from llm_rest.unknown import Unknown
-from llm_rest.vendors import DIALECTS, VENDORS, Bearer, Vendor
+from llm_rest.vendors.rows import DIALECTS, VENDORS, Bearer, Vendor
 from llm_rest.wires import load
 from tests.callers import BEGIN, NewClient, answer, completed, delta, event, frames
 from tests.loopback import (

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest.content import afetch_image, fetch_image, file, image, user
+from llm_rest.client.content import afetch_image, fetch_image, file, image, user
 from llm_rest.errors import ConfigError, LLMError, ProtocolError, ResponseTooLargeError
 from llm_rest.responses import InputFile, InputImage, InputText, Message, OutputText
 from llm_rest.responses.media import parse_data_url
@@ -193,7 +193,7 @@ def test_an_error_of_the_server_is_told(way: str, httpx_mock: HTTPXMock) -> None
 
 
 def test_a_large_image_is_refused(way: str, httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_rest.content.MAX_IMAGE", 10)
+    monkeypatch.setattr("llm_rest.client.content.MAX_IMAGE", 10)
     httpx_mock.add_response(content=PNG)
     with pytest.raises(ResponseTooLargeError):
         fetched(way, "https://host.example/x.png")

@@ -29,11 +29,11 @@ class Name(NamedTuple):
 
 # What methods of the library pass to each other; no user's program holds one, so the search stops there.
 INTERNAL = {
-    Name("llm_rest.call", "Caller"),
-    Name("llm_rest.call", "Settings"),
+    Name("llm_rest.client.call", "Caller"),
+    Name("llm_rest.client.call", "Settings"),
     Name("llm_rest.loop.engine", "Workers"),
-    Name("llm_rest.on_loss", "Site"),
-    Name("llm_rest.target", "Target"),
+    Name("llm_rest.client.call", "Site"),
+    Name("llm_rest.client.target", "Target"),
 }
 
 

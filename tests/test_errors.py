@@ -52,7 +52,7 @@ from llm_rest.errors import (
     printable,
 )
 from llm_rest.losses import Loss
-from llm_rest.vendors import VENDORS
+from llm_rest.vendors.rows import VENDORS
 
 CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 

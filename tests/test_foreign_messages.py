@@ -15,8 +15,8 @@ import pytest
 from pytest_httpx import HTTPXMock, IteratorStream
 
 from llm_rest import ConfigError, LossError, LossWarning, Message, from_messages, image, to_messages, user, wires
+from llm_rest.client.options import read_request
 from llm_rest.errors import DecodeError
-from llm_rest.options import read_request
 from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Reasoning, Request
 from llm_rest.wires._marks import part_formats
 from tests.callers import NewClient, answer, frames
@@ -487,7 +487,7 @@ def test_repairs_name_the_place_in_the_input() -> None:
 def test_a_converter_is_loaded_only_for_a_message_of_its_format() -> None:
     program = (
         "import sys\n"
-        "from llm_rest.options import read_request\n"
+        "from llm_rest.client.options import read_request\n"
         "read_request(['Hi', {'role': 'user', 'content': [{'type': 'text', 'text': 'Hi'}]}], {})\n"
         "assert not [name for name in sys.modules if name.startswith('llm_rest.wires.openai_chat')]\n"
         "read_request([{'role': 'tool', 'tool_call_id': 'c', 'content': 'Hi'}], {})\n"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.errors import ResponseTooLargeError
-from llm_rest.framing import NDJSON, SSE, EntryCounter, Frame, exceeds_entries
+from llm_rest.transport.framing import NDJSON, SSE, EntryCounter, Frame, exceeds_entries
 from tests.support.counting import steps
 
 

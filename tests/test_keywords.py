@@ -14,9 +14,9 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import AsyncClient, Client, ConfigError, RetryPolicy, Timeouts, image
-from llm_rest.keywords import CALLS, CLIENTS, CONSTRUCTOR, RUN, VALUES, Row
-from llm_rest.options import FIELDS, SETTINGS
-from llm_rest.running import LoopOptions
+from llm_rest.client.keywords import CALLS, CLIENTS, CONSTRUCTOR, RUN, VALUES, Row
+from llm_rest.client.options import FIELDS, SETTINGS
+from llm_rest.client.run import LoopOptions
 from tests.callers import answer
 
 SECRET = "sk-live-0123456789abcdef"

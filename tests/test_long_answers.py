@@ -13,8 +13,8 @@ import pytest
 
 from llm_rest.errors import APITimeoutError, BadRequestError, LLMError, StreamInterruptedError
 from llm_rest.responses import OutputTextDelta, ReasoningOptions
-from llm_rest.retry import RetryPolicy
 from llm_rest.transport import Timeouts
+from llm_rest.transport.retry import RetryPolicy
 from tests.callers import NewClient
 from tests.loopback import END as LAST
 from tests.loopback import STREAM, chunks, http, loopback, reset, send, send_and_close, send_and_stall

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from llm_rest.client.content import MCP
 from llm_rest.errors import ConfigError
-from llm_rest.mcp import MCP
 from llm_rest.responses.request import REQUEST, Request
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import MESSAGES_MODELS
 from llm_rest.errors import CapabilityError
 from llm_rest.losses import Loss
-from llm_rest.models import (
+from llm_rest.responses.request import REQUEST, Request
+from llm_rest.vendors.dialects import MESSAGES_MODELS
+from llm_rest.vendors.models import (
     ROWS,
     UNKNOWN,
     Capabilities,
@@ -24,8 +25,7 @@ from llm_rest.models import (
     check,
     without,
 )
-from llm_rest.responses.request import REQUEST, Request
-from llm_rest.vendors import VENDORS
+from llm_rest.vendors.rows import VENDORS
 
 CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 

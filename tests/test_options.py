@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llm_rest.client.content import MCP
+from llm_rest.client.options import FIELDS, SETTINGS, Options, checked_names, surrogates_in, to_request
 from llm_rest.errors import ConfigError
-from llm_rest.mcp import MCP
-from llm_rest.options import FIELDS, SETTINGS, Options, checked_names, surrogates_in, to_request
 from llm_rest.responses import FunctionCall, FunctionTool, McpTool, Message, Request
 from llm_rest.responses.request import REQUEST
 from llm_rest.transport import Timeouts

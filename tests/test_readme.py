@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import llm_rest
-from llm_rest.vendors import VENDORS
+from llm_rest.vendors.rows import VENDORS
 from llm_rest.wires import NAMES
 from tests.examples import PAGES, ROOT, Example, examples, module
 

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from llm_rest.client.reply import CallInfo, Reply, metadata, reply
 from llm_rest.errors import Attempt, ToolArgumentsError
 from llm_rest.losses import Loss
-from llm_rest.reply import CallInfo, Reply, metadata, reply
 from llm_rest.responses import (
     FunctionCall,
     IncompleteDetails,

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from llm_rest import AsyncClient, Client, tool, wires
+from llm_rest.client.reply import CallInfo, Reply, reply
 from llm_rest.errors import ConfigError, LLMError, MaxIterationsError
+from llm_rest.loop import STATE
 from llm_rest.losses import Loss
-from llm_rest.reply import CallInfo, Reply, reply
 from llm_rest.responses import (
     FunctionCall,
     IncompleteDetails,
@@ -25,7 +26,6 @@ from llm_rest.responses import (
     Usage,
 )
 from llm_rest.responses.carriers import seal
-from llm_rest.turns import STATE
 from llm_rest.unknown import Unknown, with_extras
 from tests.callers import NewClient
 from tests.support import WIRES

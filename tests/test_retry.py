@@ -26,7 +26,7 @@ from llm_rest.errors import (
     TLSError,
     api_error,
 )
-from llm_rest.retry import CAPACITY, Budget, Failed, RetryPolicy, decide, given_back, policy_of, taken
+from llm_rest.transport.retry import CAPACITY, Budget, Failed, RetryPolicy, decide, given_back, policy_of, taken
 
 EXACT = RetryPolicy(jitter="none", attempts=9)
 FIRST = Failed(1)

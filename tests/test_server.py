@@ -16,7 +16,6 @@ import httpx
 import pytest
 
 from llm_rest import RateLimitError, wires
-from llm_rest.driving import drive
 from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Message, OutputText, Reasoning, ReasoningText, Request, Response, ResponseError
 from llm_rest.responses import events as ev
@@ -26,6 +25,7 @@ from llm_rest.server.access import Door, Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.exchange import Answer, Streamed, exchange
 from llm_rest.server.handler import Context, Pause, Refused, Told
+from llm_rest.sync import drive
 from tests.support.legal import faults
 from tests.support.streams import read
 

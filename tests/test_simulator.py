@@ -20,7 +20,7 @@ from llm_rest import (
     ReasoningStateError,
     wires,
 )
-from llm_rest.reply import Reply
+from llm_rest.client.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.simulator import handle

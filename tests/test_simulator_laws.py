@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest import wires
-from llm_rest.dialects import ResponsesDialect
 from llm_rest.responses import REQUEST, CustomToolCall, FunctionCall, FunctionCallOutput, Message, Request
 from llm_rest.server import peers
 from llm_rest.server.handler import Context
 from llm_rest.server.simulator import handle
-from llm_rest.vendors import DIALECTS, VENDORS
+from llm_rest.vendors.dialects import ResponsesDialect
+from llm_rest.vendors.rows import DIALECTS, VENDORS
 from tests.laws import strategies
 
 MODELS = ("gpt-5", "claude-haiku-4-5", "claude-opus-5-5", "some-model")

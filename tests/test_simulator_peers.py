@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from llm_rest import wires
-from llm_rest.dialects import CHAT_HOSTS, ResponsesDialect
 from llm_rest.errors import ErrorFacts
-from llm_rest.models import capabilities, check
 from llm_rest.server import peers
 from llm_rest.server.handler import Context
 from llm_rest.server.peers import anthropic_messages, gemini_generate_content, openai_chat, openai_responses
 from llm_rest.server.simulator import MAKERS
-from llm_rest.vendors import DIALECTS
+from llm_rest.vendors.dialects import CHAT_HOSTS, ResponsesDialect
+from llm_rest.vendors.models import capabilities, check
+from llm_rest.vendors.rows import DIALECTS
 from tests.corpus import RENAMED, exchanges
 
 VERSION = {"anthropic-version": "2026-10-21"}

@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from llm_rest import AsyncClient, Client, InternalServerError, LLMError, RateLimitError, StreamInterruptedError, wires
+from llm_rest.client.reply import Reply
 from llm_rest.errors import APITimeoutError
-from llm_rest.reply import Reply
 from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Request
 from llm_rest.responses import events as ev
 from llm_rest.server import model, peers

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.dialects import ChatDialect, ResponsesDialect
+from llm_rest.client.events import Halves, StreamReader
 from llm_rest.errors import DecodeError, ResponseTooLargeError
-from llm_rest.framing import LIMIT
 from llm_rest.responses import OutputTextDelta, ResponseCompleted
-from llm_rest.streams import Halves, StreamReader
+from llm_rest.transport.framing import LIMIT
+from llm_rest.vendors.dialects import ChatDialect, ResponsesDialect
 from llm_rest.wires import load
 from tests.callers import BEGIN, completed, delta
 

@@ -11,6 +11,7 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import Client, Failure, errors
+from llm_rest.client.target import Targets
 from llm_rest.errors import (
     APITimeoutError,
     AuthenticationError,
@@ -23,9 +24,8 @@ from llm_rest.errors import (
     RateLimitError,
 )
 from llm_rest.suggestions import HINTED, TABLE
-from llm_rest.target import Targets
-from llm_rest.transport.problems import LATE
-from llm_rest.vendors import VENDORS, NoAuth
+from llm_rest.transport.deadlines import LATE
+from llm_rest.vendors.rows import VENDORS, NoAuth
 from tests.callers import NewClient
 from tests.transport.support import nobody
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from llm_rest import wires
-from llm_rest.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect, MessagesDialect, ResponsesDialect
 from llm_rest.errors import ConfigError
-from llm_rest.vendors import (
+from llm_rest.vendors.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect, MessagesDialect, ResponsesDialect
+from llm_rest.vendors.rows import (
     DIALECTS,
     OTHER_NAMES,
     VENDORS,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..client import Client
+from ..client.client import Client
 from ..unknown import given
 from . import FAILED, complain, note, say
 from .question import input_of, model_of, options_of
@@ -15,7 +15,7 @@ from .question import input_of, model_of, options_of
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..reply import Reply
+    from ..client.reply import Reply
     from ..responses import Message
 
 

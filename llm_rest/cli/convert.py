@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from .. import wires
+from ..client.events import StreamReader, StreamWriter
 from ..errors import ConfigError, DecodeError
 from ..responses.events import TERMINAL, ErrorEvent
-from ..streams import StreamReader, StreamWriter
-from ..vendors import DIALECTS
+from ..vendors.rows import DIALECTS
 from . import CUT, LOST, complain, note, write_document
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from .. import wires
-from ..client import Client
+from ..client.client import Client
 from ..errors import LLMError
 from ..responses import FunctionCallOutput, FunctionTool, Message, Request
 from ..server.app import serve_in_thread
@@ -23,7 +23,7 @@ from .tables import show
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..reply import Reply
+    from ..client.reply import Reply
     from ..responses import AnyItem
 
 MOST_ROUNDS = 3

@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from .. import models
-from ..auth import Secret, credentials
-from ..options import read_request
-from ..outgoing import SENT_ALWAYS, url_of
-from ..target import Targets
-from ..vendors import NoAuth
+from ..client.options import read_request
+from ..client.target import SENT_ALWAYS, Targets, url_of
+from ..vendors import models
+from ..vendors.auth import Secret, credentials
+from ..vendors.rows import NoAuth
 from . import note, write_document
 from .question import input_of, model_of, options_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from ..client.target import Target
     from ..losses import Loss
-    from ..models import Problem
-    from ..target import Target
+    from ..vendors.models import Problem
 
 SERVED = "http://127.0.0.1:8000"
 """Where `llm-rest serve --simulate` listens, which stands in for the simulator in this process."""

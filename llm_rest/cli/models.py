@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..models import ROWS
+from ..vendors.models import ROWS
 from . import note
 from .tables import show
 

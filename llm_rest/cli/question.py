@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..content import image, user
+from ..client.content import image, user
 from ..errors import ConfigError
-from ..vendors import VENDORS
+from ..vendors.rows import VENDORS
 from . import note
 from .vendors import set_keys
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..vendors import VENDORS, NoAuth
+from ..vendors.rows import VENDORS, NoAuth
 from .tables import show
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..vendors import Vendor
+    from ..vendors.rows import Vendor
 
 
 def run(arguments: Namespace) -> int:

@@ -1,5 +1,29 @@
-"""The tool loop at work: `Run` for sync callers, `AsyncRun` on asyncio and trio.
+"""The tool loop: a pure step, and the runs that perform it.
 
-What happens next is decided by the pure step of `turns/`; both do what it says (`engine.py`) and differ only in where the
-jobs run (`threads.py`, `tasks.py`). They get "something that answers a request" and know no vendor.
+`step.py` decides what happens next, `(state, input, tools) -> (state, actions)`; `state.py` is a run as data, `inputs.py` has the
+inputs and the actions, `calls.py` says which items are calls and what answers them, `events.py` what event hooks get. `engine.py`
+performs the actions for `Run` (`threads.py`) and `AsyncRun` (`tasks.py`, on asyncio and trio), which differ only in where jobs
+run. They know no vendor.
 """
+
+from __future__ import annotations
+
+from .calls import DELIVERY, PENDING
+from .state import STATE, Limits, Outcome, Output, RunState, Statistics, ToolCall, Totals
+from .step import Turn, snapshot, step
+
+__all__ = [
+    "DELIVERY",
+    "PENDING",
+    "STATE",
+    "Limits",
+    "Outcome",
+    "Output",
+    "RunState",
+    "Statistics",
+    "ToolCall",
+    "Totals",
+    "Turn",
+    "snapshot",
+    "step",
+]

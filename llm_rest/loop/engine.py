@@ -32,22 +32,22 @@ from ..errors import (
 from ..responses.assemble import disassemble
 from ..responses.items import CustomToolCall, FunctionCall
 from ..tools import ToolContext, output_of
-from ..turns import RunState, ToolCall, Turn, snapshot
-from ..turns import happenings as h
-from ..turns.calls import answer, answers
+from . import RunState, ToolCall, Turn, snapshot
+from . import inputs as h
+from .calls import answer, answers
 
 if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.request import Request
     from ..responses.response import Response
     from ..tools import Prepared, Toolbox
-    from ..turns import Output, Statistics
-    from ..turns.events import AnyLoopEvent
+    from . import Output, Statistics
+    from .events import AnyLoopEvent
 
 R_co = TypeVar("R_co", covariant=True)
 
 EventHook = Callable[[Any], object]
-"""A callback that takes an event of a run (`llm_rest.turns.events`); what it returns is ignored."""
+"""A callback that takes an event of a run (`llm_rest.loop.events`); what it returns is ignored."""
 Approver = Callable[[ToolCall], "bool | None | Awaitable[bool | None]"]
 """Says whether a call may run; `None` leaves it open, and the run stops with it in `pending_calls`."""
 

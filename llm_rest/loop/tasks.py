@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled, current_token
 
-from ..driving import from_any_thread
 from ..errors import ConfigError
 from ..responses.events import OutputTextDelta
-from ..turns.events import LoopEvent
+from ..sync import from_any_thread
 from .engine import BaseRun, Engine, R_co
+from .events import LoopEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.response import Response
     from ..tools import Prepared, Toolbox, ToolContext
-    from ..turns import Output
-    from ..turns.events import AnyLoopEvent
+    from . import Output
+    from .events import AnyLoopEvent
 
 E_co = TypeVar("E_co", covariant=True)
 

@@ -15,12 +15,12 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
-from ..driving import drive
 from ..errors import ConfigError
 from ..responses.events import OutputTextDelta
+from ..sync import drive
 from ..tools import threads
-from ..turns.events import LoopEvent
 from .engine import BaseRun, Engine, R_co, Workers
+from .events import LoopEvent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.response import Response
     from ..tools import Prepared, Toolbox, ToolContext
-    from ..turns import Output
-    from ..turns.events import AnyLoopEvent
+    from . import Output
+    from .events import AnyLoopEvent
 
 E_co = TypeVar("E_co", covariant=True)
 

@@ -18,8 +18,8 @@ from anyio import move_on_after
 from msgspec import Struct
 
 from ..errors import ConfigError, ErrorFacts
-from ..framing import EntryCounter, exceeds_entries
-from ..vendors import is_loopback
+from ..transport.framing import EntryCounter, exceeds_entries
+from ..vendors.rows import is_loopback
 from .handler import Refused
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ..responses.response import CompactedResponse
 from ..unknown import Model
 
 if TYPE_CHECKING:
-    from ..reply import Reply
+    from ..client.reply import Reply
     from ..responses import Request
 
 _BY = ("server", "llm_rest")

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from ..errors import ConfigError
-from ..vendors import is_loopback
+from ..vendors.rows import is_loopback
 from .access import Door, Limits
 from .history import StoredHistory
 from .store import MAX_BYTES, MemoryStore, SQLiteStore

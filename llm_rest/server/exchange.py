@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .. import wires
+from ..client.events import StreamWriter
 from ..errors import (
     APIConnectionError,
     APITimeoutError,
@@ -30,11 +31,10 @@ from ..errors import (
     StreamInterruptedError,
     printable,
 )
-from ..models import UNKNOWN, Capabilities
 from ..responses.carriers import digest
 from ..responses.estimate import estimate_tokens
-from ..streams import StreamWriter
 from ..unknown import given, or_unset
+from ..vendors.models import UNKNOWN, Capabilities
 from ..wires import ollama_chat as ollama
 from . import keeping, listings, routes
 from .handler import Context, Refused

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from ..auth import Secret, credentials
-from ..client import AsyncClient, keeping
+from ..client.client import AsyncClient, keeping
 from ..errors import ConfigError, ErrorFacts, LLMError, NotFoundError, printable
-from ..models import Capabilities, capabilities
 from ..responses import ItemReference, Response
 from ..responses import events as ev
 from ..responses.estimate import estimate_tokens
 from ..responses.request import items_of
 from ..transport import Timeouts
 from ..unknown import given
-from ..vendors import MESSAGES, VENDORS, Endpoint, resolve
+from ..vendors.auth import Secret, credentials
+from ..vendors.models import Capabilities, capabilities
+from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from . import compaction
 from .config import Config, Upstream, door
 from .handler import Refused
@@ -34,7 +34,7 @@ from .restored import strangers
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
 
-    from ..reply import Reply
+    from ..client.reply import Reply
     from ..responses import Request
     from ..responses.response import CompactedResponse
     from ..unknown import Opt

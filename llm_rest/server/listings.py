@@ -17,7 +17,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..models import Capabilities
+    from ..vendors.models import Capabilities
 
 Plain = dict[str, Any]
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import ErrorFacts
+from ..loop.calls import DELIVERY
 from ..responses import (
     CustomTool,
     CustomToolCall,
@@ -32,7 +33,6 @@ from ..responses.carriers import digest
 from ..responses.estimate import AnyFunction, offered, text_of
 from ..responses.request import items_of
 from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
-from ..turns.calls import DELIVERY
 from ..unknown import decoder_of, given
 from .handler import Refused
 from .performance import Performance
@@ -106,7 +106,7 @@ def seed(request: Request) -> str:
 class Turn(Struct):
     """The conversation since somebody last spoke: what was said, the calls made since, and what they gave.
 
-    A result that is delivered later as a user's message (`llm_rest.turns`) is what a call gave; nobody speaks with it.
+    A result that is delivered later as a user's message (`llm_rest.loop`) is what a call gave; nobody speaks with it.
     """
 
     said: str

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from .. import wires
 from ..errors import ErrorFacts, printable
 from ..responses import Request
-from ..vendors import DIALECTS, VENDORS
+from ..vendors.rows import DIALECTS, VENDORS
 from . import listings
 
 if TYPE_CHECKING:

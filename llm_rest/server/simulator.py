@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .. import models
-from ..dialects import REFUSALS
-from ..driving import drive
 from ..errors import ErrorFacts
 from ..responses.estimate import estimate_tokens
+from ..sync import drive
 from ..unknown import given
+from ..vendors import models
+from ..vendors.dialects import REFUSALS
 from . import model, peers
 from .access import key
 from .exchange import Answer, Streamed, exchange

@@ -15,7 +15,7 @@ import msgspec
 from anyio.lowlevel import checkpoint
 
 from ..errors import DecodeError, ErrorFacts
-from ..framing import SSE
+from ..transport.framing import SSE
 from ..unknown import check_depth
 from .exchange import Answer, Streamed, refused
 from .handler import Pause, Refused

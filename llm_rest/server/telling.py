@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from .. import wires
 from ..errors import LLMError
-from ..framing import NDJSON
 from ..responses import Response, ResponseError, Usage
 from ..responses import events as ev
 from ..responses.assemble import disassemble
+from ..transport.framing import NDJSON
 from ..wires.ollama_chat import generated
 from .handler import Pause, Refused
 from .logs import counted
@@ -26,9 +26,9 @@ from .logs import counted
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
 
+    from ..client.events import StreamWriter
     from ..errors import ErrorFacts
     from ..responses.events import AnyEvent
-    from ..streams import StreamWriter
     from .handler import Context, Told
 
 _encode = msgspec.json.Encoder().encode

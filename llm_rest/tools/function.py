@@ -14,13 +14,13 @@ from copy import copy
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from ..errors import ConfigError
-from ..forms import DoesNotFit, convert
-from ..json_schema import Schema, checked, walk
 from ..losses import Losses
 from ..responses.tools import FunctionTool
-from ..structured.strict import Beyond, strict_form
 from .context import OnResume, Timeout, ToolContext, ToolFacts, may_be_none, valid
+from .forms import DoesNotFit, convert
+from .schema import Schema, checked, walk
 from .signature import name_of, schema_of, signature_of
+from .strict import Beyond, strict_form
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

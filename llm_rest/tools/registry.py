@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, Protocol, cast, overload, runtime_checkable
 
 from ..errors import ConfigError, ToolArgumentsError, ToolNotFoundError
-from ..forms import DoesNotFit
-from ..json_schema import instead
 from ..responses.tools import FunctionTool
+from .forms import DoesNotFit
 from .function import Tool
+from .schema import instead
 
 AnyFunction = Tool[..., Any]
 """A tool with any parameters and any result."""

@@ -15,10 +15,10 @@ from typing import Annotated, Any, NamedTuple, cast, get_origin, get_type_hints
 import msgspec
 
 from ..errors import ConfigError
-from ..forms import schemas_of
-from ..json_schema import Schema
 from . import docstrings
 from .context import deps_form
+from .forms import schemas_of
+from .schema import Schema
 
 
 class Signature(NamedTuple):

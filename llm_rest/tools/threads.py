@@ -13,7 +13,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TypeVar
 
-from ..driving import from_any_thread
+from ..sync import from_any_thread
 
 T = TypeVar("T")
 

@@ -15,8 +15,6 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import ConfigError, DecodeError, ToolFailedError
-from ..forms import DoesNotFit
-from ..json_schema import checked, instead
 from ..responses.arguments import json_object
 from ..responses.normalize import flat_function
 from ..responses.parts import ContentPart
@@ -35,9 +33,11 @@ from ..responses.tools import Tool as Definition
 from ..unknown import Decoder, Unknown, given
 from . import threads
 from .context import ToolContext, ToolFacts, valid
+from .forms import DoesNotFit
 from .function import Tool, is_coroutine_function
 from .output import output_of
 from .registry import AnyFunction, ToolExecutor, ToolRegistry, as_tool
+from .schema import checked, instead
 
 Plain = dict[str, Any]
 

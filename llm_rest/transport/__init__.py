@@ -1,6 +1,6 @@
 """How bytes travel: one HTTP request out, one answer back, whole or as it comes, for sync and async callers by the same code.
 
-The whole of a call is written once as a coroutine over the `Transport` below; `driving.py` runs it for sync callers, whose
+The whole of a call is written once as a coroutine over the `Transport` below; `sync.py` runs it for sync callers, whose
 transport never suspends, so no thread and no event loop is involved. Nothing here knows vendors or wires. Before changing
 this package, know that importing it loads no sockets and no event loop: `blocking` and `asynchronous` do, when a client is made.
 """
@@ -20,8 +20,8 @@ from ..errors import ConfigError
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from .cancellation import Call
     from .exchange import Incoming
-    from .under_way import Call
 
 WHOLE = 600.0
 """How long a call for a whole answer may take that says nothing about it."""

@@ -18,18 +18,17 @@ import anyio
 from anyio import to_thread
 from anyio.lowlevel import checkpoint, current_token
 
-from .connections import Home, Place
+from .address import NAMES
+from .cancellation import TaskCall, soon
+from .deadlines import timed_out
 from .exchange import Exchanges
-from .names import NAMES
-from .problems import timed_out
-from .sockets import is_ready
-from .under_way import TaskCall, soon
+from .sockets import Home, Place, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from .address import AddressInfo
     from .deadlines import Deadline
-    from .names import AddressInfo
 
 T = TypeVar("T")
 

@@ -12,19 +12,18 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..driving import drive
-from .connections import Home, Place
+from ..sync import drive
+from .address import NAMES
+from .cancellation import ThreadCall, about_to_wait
+from .deadlines import timed_out
 from .exchange import Exchanges
-from .names import NAMES
-from .problems import timed_out
-from .sockets import is_ready
-from .under_way import ThreadCall, about_to_wait
+from .sockets import Home, Place, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .address import AddressInfo
     from .deadlines import Deadline
-    from .names import AddressInfo
 
 T = TypeVar("T")
 

@@ -11,7 +11,6 @@ import msgspec
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from llm_rest import wires
-from llm_rest.driving import drive
 from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Request, Response
 from llm_rest.responses import events as ev
@@ -24,6 +23,7 @@ from llm_rest.server.history import StoredHistory
 from llm_rest.server.peers.openai_state import START
 from llm_rest.server.seals import opened
 from llm_rest.server.simulator import Simulator
+from llm_rest.sync import drive
 
 from .neutral import Client
 from .of_anthropic import Messages

@@ -18,7 +18,7 @@ import pytest
 from msgspec import Raw, Struct, field
 
 from llm_rest import wires
-from llm_rest.framing import NDJSON, SSE
+from llm_rest.transport.framing import NDJSON, SSE
 from tests.support import WIRES
 from tests.support.hosts import facts
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from llm_rest.reply import Reply
+from llm_rest.client.reply import Reply
 from llm_rest.responses import Request
 from llm_rest.responses.items import Compaction, Message
 from llm_rest.server import compaction

@@ -14,7 +14,7 @@ import pytest
 
 from llm_rest.server import app
 from llm_rest.server.config import Config, Upstream
-from llm_rest.transport import line
+from llm_rest.transport import connection as line
 from tests.gateway.attacks.canned import answer
 from tests.gateway.upstreams import gateway, post
 

@@ -17,7 +17,6 @@ import pytest
 
 from llm_rest import ConfigError, wires
 from llm_rest.errors import ErrorFacts
-from llm_rest.models import capabilities
 from llm_rest.responses import Request, Response
 from llm_rest.responses import events as ev
 from llm_rest.server.access import Limits
@@ -26,6 +25,7 @@ from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context, Refused, Told
 from llm_rest.server.logs import JSONLines
+from llm_rest.vendors.models import capabilities
 from tests.gateway.attacks.world import eventually
 from tests.gateway.upstreams import (
     Busy,

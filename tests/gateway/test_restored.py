@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from llm_rest.driving import drive
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from llm_rest.responses.parts import ReasoningText
 from llm_rest.server.restored import Restored, strangers
 from llm_rest.server.store import MemoryStore
+from llm_rest.sync import drive
 
 THOUGHT = Reasoning(summary=[], encrypted_content="llm_rest.1.anthropic_messages.anthropic.e30")
 USER = Message(role="user", content="Weather?")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.driving import drive
 from llm_rest.errors import ConfigError
 from llm_rest.server.store import MemoryStore, SQLiteStore, Store
+from llm_rest.sync import drive
 
 pytestmark = pytest.mark.anyio
 

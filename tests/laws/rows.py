@@ -15,9 +15,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from llm_rest import wires
-from llm_rest.dialects import GeminiDialect, MessagesDialect, OllamaDialect, ResponsesDialect
 from llm_rest.responses import AnyItem
-from llm_rest.vendors import DIALECTS, VENDORS
+from llm_rest.vendors.dialects import GeminiDialect, MessagesDialect, OllamaDialect, ResponsesDialect
+from llm_rest.vendors.rows import DIALECTS, VENDORS
 from tests.support.hosts import facts
 
 Plain = dict[str, Any]

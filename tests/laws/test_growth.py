@@ -15,11 +15,11 @@ import msgspec
 import pytest
 
 from llm_rest import wires
-from llm_rest.framing import NDJSON, SSE
 from llm_rest.responses import Message, Request, Response
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import disassemble
-from llm_rest.vendors import DIALECTS
+from llm_rest.transport.framing import NDJSON, SSE
+from llm_rest.vendors.rows import DIALECTS
 from tests.laws.growth import ANSWERS, HISTORIES, OWN_ANSWERS, OWN_STREAMS, SPELLERS
 from tests.laws.harness import every_wire
 from tests.support import WHOLE, WIRES

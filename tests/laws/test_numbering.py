@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 
 from llm_rest import wires
+from llm_rest.client.events import StreamReader, StreamWriter
 from llm_rest.responses import (
     AnyEvent,
     Message,
@@ -25,7 +26,6 @@ from llm_rest.responses import (
     SummaryText,
 )
 from llm_rest.responses.assemble import Assembler
-from llm_rest.streams import StreamReader, StreamWriter
 from tests.support import WIRES
 from tests.support.hosts import facts
 

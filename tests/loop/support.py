@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from llm_rest.loop import Limits, RunState
 from llm_rest.loop.engine import Engine
 from llm_rest.loop.tasks import AsyncRun, TaskShell
 from llm_rest.loop.threads import Run, ThreadShell
 from llm_rest.responses import FunctionCall, IncompleteDetails, Message, OutputText, Request, Response
 from llm_rest.tools import Toolbox
-from llm_rest.turns import Limits, RunState
 
 
 async def result(run: Any) -> Any:

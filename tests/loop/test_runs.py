@@ -28,9 +28,11 @@ from llm_rest import (
     Unknown,
     tool,
 )
+from llm_rest.client.reply import CallInfo, reply
+from llm_rest.loop import PENDING, STATE, RunState
+from llm_rest.loop.inputs import Finished
 from llm_rest.loop.threads import ThreadWorkers
 from llm_rest.losses import Loss
-from llm_rest.reply import CallInfo, reply
 from llm_rest.responses import (
     ApplyPatchCall,
     ComputerCall,
@@ -58,8 +60,6 @@ from llm_rest.responses.tools import (
     LocalShellTool,
     ShellTool,
 )
-from llm_rest.turns import PENDING, STATE, RunState
-from llm_rest.turns.happenings import Finished
 from tests.loop.support import Model, call, new_run, result, says, streamed_text, watched
 
 pytestmark = pytest.mark.anyio

@@ -14,10 +14,10 @@ import anyio
 import pytest
 
 from llm_rest import AsyncClient, CallCancelledError, Client, ConfigError, ToolContext, tool
+from llm_rest.loop import Limits, RunState, Turn
+from llm_rest.loop import inputs as h
 from llm_rest.responses import FunctionCallOutput, Request
 from llm_rest.tools import ToolFacts
-from llm_rest.turns import Limits, RunState, Turn
-from llm_rest.turns import happenings as h
 from tests.loop.support import Model, call, new_run, result, says
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import ChatDialect, GeminiDialect, MessagesDialect, OllamaDialect, ResponsesDialect
+from llm_rest.vendors.dialects import ChatDialect, GeminiDialect, MessagesDialect, OllamaDialect, ResponsesDialect
 from tests.oracles.typed import problems
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from llm_rest.json_schema import problems
+from llm_rest.tools.schema import problems
 
 Schema = dict[str, Any]
 NAMES = ("a", "b", "c d")

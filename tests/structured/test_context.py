@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.client import AsyncClient, Client
-from llm_rest.context import PromptContext
+from llm_rest.client.client import AsyncClient, Client
+from llm_rest.client.generator import AsyncContentGenerator, ContentGenerator, PromptContext
 from llm_rest.errors import ConfigError, OutputError, SchemaMismatchError
-from llm_rest.generator import AsyncContentGenerator, ContentGenerator
 from llm_rest.responses import FunctionCallOutput, Message
 from tests.laws.harness import every_wire
 
@@ -88,7 +87,7 @@ class Recorder:
     """What a client sent, as plain JSON."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from llm_rest import call
+        from llm_rest.client import call
 
         self.bodies: list[Any] = []
         encoded = call.encoded

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest.call import settings_of
+from llm_rest.client.call import settings_of
+from llm_rest.client.typed import within
 from llm_rest.errors import (
     BadRequestError,
     CallCancelledError,
@@ -25,7 +26,6 @@ from llm_rest.errors import (
     TruncatedError,
 )
 from llm_rest.responses import FunctionTool
-from llm_rest.typed import within
 from tests.callers import NewClient, answer, frames
 from tests.laws.harness import every_wire
 

@@ -14,11 +14,11 @@ import pydantic
 import pytest
 from typing_extensions import TypeAliasType
 
+from llm_rest.client.structured import Output
 from llm_rest.errors import ConfigError
-from llm_rest.forms import DoesNotFit
-from llm_rest.json_schema import UNCHECKED as UNCHECKED_KEYWORDS
 from llm_rest.responses import Request
-from llm_rest.structured.output import Output
+from llm_rest.tools.forms import DoesNotFit
+from llm_rest.tools.schema import UNCHECKED as UNCHECKED_KEYWORDS
 
 
 class Person(msgspec.Struct):

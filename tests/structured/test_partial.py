@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.structured.partial import PartialJSON
+from llm_rest.client.partial import PartialJSON
 from tests.structured.test_reading import VALUES
 
 ROOTS = st.lists(VALUES, min_size=1, max_size=3) | st.dictionaries(st.text(max_size=3), VALUES, min_size=1, max_size=3)

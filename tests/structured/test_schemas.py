@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 from hypothesis import given, settings
 
-from llm_rest.call import settings_of
-from llm_rest.client import Client
+from llm_rest.client.call import settings_of
+from llm_rest.client.client import Client
+from llm_rest.client.structured import Output
+from llm_rest.client.target import Targets
+from llm_rest.client.typed import chosen
 from llm_rest.errors import SchemaMismatchError
-from llm_rest.json_schema import problems, unchecked
 from llm_rest.responses import Request
 from llm_rest.server.peers import schemas as vendors
-from llm_rest.structured.output import Output
-from llm_rest.target import Targets
-from llm_rest.typed import chosen
+from llm_rest.tools.schema import problems, unchecked
 from tests.laws.harness import every_wire
 from tests.structured.schemas import Pair, fitting
 

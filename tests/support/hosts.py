@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from llm_rest.vendors import DIALECTS, VENDORS, resolve
+from llm_rest.vendors.rows import DIALECTS, VENDORS, resolve
 
 ELSEWHERE = "https://host.example.com/v1"
 

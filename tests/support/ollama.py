@@ -6,8 +6,8 @@ import json
 
 from msgspec.structs import replace
 
-from llm_rest.dialects import OllamaDialect
 from llm_rest.responses import Reasoning
+from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
 
 

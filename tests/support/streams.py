@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from llm_rest import wires
+from llm_rest.client.events import StreamReader, StreamWriter
 from llm_rest.responses.assemble import Assembler
 from llm_rest.responses.response import Response
-from llm_rest.streams import StreamReader, StreamWriter
-from llm_rest.vendors import DIALECTS
+from llm_rest.vendors.rows import DIALECTS
 from tests.support import WIRES
 
 STREAMING = tuple(name for name in WIRES if hasattr(wires.load(name), "decode_stream"))

@@ -20,7 +20,7 @@ from msgspec import Meta
 from pydantic import Field
 
 from llm_rest import Client, ConfigError, FunctionTool, Tool, ToolContext, tool
-from llm_rest.forms import DoesNotFit
+from llm_rest.tools.forms import DoesNotFit
 
 from .shapes import Node, Options, Person, Point, Size, Unit
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_rest.json_schema import checked, problems, walk
+from llm_rest.tools.schema import checked, problems, walk
 
 PERSON = {
     "type": "object",

@@ -7,7 +7,7 @@ import pytest
 from llm_rest.errors import (
     ConfigError,
 )
-from llm_rest.transport.addresses import is_public
+from llm_rest.transport.address import is_public
 from tests.loopback import (
     http,
     loopback,

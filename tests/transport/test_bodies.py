@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.errors import MalformedResponseError, ResponseTooLargeError
-from llm_rest.transport.bodies import Body
+from llm_rest.transport.exchange import Body
 from tests.support.streams import slices
 
 GZIP = {"content-encoding": "gzip"}

@@ -10,11 +10,11 @@ import anyio.lowlevel
 import httpx
 import pytest
 
-from llm_rest.driving import drive
 from llm_rest.errors import (
     APITimeoutError,
     ClientClosedError,
 )
+from llm_rest.sync import drive
 from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport

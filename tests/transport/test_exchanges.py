@@ -25,7 +25,7 @@ from llm_rest.errors import (
     TLSError,
 )
 from llm_rest.transport import Timeouts
-from llm_rest.transport.bodies import MAX_ERROR_BODY
+from llm_rest.transport.exchange import MAX_ERROR_BODY
 from tests.loopback import (
     drip,
     http,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llm_rest.transport.http11 import HTTP11, LARGEST_HEAD
+from llm_rest.transport.connection import HTTP11, LARGEST_HEAD
 from tests.loopback import (
     END,
     STREAM,

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pytest_httpx import HTTPXMock
 
 from llm_rest.errors import ConfigError, ConnectError, Failure
-from llm_rest.transport.line import Line
+from llm_rest.transport.connection import Line
 from tests.callers import NewClient, answer, frames
 from tests.loopback import END, STREAM, chunks, http, loopback, reset, send
 from tests.transport.support import SOON, NewTransport, nobody, post, rest

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import llm_rest.transport
-from llm_rest.driving import drive
 from llm_rest.errors import APITimeoutError
+from llm_rest.sync import drive
 from llm_rest.transport import Timeouts
 from llm_rest.transport.blocking import SyncTransport
 from tests.loopback import END, STREAM, chunks, http, loopback, send

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from llm_rest.framing import LIMIT
-from llm_rest.transport.bodies import MAX_BODY
+from llm_rest.transport.exchange import MAX_BODY
+from llm_rest.transport.framing import LIMIT
 from tests.hostile.documents import ALL, Documents, bomb
 from tests.loopback import STREAM, Loopback, chunks, http, loopback
 from tests.transport.test_sharing import GOOD

@@ -15,12 +15,12 @@ from typing import Any
 import anyio
 import pytest
 
-from llm_rest.driving import drive
 from llm_rest.errors import APITimeoutError, ConnectError
+from llm_rest.sync import drive
 from llm_rest.transport import Timeouts
+from llm_rest.transport.address import MOST, NAMES, as_number
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
-from llm_rest.transport.names import MOST, NAMES, as_number
 from tests.loopback import http as answer
 from tests.loopback import loopback, send
 from tests.transport.support import TEN_SECONDS, NewTransport, exchange, open_sockets, post

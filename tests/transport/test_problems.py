@@ -17,7 +17,6 @@ import pytest
 import trustme
 
 from llm_rest import Client, Timeouts
-from llm_rest.driving import drive
 from llm_rest.errors import (
     APIConnectionError,
     APITimeoutError,
@@ -28,10 +27,10 @@ from llm_rest.errors import (
     StreamInterruptedError,
     TLSError,
 )
+from llm_rest.sync import drive
 from llm_rest.transport import HTTPRequest
 from llm_rest.transport.blocking import SyncTransport
-from llm_rest.transport.deadlines import Deadline, StreamDeadline
-from llm_rest.transport.problems import as_ours
+from llm_rest.transport.deadlines import Deadline, StreamDeadline, as_ours
 from tests.callers import BEGIN, NewClient, answer, delta, frames
 from tests.loopback import STREAM, chunks, drip, http, loopback, reset, send, send_and_close, send_and_stall, watched
 from tests.transport.support import NewTransport, nobody, ours, rest

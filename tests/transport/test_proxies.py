@@ -13,8 +13,7 @@ import trustme
 
 from llm_rest.errors import APITimeoutError, ConfigError, LLMError, ProxyError, TLSError
 from llm_rest.transport import Timeouts
-from llm_rest.transport.proxies import proxy_for
-from llm_rest.transport.urls import address_of
+from llm_rest.transport.address import address_of, proxy_for
 from tests.callers import NewClient, answer
 from tests.loopback import accepting, http, loopback, send, send_and_stall
 from tests.transport.proxy import Proxy, proxying

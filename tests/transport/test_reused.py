@@ -17,7 +17,7 @@ import trustme
 
 from llm_rest import RequestStart
 from llm_rest.errors import APIConnectionError, ConnectError, ProtocolError, RequestTooLargeError
-from llm_rest.transport.line import Line
+from llm_rest.transport.connection import Line
 from tests.callers import NewClient, answer
 from tests.loopback import http
 from tests.transport.support import TEN_SECONDS, NewTransport, post

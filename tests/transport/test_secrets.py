@@ -19,8 +19,8 @@ import anyio
 import pytest
 
 from llm_rest import AsyncClient, Client, RetryPolicy
-from llm_rest.driving import drive
 from llm_rest.errors import AuthenticationError, ConfigError, ConnectError, LLMError
+from llm_rest.sync import drive
 from tests.callers import Awaited, NewClient
 from tests.loopback import (
     STREAM,

@@ -20,8 +20,8 @@ import anyio
 import pytest
 
 from llm_rest import AsyncClient, Client
-from llm_rest.driving import drive
 from llm_rest.errors import APITimeoutError
+from llm_rest.sync import drive
 from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport

@@ -14,7 +14,6 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from llm_rest.driving import drive
 from llm_rest.errors import (
     APIConnectionError,
     APITimeoutError,
@@ -23,6 +22,7 @@ from llm_rest.errors import (
     ProtocolError,
     ResponseTooLargeError,
 )
+from llm_rest.sync import drive
 from llm_rest.transport import HTTPAnswer, HTTPRequest, Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport

@@ -17,11 +17,11 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import errors
-from llm_rest.client import Client
-from llm_rest.reply import Reply
+from llm_rest.client.client import Client
+from llm_rest.client.reply import Reply
 from llm_rest.responses import FunctionCall, FunctionCallOutput, Message
 from llm_rest.unknown import given
-from llm_rest.vendors import VENDORS
+from llm_rest.vendors.rows import VENDORS
 from tests.support.legal import faults
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vendors"

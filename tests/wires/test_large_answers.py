@@ -12,7 +12,7 @@ from pytest_httpx import HTTPXMock
 from llm_rest import wires
 from llm_rest.errors import DecodeError, MalformedResponseError
 from llm_rest.unknown import MOST_IN_ANSWER
-from llm_rest.vendors import DIALECTS
+from llm_rest.vendors.rows import DIALECTS
 from tests.callers import NewClient
 from tests.laws.growth import by_anthropic, by_chat, by_gemini, call, message
 from tests.support import WIRES

@@ -24,7 +24,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.assemble import disassemble
 from llm_rest.unknown import given
-from llm_rest.vendors import DIALECTS
+from llm_rest.vendors.rows import DIALECTS
 from tests.support.streams import assembled, read, written
 
 NAMES = ("files.read", "a b", "x" * 65, "ä", "files/read", "files:read")

@@ -11,9 +11,9 @@ import re
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
-from ...dialects import OPENAI
 from ...errors import ErrorFacts
-from ...models import capabilities
+from ...vendors.dialects import OPENAI
+from ...vendors.models import capabilities
 from . import schemas
 from .chat_reasoning import altered, finished
 from .plain import Plain, rows, table
@@ -21,7 +21,7 @@ from .plain import Plain, rows, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...dialects import ChatDialect
+    from ...vendors.dialects import ChatDialect
     from ..handler import Context
 
 __all__ = ["finished", "problems", "refusal", "unknown_model", "wrong_key"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from ...dialects import OPENAI, REFUSALS
 from ...errors import ErrorFacts
 from ...responses import Request
 from ...responses.items import ItemBase
 from ...responses.parts import Part
+from ...vendors.dialects import OPENAI, REFUSALS
 from . import schemas
 from .openai_state import finished, forgotten, invalid, kind_of
 from .plain import Plain, rows, table
@@ -22,7 +22,7 @@ from .plain import Plain, rows, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...dialects import ResponsesDialect
+    from ...vendors.dialects import ResponsesDialect
     from ..handler import Context
 
 __all__ = ["finished", "problems", "refusal", "unknown_model", "wrong_key"]

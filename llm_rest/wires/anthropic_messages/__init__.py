@@ -24,8 +24,8 @@ from .response import decode_response, encode_response
 from .types import EVENT, REQUEST, RESPONSE
 
 if TYPE_CHECKING:
-    from ...dialects import MessagesDialect
     from ...responses.request import Request
+    from ...vendors.dialects import MessagesDialect
     from .stream import StreamDecoder
     from .stream_back import StreamEncoder
 

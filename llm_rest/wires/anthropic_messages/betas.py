@@ -11,9 +11,9 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from ... import responses as ours
-from ...dialects import MessagesDialect, messages_model
 from ...responses.leftovers import SPELLING
 from ...unknown import Unknown
+from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
 from .leftovers import DEFAULT, WIRE, own
 from .options import SPEEDS

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 from msgspec import UNSET
 
 from ... import responses as ours
-from ...dialects import MessagesDialect, MessagesModel
 from ...losses import Losses, not_in, not_taken
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
+from ...vendors.dialects import MessagesDialect, MessagesModel
 from .._left import as_object, report_unknown
 from . import types
 from .leftovers import encode, kinds, left, merged, own_fields, plain, rest, returned

@@ -9,10 +9,10 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from ...dialects import MessagesDialect
 from ...losses import Loss
 from ...responses import Request
 from ...unknown import MOST_UNKNOWN, Decoder, Model, Opt
+from ...vendors.dialects import MessagesDialect
 from .. import Route
 from . import types
 from .betas import route

@@ -16,10 +16,10 @@ import msgspec
 from msgspec import UNSET
 
 from ... import responses as ours
-from ...dialects import MessagesModel
 from ...losses import no_such
 from ...responses.carriers import digest
 from ...unknown import Opt, Unknown, extras, given, or_none, or_unset
+from ...vendors.dialects import MessagesModel
 from .._left import report_unknown
 from . import types
 from .content import Context

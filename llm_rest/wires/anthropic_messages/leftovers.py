@@ -14,11 +14,11 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from ... import responses as ours
-from ...dialects import MessagesDialect
 from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.leftovers import SPELLING, report_foreign
 from ...unknown import Decoder, Model, Opt, Unknown, base, convert, extras
+from ...vendors.dialects import MessagesDialect
 from .._left import ABSENT, as_plain, sent
 
 T = TypeVar("T", bound=Struct)

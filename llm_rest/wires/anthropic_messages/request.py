@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import UNSET
 
 from ... import responses as ours
-from ...dialects import MessagesDialect, messages_model
 from ...losses import Loss, Losses, no_such, not_taken
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.request import items_of
 from ...unknown import extras, given, or_none, or_unset, with_extras
+from ...vendors.dialects import MessagesDialect, messages_model
 from .._left import report_unknown
 from .._pairing import paired
 from . import types

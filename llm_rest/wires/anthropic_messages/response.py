@@ -14,12 +14,12 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ... import responses as ours
-from ...dialects import MessagesDialect, messages_model
 from ...losses import Loss, Losses
 from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.leftovers import SPELLING
 from ...unknown import Opt, Unknown, given, or_none
+from ...vendors.dialects import MessagesDialect, messages_model
 from .._left import absent, report_answer
 from . import types
 from .assistant import BlockReader, BlockWriter

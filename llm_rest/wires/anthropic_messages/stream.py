@@ -16,11 +16,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from ... import responses as ours
-from ...dialects import MessagesDialect
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.emit import Emitter
 from ...unknown import Model, Unknown, extras, given
+from ...vendors.dialects import MessagesDialect
 from . import types
 from .assistant import BlockReader
 from .calls import renamed

@@ -15,11 +15,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ... import responses as ours
-from ...dialects import MessagesDialect, messages_model
 from ...errors import DecodeError
 from ...losses import Losses
 from ...responses import events as ev
 from ...unknown import Decoder, Unknown
+from ...vendors.dialects import MessagesDialect, messages_model
 from . import types
 from .assistant import BlockWriter
 from .calls import Call, encode_call, is_json, wire_id

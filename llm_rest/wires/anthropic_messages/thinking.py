@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from ... import responses as ours
-from ...dialects import MessagesModel
 from ...errors import DecodeError
 from ...losses import Losses, no_such
 from ...responses.leftovers import unsaid
 from ...unknown import Decoder, Opt, given, or_unset
+from ...vendors.dialects import MessagesModel
 from . import types
 from .content import Context
 from .leftovers import DEFAULT, encode, plain

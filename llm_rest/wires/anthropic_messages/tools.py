@@ -16,11 +16,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ... import responses as ours
-from ...dialects import MessagesModel
 from ...errors import DecodeError
 from ...losses import Losses, not_in
 from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
+from ...vendors.dialects import MessagesModel
 from .._left import report_unknown
 from .._renamed import wire_name
 from . import hosted, types

@@ -1,7 +1,7 @@
 """The Gemini API: `:generateContent` and `:streamGenerateContent` of a model, v1beta, and the same on Vertex.
 
 Follows the Gemini API reference v1beta and the Vertex AI reference v1beta1 (read 2026-11-20). How a host departs from it is a
-`GeminiDialect`, and what a family of models takes a `GeminiModel`, both in `dialects.py`.
+`GeminiDialect`, and what a family of models takes a `GeminiModel`, both in `vendors/dialects.py`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .response import decode_response, encode_response
 from .types import EVENT, REQUEST, RESPONSE
 
 if TYPE_CHECKING:
-    from ...dialects import GeminiDialect
     from ...responses.request import Request
+    from ...vendors.dialects import GeminiDialect
     from .stream import StreamDecoder
     from .stream_back import StreamEncoder
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from ...dialects import GeminiDialect
 from ...losses import Losses
 from ...unknown import MOST_UNKNOWN, Decoder, given
+from ...vendors.dialects import GeminiDialect
 from .. import Route
 from .._left import report_unknown
 from . import types

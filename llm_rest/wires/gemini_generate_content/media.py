@@ -32,10 +32,10 @@ from .carried import document_fields, left, merged, own_fields, rest, spelling, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import GeminiDialect, GeminiModel
     from ...losses import Losses
     from ...responses.parts import ContentPart
     from ...unknown import Opt
+    from ...vendors.dialects import GeminiDialect, GeminiModel
 
 MEDIA_TYPES = {
     **{end: f"image/{end}" for end in ("png", "jpeg", "webp", "gif", "heic", "heif")},

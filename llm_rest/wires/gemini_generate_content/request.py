@@ -14,7 +14,6 @@ from urllib.parse import quote
 
 from msgspec import UNSET
 
-from ...dialects import GeminiDialect, gemini_model
 from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.items import AdditionalTools, AnyItem, Message
@@ -22,6 +21,7 @@ from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...responses.request import Request, items_of
 from ...responses.tools import ImageGenerationTool, McpTool
 from ...unknown import given, or_none, or_unset
+from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import Route
 from .._left import report_unknown
 from .._pairing import paired

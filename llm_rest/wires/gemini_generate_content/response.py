@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...dialects import GeminiDialect, gemini_model
 from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.echo import echo
@@ -22,6 +21,7 @@ from ...responses.leftovers import NEAR, SPELLING, unsaid
 from ...responses.parts import OutputText
 from ...responses.response import Response
 from ...unknown import given, or_none
+from ...vendors.dialects import GeminiDialect, gemini_model
 from .._left import report_answer, report_unknown
 from . import types
 from .calls import renamed

@@ -34,11 +34,11 @@ from .response import begin, reader_of, settle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import GeminiDialect
     from ...losses import Kind
     from ...responses.emit import OpenItem
     from ...responses.items import AnyItem
     from ...responses.request import Request
+    from ...vendors.dialects import GeminiDialect
 
 
 CONTINUATION = "CONTINUATION"

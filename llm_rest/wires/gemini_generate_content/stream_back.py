@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...dialects import gemini_model
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.items import Message
 from ...responses.parts import OutputText
 from ...responses.response import Response
 from ...unknown import extras
+from ...vendors.dialects import gemini_model
 from . import types
 from .counts import encode_time
 from .ends import is_blocked
@@ -30,9 +30,9 @@ from .response import encode_response
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from ...dialects import GeminiDialect
     from ...responses.items import AnyItem
     from ...responses.request import Request
+    from ...vendors.dialects import GeminiDialect
     from .carried import Mark, Shown
 
 

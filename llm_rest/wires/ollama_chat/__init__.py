@@ -12,8 +12,8 @@ from .response import decode_error, decode_response, encode_error, encode_respon
 from .types import EVENT, GENERATE, MODELS, REQUEST, RESPONSE, SHOW, SHOWN, ShowRequest
 
 if TYPE_CHECKING:
-    from ...dialects import OllamaDialect
     from ...responses.request import Request
+    from ...vendors.dialects import OllamaDialect
     from .stream import StreamDecoder, StreamEncoder
 
 FRAMING: Literal["sse", "ndjson"] = "ndjson"

@@ -40,7 +40,7 @@ from .types import WIRE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import OllamaDialect
+    from ...vendors.dialects import OllamaDialect
 
 Output = FunctionCallOutput | CustomToolCallOutput
 

@@ -19,8 +19,8 @@ from ...unknown import given
 from .types import WIRE
 
 if TYPE_CHECKING:
-    from ...dialects import OllamaDialect
     from ...losses import Losses
+    from ...vendors.dialects import OllamaDialect
 
 EFFORTS = {"none": False, "low": "low", "medium": "medium", "high": "high", "max": "max"}
 """Reasoning efforts as values of `think`, ours on the left."""

@@ -14,12 +14,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from ...dialects import OllamaDialect
 from ...losses import Loss, Losses, no_such, not_in
 from ...responses.closed import strict_if_possible
 from ...responses.items import AdditionalTools, AnyItem
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextFormat, TextOptions, items_of
 from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
+from ...vendors.dialects import OllamaDialect
 from .. import Route
 from .._left import as_object, says
 from .._pairing import paired

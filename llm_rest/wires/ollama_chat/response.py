@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from msgspec import UNSET
 
-from ...dialects import OllamaDialect
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import digest
 from ...responses.echo import echo
@@ -35,6 +34,7 @@ from ...responses.leftovers import SPELLING, WITHIN, own
 from ...responses.parts import Logprob, OutputText
 from ...responses.response import IncompleteDetails, Response, ResponseError, Usage
 from ...unknown import Decoder, Opt, Unknown, given
+from ...vendors.dialects import OllamaDialect
 from .._errors import error_facts
 from .._left import as_object, report_answer, report_cost, report_unknown
 from .._renamed import Sent, names_sent, undo

@@ -42,10 +42,10 @@ from .tools import decode_call, encode_call
 from .types import Json
 
 if TYPE_CHECKING:
-    from ...dialects import OllamaDialect
     from ...responses.emit import OpenItem
     from ...responses.parts import ContentPart, Logprob
     from ...responses.request import Request
+    from ...vendors.dialects import OllamaDialect
 
 
 class StreamDecoder:

@@ -1,7 +1,7 @@
 """The wire of Chat Completions, as OpenAI and some forty hosts serve it.
 
 Follows `POST /v1/chat/completions` of the OpenAI reference and the references of the hosts (read 2026-11-20). How a host
-departs from it is a `ChatDialect`; `CHAT_HOSTS` in `dialects.py` has those we know.
+departs from it is a `ChatDialect`; `CHAT_HOSTS` in `vendors/dialects.py` has those we know.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .response import decode_response, encode_response
 from .types import EVENT, REQUEST
 
 if TYPE_CHECKING:
-    from ...dialects import ChatDialect
     from ...responses.request import Request
+    from ...vendors.dialects import ChatDialect
     from .stream import StreamDecoder
     from .stream_back import StreamEncoder
 

@@ -24,8 +24,8 @@ from . import types
 from .types import Json
 
 if TYPE_CHECKING:
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 EMPTY = ("", "null")

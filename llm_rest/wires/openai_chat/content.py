@@ -25,8 +25,8 @@ from .types import WIRE, AnyPart, Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 _TEXTS = (rp.InputText, rp.OutputText, rp.RefusalPart, rp.SummaryText, rp.ReasoningText, rp.PlainText)
 _MEDIA = (rp.InputImage, rp.InputFile, rp.InputVideo, rp.InputAudio, rp.ComputerScreenshot)

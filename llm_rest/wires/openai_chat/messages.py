@@ -30,8 +30,8 @@ from .types import WIRE, AnyMessage, Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 MESSAGE = f"{FOREIGN}message"
 """The type of an item that is a message only this wire knows."""

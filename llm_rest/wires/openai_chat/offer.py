@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ...dialects import ChatDialect
 from ...losses import Losses, no_such
 from ...responses import tools as rt
 from ...responses.items import AdditionalTools, AnyItem
 from ...unknown import Opt, Unknown, given, or_none, or_unset
+from ...vendors.dialects import ChatDialect
 from .._left import as_object, beyond, notes, sent
 from .._renamed import sent_name
 from . import types

@@ -22,8 +22,8 @@ from .content import foreign, native
 from .types import Json
 
 if TYPE_CHECKING:
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 Format = Open[rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat]
 

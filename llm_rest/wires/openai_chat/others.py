@@ -26,8 +26,8 @@ from .types import WIRE, AnyMessage, AnyPart, Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 Told = types.SystemMessage | types.DeveloperMessage | types.UserMessage
 Output = FunctionCallOutput | CustomToolCallOutput

@@ -24,8 +24,8 @@ from .types import WIRE, AnyPart, Json, Spoken, Text, Thinking
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 Place = Literal["reasoning_content", "reasoning", "reasoning_details", "thinking", "think"]
 

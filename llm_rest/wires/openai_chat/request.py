@@ -14,13 +14,13 @@ from urllib.parse import quote
 
 from msgspec import UNSET
 
-from ...dialects import CHAT_HOSTS, ChatDialect
 from ...errors import DecodeError
 from ...losses import Loss, Losses, no_such
 from ...responses.items import AnyItem, Message
 from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.request import CacheOptions, Request
 from ...unknown import extras, given, or_none, or_unset, with_extras
+from ...vendors.dialects import CHAT_HOSTS, ChatDialect
 from .. import Route
 from .._left import Rest, beyond, notes, nulls, put_back, report_unknown, says
 from .._pairing import paired

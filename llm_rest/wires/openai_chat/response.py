@@ -14,7 +14,6 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...dialects import ChatDialect
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import digest
 from ...responses.echo import echo
@@ -22,6 +21,7 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, R
 from ...responses.leftovers import NEAR, SPELLING, inexact, own, report_foreign
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, extras, given, or_unset
+from ...vendors.dialects import ChatDialect
 from .._left import (
     Rest,
     absent,

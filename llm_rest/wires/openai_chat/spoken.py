@@ -30,8 +30,8 @@ from .types import WIRE, Json, Spoken, Text, Thinking
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 S = TypeVar("S", bound=Spoken)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 from msgspec.structs import replace
 
-from ...dialects import ChatDialect
 from ...losses import Losses
 from ...responses.carriers import digest
 from ...responses.echo import echo
@@ -23,6 +22,7 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, 
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, given
+from ...vendors.dialects import ChatDialect
 from .._renamed import names_sent, sent_name, undo
 from . import types
 from .about import decode_annotations

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from ...dialects import ChatDialect
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
@@ -21,6 +20,7 @@ from ...responses.leftovers import own
 from ...responses.parts import ReasoningText
 from ...responses.response import Response, ResponseError
 from ...unknown import Opt, extras, given, with_extras
+from ...vendors.dialects import ChatDialect
 from .._left import as_list, as_object, notes
 from . import types
 from .calls import encode_call

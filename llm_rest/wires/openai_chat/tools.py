@@ -26,8 +26,8 @@ from .types import Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 INPUT: rt.Schema = {
     "type": "object",

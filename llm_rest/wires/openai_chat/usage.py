@@ -22,8 +22,8 @@ from .ordinary import OrdinaryUsage
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from ...dialects import ChatDialect
     from ...losses import Losses
+    from ...vendors.dialects import ChatDialect
 
 
 CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")

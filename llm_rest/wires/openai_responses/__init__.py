@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...dialects import ResponsesDialect
 from ...responses import REQUEST, RESPONSE, Request
+from ...vendors.dialects import ResponsesDialect
 from .. import Route
 from .errors import decode_error, encode_error
 from .request import OPENAI, decode_request, encode_request

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...dialects import ResponsesDialect
 from ...losses import Losses
 from ...responses import (
     ComputerCallOutput,
@@ -34,6 +33,7 @@ from ...responses.leftovers import own, report_foreign
 from ...responses.lenient import REPAIRED, WIRE
 from ...responses.parts import Leftovers
 from ...unknown import Unknown, given
+from ...vendors.dialects import ResponsesDialect
 from .._left import as_list
 
 ItemT = TypeVar("ItemT", bound=ItemBase)

@@ -12,11 +12,11 @@ from urllib.parse import quote
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...dialects import ResponsesDialect
 from ...errors import ConfigError
 from ...losses import Loss, Losses
 from ...responses import AnyItem, CompactedResponse, Request, Usage
 from ...unknown import Decoder, Model, Opt, Unknown, extras, given, with_extras
+from ...vendors.dialects import ResponsesDialect
 from .. import Route
 from .complete import complete_items, complete_usage
 from .content import strip

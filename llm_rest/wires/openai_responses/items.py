@@ -14,7 +14,6 @@ from typing import Any, cast
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from ...dialects import ResponsesDialect
 from ...losses import Losses
 from ...responses import (
     AnyItem,
@@ -39,6 +38,7 @@ from ...responses import (
 from ...responses.carriers import PREFIX, digest, seal, sender, unseal
 from ...responses.lenient import WIRE
 from ...unknown import Opt, Unknown, given
+from ...vendors.dialects import ResponsesDialect
 from .content import OUTPUTS, ItemT, fitting_content, report_repairs, strip
 
 ID_PREFIX: dict[type[ItemBase], str] = {

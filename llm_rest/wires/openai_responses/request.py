@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...dialects import ResponsesDialect
 from ...errors import DecodeError
 from ...losses import Loss, Losses
 from ...responses import CustomTool, FunctionTool, Request
 from ...responses.leftovers import report_foreign
 from ...responses.lenient import WIRE
 from ...unknown import Unknown, extras, given, with_extras
+from ...vendors.dialects import ResponsesDialect
 from .._pairing import paired
 from .content import kind_of
 from .items import decode_items, encode_items

@@ -11,13 +11,13 @@ from typing import Any
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from ...dialects import ResponsesDialect
 from ...losses import Loss, Losses
 from ...responses import AnyItem, Request, Response
 from ...responses.carriers import digest
 from ...responses.leftovers import report_foreign
 from ...responses.lenient import WIRE
 from ...unknown import Unknown, given
+from ...vendors.dialects import ResponsesDialect
 from .complete import complete
 from .content import report_repairs, strip
 from .items import decode_items, unsealed

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ...dialects import ResponsesDialect
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.assemble import Assembler
@@ -21,6 +20,7 @@ from ...responses.emit import Emitter, OpenItem, tell
 from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall, McpCall, Message
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...unknown import Unknown, base, extras, with_extras
+from ...vendors.dialects import ResponsesDialect
 from .complete import with_required, writing
 from .content import strip_parts
 from .items import decode_items

@@ -11,9 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import msgspec
 
 from llm_rest import wires
+from llm_rest.client.events import StreamWriter
 from llm_rest.responses import AnyItem, FunctionCall, Message, OutputText, Request, Response, Usage
 from llm_rest.responses.assemble import disassemble
-from llm_rest.streams import StreamWriter
 
 CALLS = 1000
 

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from llm_rest import wires
-from llm_rest.framing import EntryCounter
 from llm_rest.server.access import Limits
+from llm_rest.transport.framing import EntryCounter
 from llm_rest.unknown import MOST_UNKNOWN
 from tests.gateway.attacks.raw import Line, http, one
 from tests.gateway.attacks.table import CLOSED, Attack, Does

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from llm_rest.loop import PENDING, RunState
+from llm_rest.loop import events as ev
+from llm_rest.loop import inputs as s
 from llm_rest.responses.items import (
     AnyItem,
     ApplyPatchCall,
@@ -23,9 +26,6 @@ from llm_rest.responses.items import (
     ShellCallOutput,
 )
 from llm_rest.responses.parts import InputText
-from llm_rest.turns import PENDING, RunState
-from llm_rest.turns import events as ev
-from llm_rest.turns import happenings as s
 
 LEGAL = {
     "pending": {"pending", "executing", "completed", "failed", "cancelled"},

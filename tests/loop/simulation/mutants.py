@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from llm_rest.loop import RunState
+from llm_rest.loop import events as ev
+from llm_rest.loop import inputs as s
+from llm_rest.loop.calls import delivery
+from llm_rest.loop.step import Turn
 from llm_rest.responses.items import FunctionCallOutput
-from llm_rest.turns import RunState
-from llm_rest.turns import events as ev
-from llm_rest.turns import happenings as s
-from llm_rest.turns.calls import delivery
-from llm_rest.turns.turn import Turn
 
 
 class DeliversTwice(Turn):

@@ -14,17 +14,17 @@ import anyio
 import msgspec
 
 import llm_rest.loop.engine as engine_module
-from llm_rest.driving import drive
+from llm_rest.loop import STATE, Limits, RunState, ToolCall, Turn, snapshot
 from llm_rest.loop.engine import Engine
+from llm_rest.loop.events import AnyLoopEvent
 from llm_rest.loop.tasks import AsyncRun, TaskShell
 from llm_rest.loop.threads import Run, ThreadShell
 from llm_rest.responses.items import Message
 from llm_rest.responses.request import Request
 from llm_rest.responses.response import Response
 from llm_rest.responses.tools import FunctionTool, ShellTool
+from llm_rest.sync import drive
 from llm_rest.tools import Tool, Toolbox, ToolContext
-from llm_rest.turns import STATE, Limits, RunState, ToolCall, Turn, snapshot
-from llm_rest.turns.events import AnyLoopEvent
 from tests.loop.simulation.ledger import Ledger, rule
 from tests.loop.simulation.world import FACTS, answer
 

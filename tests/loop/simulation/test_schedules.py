@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from llm_rest import wires
+from llm_rest.loop import RunState, Turn, snapshot
+from llm_rest.loop.inputs import Ask
 from llm_rest.responses.items import Message
 from llm_rest.responses.request import Request
 from llm_rest.responses.tools import FunctionTool
 from llm_rest.server.simulator import handle
-from llm_rest.turns import RunState, Turn, snapshot
-from llm_rest.turns.happenings import Ask
 from tests.loop.simulation.ledger import Broken
 from tests.loop.simulation.mutants import MUTANTS, stepping
 from tests.loop.simulation.world import World

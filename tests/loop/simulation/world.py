@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from llm_rest.loop import STATE, Limits, RunState, Turn, step
+from llm_rest.loop import inputs as s
 from llm_rest.responses.items import (
     AnyItem,
     CustomToolCall,
@@ -23,8 +25,6 @@ from llm_rest.responses.parts import OutputText
 from llm_rest.responses.request import Request
 from llm_rest.responses.response import IncompleteDetails, Response, Usage
 from llm_rest.tools import ToolFacts
-from llm_rest.turns import STATE, Limits, RunState, Turn, step
-from llm_rest.turns import happenings as s
 from tests.loop.simulation.ledger import Ledger, rule
 
 FACTS = {

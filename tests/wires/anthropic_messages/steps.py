@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from llm_rest.dialects import MessagesDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import AnyItem, Message, Request, Response, Usage
+from llm_rest.vendors.dialects import MessagesDialect
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import MessagesDialect, messages_model
 from llm_rest.responses import (
     AudioData,
     CacheBreakpoint,
@@ -32,6 +31,7 @@ from llm_rest.responses import (
     UrlCitation,
 )
 from llm_rest.unknown import Unknown
+from llm_rest.vendors.dialects import MessagesDialect, messages_model
 from tests.wires.anthropic_messages.steps import NEW, NEWEST, OLD, Plain, kinds, messages, read, sent, text, user
 
 PDF = "data:application/pdf;base64,JVBERi0="

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import MessagesDialect
 from llm_rest.responses import (
     AdditionalTools,
     CompactionTrigger,
@@ -18,6 +17,7 @@ from llm_rest.responses import (
     Request,
 )
 from llm_rest.unknown import Unknown
+from llm_rest.vendors.dialects import MessagesDialect
 from llm_rest.wires import anthropic_messages as wire
 from tests.wires.anthropic_messages.steps import NEW, OLD, answered, read, user
 

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from llm_rest import wires
-from llm_rest.dialects import MessagesDialect
 from llm_rest.responses import (
     FunctionCall,
     FunctionCallOutput,
@@ -21,6 +20,7 @@ from llm_rest.responses import (
     SummaryText,
 )
 from llm_rest.responses.carriers import seal
+from llm_rest.vendors.dialects import MessagesDialect
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain
 from tests.wires.anthropic_messages.steps import (

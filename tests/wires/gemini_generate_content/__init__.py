@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from llm_rest.dialects import GeminiDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import (
     FunctionCall,
@@ -19,6 +18,7 @@ from llm_rest.responses import (
     Response,
 )
 from llm_rest.responses.carriers import unseal
+from llm_rest.vendors.dialects import GeminiDialect
 from llm_rest.wires import gemini_generate_content as wire
 from llm_rest.wires.gemini_generate_content.carried import AnyPayload
 from tests.support.facts import plain

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import VERTEX
+from llm_rest.client.target import Targets
 from llm_rest.responses import (
     ContextManagement,
     FunctionTool,
@@ -19,8 +19,8 @@ from llm_rest.responses import (
     TextFormat,
     TextOptions,
 )
-from llm_rest.target import Targets
 from llm_rest.unknown import Unknown, with_extras
+from llm_rest.vendors.dialects import VERTEX
 from tests.wires.gemini_generate_content import BUDGETED, NEWEST, OLD, SCHEMA, THREE, config, option, sent
 
 GEMINI = "gemini_generate_content"

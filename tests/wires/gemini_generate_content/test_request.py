@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import VERTEX
 from llm_rest.responses import (
     AdditionalTools,
     AudioData,
@@ -37,6 +36,7 @@ from llm_rest.responses import (
     WebSearchCall,
 )
 from llm_rest.unknown import Unknown, with_extras
+from llm_rest.vendors.dialects import VERTEX
 from llm_rest.wires import gemini_generate_content as wire
 from tests.wires.gemini_generate_content import (
     BUDGETED,

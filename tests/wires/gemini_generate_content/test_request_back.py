@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import VERTEX
 from llm_rest.responses import (
     AdditionalTools,
     AudioData,
@@ -33,6 +32,7 @@ from llm_rest.responses import (
     WebSearchTool,
 )
 from llm_rest.unknown import extras
+from llm_rest.vendors.dialects import VERTEX
 from llm_rest.wires import gemini_generate_content as wire
 from llm_rest.wires.gemini_generate_content.options import BUDGETS
 from tests.support.facts import plain

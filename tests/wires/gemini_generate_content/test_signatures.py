@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from llm_rest.dialects import VERTEX
 from llm_rest.responses import (
     RESPONSE,
     FunctionCall,
@@ -21,6 +20,7 @@ from llm_rest.responses import (
     SummaryText,
 )
 from llm_rest.responses.carriers import digest, seal
+from llm_rest.vendors.dialects import VERTEX
 from llm_rest.wires.gemini_generate_content.carried import Thought, Whole
 from tests.wires.gemini_generate_content import (
     BUDGETED,

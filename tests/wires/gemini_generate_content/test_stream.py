@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from llm_rest import wires
+from llm_rest.client.events import StreamReader
 from llm_rest.responses import (
     ErrorEvent,
     FunctionCallArgumentsDelta,
@@ -27,7 +28,6 @@ from llm_rest.responses import (
     ResponseInProgress,
 )
 from llm_rest.responses.assemble import Assembler
-from llm_rest.streams import StreamReader
 from llm_rest.wires import gemini_generate_content as wire
 from tests.support.documents import differences
 from tests.support.facts import plain

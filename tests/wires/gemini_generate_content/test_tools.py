@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import VERTEX
 from llm_rest.responses import (
     ChooseAllowed,
     ChooseCustom,
@@ -26,6 +25,7 @@ from llm_rest.responses import (
     WebSearchTool,
 )
 from llm_rest.unknown import Unknown
+from llm_rest.vendors.dialects import VERTEX
 from tests.wires.gemini_generate_content import BUDGETED, SCHEMA, THREE, option
 
 F = FunctionTool(name="f", description="d", parameters=SCHEMA)

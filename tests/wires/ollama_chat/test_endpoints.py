@@ -11,7 +11,6 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import Client
-from llm_rest.dialects import OllamaDialect
 from llm_rest.errors import (
     APIStatusError,
     AuthenticationError,
@@ -28,6 +27,7 @@ from llm_rest.server import peers
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
 from llm_rest.server.peers import ollama_chat as peer
+from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
 from tests.corpus import exchanges
 from tests.support.facts import plain

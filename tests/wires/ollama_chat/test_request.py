@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import OllamaDialect
 from llm_rest.responses import (
     AdditionalTools,
     AudioData,
@@ -52,6 +51,7 @@ from llm_rest.responses import (
     WebSearchTool,
 )
 from llm_rest.unknown import Unknown, with_extras
+from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
 from tests.support.facts import plain
 from tests.support.ollama import thought

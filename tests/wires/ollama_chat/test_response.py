@@ -10,7 +10,6 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from llm_rest import wires
-from llm_rest.dialects import OllamaDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import (
     CustomTool,
@@ -37,6 +36,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.carriers import seal
 from llm_rest.unknown import Unknown, with_extras
+from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
 from tests.support.documents import differences
 from tests.support.facts import plain

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from llm_rest.dialects import CHAT_HOSTS, ChatDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import REQUEST, RESPONSE, Request, Response
+from llm_rest.vendors.dialects import CHAT_HOSTS, ChatDialect
 from llm_rest.wires import openai_chat as wire
 
 Plain = dict[str, Any]

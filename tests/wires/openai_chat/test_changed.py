@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
     ChooseFunction,
     FunctionTool,
@@ -21,6 +20,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.assemble import disassemble
 from llm_rest.unknown import Unknown
+from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from tests.corpus import Answer, Exchange, Sent
 from tests.corpus.test_changed import changes, walked

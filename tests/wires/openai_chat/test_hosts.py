@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
     CacheBreakpoint,
     FunctionCall,
@@ -23,7 +22,8 @@ from llm_rest.responses import (
     TextFormat,
     TextOptions,
 )
-from llm_rest.vendors import VENDORS
+from llm_rest.vendors.dialects import CHAT_HOSTS
+from llm_rest.vendors.rows import VENDORS
 from tests.wires.openai_chat import CALL, answered, said, sent
 
 DOCS = Path(__file__).parents[3] / "docs" / "wires" / "openai_chat.md"

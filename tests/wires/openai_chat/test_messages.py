@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import CHAT_HOSTS, COMPATIBLE
 from llm_rest.responses import (
     AudioData,
     CacheBreakpoint,
@@ -38,6 +37,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.items import ByProgram
 from llm_rest.unknown import Unknown, with_extras
+from llm_rest.vendors.dialects import CHAT_HOSTS, COMPATIBLE
 from llm_rest.wires import openai_chat as wire
 from llm_rest.wires.openai_chat.calls import fit_call_id
 from tests.wires.openai_chat import CALL, HI, OPENAI, messages, plain

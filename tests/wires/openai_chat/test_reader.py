@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import RESPONSE, Message, OutputText, OutputTextDelta, Reasoning, ReasoningText
+from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from tests.support.streams import read
 from tests.wires.openai_chat import CALL, OPENAI, answered, plain, said

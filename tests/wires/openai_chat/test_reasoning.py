@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
     REQUEST,
     FunctionCall,
@@ -21,6 +20,7 @@ from llm_rest.responses import (
     SummaryText,
 )
 from llm_rest.responses.carriers import seal
+from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from tests.support.streams import assembled
 from tests.wires.openai_chat import CALL, answered, asked, messages, plain, said, told

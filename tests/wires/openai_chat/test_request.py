@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect
 from llm_rest.responses import (
     AdditionalTools,
     CacheBreakpoint,
@@ -36,6 +35,7 @@ from llm_rest.responses import (
     WebSearchTool,
 )
 from llm_rest.unknown import Unknown, with_extras
+from llm_rest.vendors.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect
 from llm_rest.wires import openai_chat as wire
 from tests.wires.openai_chat import HI, OPENAI, messages, plain, sent
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from llm_rest import wires
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
     AudioData,
     CacheBreakpoint,
@@ -40,6 +39,7 @@ from llm_rest.responses import (
     WebSearchTool,
 )
 from llm_rest.unknown import Unknown
+from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from tests.wires.openai_chat import CALL, HI, OPENAI, asked, told
 

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.errors import DecodeError
 from llm_rest.responses import (
     CustomTool,
@@ -28,6 +27,7 @@ from llm_rest.responses import (
     UrlCitation,
 )
 from llm_rest.unknown import Unknown
+from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from llm_rest.wires.openai_chat import types
 from llm_rest.wires.openai_chat.about import ENDINGS

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import (
     CustomToolCall,
     FilePath,
@@ -27,6 +26,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.assemble import disassemble
 from llm_rest.unknown import Unknown, with_extras
+from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from tests.wires.openai_chat import CALL, answered, asked, output, plain, said, shown
 

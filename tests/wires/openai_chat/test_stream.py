@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import ChatDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import disassemble
@@ -18,6 +17,7 @@ from llm_rest.responses.parts import OutputText, ReasoningText
 from llm_rest.responses.request import REQUEST
 from llm_rest.responses.response import Response
 from llm_rest.unknown import Unknown, given
+from llm_rest.vendors.dialects import ChatDialect
 from llm_rest.wires import openai_chat as wire
 from llm_rest.wires.openai_chat.telling import ThinkTags
 from tests.support.legal import faults

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import Response
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.carriers import seal
 from llm_rest.responses.items import Message, Reasoning
 from llm_rest.responses.parts import OutputText, ReasoningText, SummaryText
+from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from tests.corpus import exchanges
 from tests.support.streams import STREAMING, assembled, read, written

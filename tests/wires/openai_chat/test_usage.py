@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import CHAT_HOSTS
 from llm_rest.responses import InputTokensDetails, OutputTokensDetails, Usage
+from llm_rest.vendors.dialects import CHAT_HOSTS
 from tests.wires.openai_chat import OPENAI, answered, output, said, shown
 
 

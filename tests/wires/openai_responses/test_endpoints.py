@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from llm_rest.dialects import ResponsesDialect
 from llm_rest.errors import ConfigError
 from llm_rest.losses import Loss
 from llm_rest.responses import (
@@ -22,6 +21,7 @@ from llm_rest.responses import (
     Usage,
 )
 from llm_rest.responses.carriers import PREFIX
+from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import Route
 from llm_rest.wires.openai_responses import endpoints
 from tests.wires.openai_responses.core import core_schema

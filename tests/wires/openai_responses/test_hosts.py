@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import ResponsesDialect
 from llm_rest.responses import (
     FunctionCall,
     FunctionCallOutput,
@@ -23,7 +22,8 @@ from llm_rest.responses import (
     WebSearchTool,
 )
 from llm_rest.unknown import Unknown
-from llm_rest.vendors import resolve
+from llm_rest.vendors.dialects import ResponsesDialect
+from llm_rest.vendors.rows import resolve
 from llm_rest.wires import openai_responses as wire
 
 

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from llm_rest.dialects import ResponsesDialect
 from llm_rest.responses import (
     Compaction,
     FunctionCall,
@@ -21,6 +20,7 @@ from llm_rest.responses import (
     SummaryText,
 )
 from llm_rest.responses.carriers import PREFIX, seal
+from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import openai_responses as wire
 
 XAI = ResponsesDialect(issuer="xai")

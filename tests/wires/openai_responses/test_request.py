@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.dialects import NOT_IN_RESPONSES, ResponsesDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import (
     AudioData,
@@ -37,6 +36,7 @@ from llm_rest.responses import (
     WebSearchCall,
 )
 from llm_rest.unknown import Unknown, with_extras
+from llm_rest.vendors.dialects import NOT_IN_RESPONSES, ResponsesDialect
 from llm_rest.wires import openai_responses as wire
 
 STATELESS = ResponsesDialect(stateless=True)

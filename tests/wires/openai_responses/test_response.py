@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from llm_rest.dialects import ResponsesDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import (
     ChooseAllowed,
@@ -36,6 +35,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.carriers import seal
 from llm_rest.unknown import Unknown
+from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import openai_responses as wire
 from llm_rest.wires.openai_responses.items import Held
 from tests.wires.openai_responses.core import core_schema

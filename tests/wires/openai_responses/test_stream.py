@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from llm_rest.dialects import ResponsesDialect
 from llm_rest.losses import Loss
 from llm_rest.responses import events as ev
 from llm_rest.responses.assemble import Assembler, disassemble
@@ -16,6 +15,7 @@ from llm_rest.responses.items import Message
 from llm_rest.responses.parts import OutputText
 from llm_rest.responses.response import Response
 from llm_rest.unknown import Unknown, extras
+from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import openai_responses as wire
 from tests.support.legal import faults
 from tests.test_assemble import EVERYTHING

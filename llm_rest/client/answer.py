@@ -1,0 +1,409 @@
+"""Reading an answer: the document in its body, the events of a stream as its bytes arrive, or the error it is.
+
+An answer may be an error whatever its status is, and a body may be no stream although one was requested (a whole answer or an
+error as one document, a page of HTML, nothing): its first bytes decide, because the content type is often wrong. Before changing
+this file, know that a server's text is shown on errors only cut, made printable and without the secrets that were sent.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from ..errors import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    Attempt,
+    DecodeError,
+    ErrorFacts,
+    LLMError,
+    MalformedResponseError,
+    ProtocolError,
+    ResponseTooLargeError,
+    StreamInterruptedError,
+    api_error,
+    error_class,
+)
+from ..responses import events as ev
+from ..responses.assemble import Assembler, disassemble
+from ..responses.response import RESPONSE, ResponseError
+from ..transport import HTTPAnswer
+from ..transport.framing import check_entries
+from ..unknown import Unknown, check_depth, extras, given
+from ..vendors.auth import Secret, bytes_without_secrets, text_without_secrets, without_secrets
+from ..wires import long_wire
+from .events import Halves, StreamReader
+from .reply import Reply, reply
+
+if TYPE_CHECKING:
+    from ..losses import Loss
+    from ..responses.events import AnyEvent
+    from ..responses.request import Request
+    from ..responses.response import Response
+    from ..transport.exchange import Incoming
+    from ..unknown import Decoder
+    from .send import Trial
+    from .target import Target
+
+D = TypeVar("D")
+
+
+class Sent(NamedTuple):
+    """An answer that is no error, and how it came."""
+
+    answer: HTTPAnswer
+    secrets: Mapping[str, str | Secret]
+    """What was sent that an answer must not show: the headers, and the tokens in the body."""
+    attempts: tuple[Attempt, ...]
+    losses: Sequence[Loss] = ()
+    """What was left out because the vendor refused it in an earlier attempt."""
+
+
+class Begun(NamedTuple):
+    """A document that is one part of a long answer, and how it came."""
+
+    document: Any
+    sent: Sent
+
+
+class _Verdict(Struct):
+    """What a vendor says in each of its answers about how the request went."""
+
+    status_code: int | str = 0
+
+
+_encode = msgspec.json.Encoder().encode
+_peek = msgspec.json.Decoder(dict[str, Raw])
+_verdict = msgspec.json.Decoder(_Verdict)
+_SHALLOW = 16_384
+"""A document up to this size cannot nest so deep that decoding it exhausts a thread's stack."""
+
+_EMPTY = b"{}"
+
+_STATUS = re.compile("[45][0-9]{2}")
+_NO_ERROR = (b"null", b"false", b'""', b"{}", b"[]", b"0")
+
+
+def refusal(target: Target, answer: HTTPAnswer, sent: Mapping[str, str | Secret]) -> LLMError:
+    """The error that an answer with an error in it is."""
+    facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
+    facts = without_secrets(facts, sent)
+    if answer.status < 400 and facts.code is not None and _STATUS.fullmatch(facts.code):
+        # Routers answer 200 and put the status of the vendor behind them into the body.
+        facts = replace(facts, status=int(facts.code))
+    return api_error(facts, vendor=target.vendor, model=target.model, rules=target.endpoint.vendor.errors)
+
+
+def redirect(answer: HTTPAnswer) -> LLMError:
+    """The error for an answer that points elsewhere; keys go to one host and are not taken to another."""
+    try:
+        host = urlsplit(answer.headers.get("location", "")).hostname
+    except ValueError:
+        host = None
+    where = f"to {host}" if host else "elsewhere"
+    return ProtocolError(f"the server redirects {where}, which is not followed", retryable=False, hint="check base_url")
+
+
+def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
+    """The document in an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
+    try:
+        if len(sent.answer.body) > _SHALLOW:
+            check_entries(sent.answer.body)
+            check_depth(sent.answer.body)
+        document = _decoded(sent.answer.body, decoder)
+        # An empty one beside a good answer is how some hosts say that there was none.
+        if not ("error" in getattr(type(document), "__extras__", ()) and extras(cast("Struct", document))["error"]):
+            return document
+        problem, limited = "it holds an error", False
+    except ResponseTooLargeError as fault:
+        fault.status = sent.answer.status
+        raise told(fault, target, sent.attempts) from None
+    except DecodeError as fault:
+        problem, limited = fault.message, fault.limited
+    failed = _is_error(sent.answer.body, target.endpoint.vendor.errors.verdict)
+    error = refusal(target, sent.answer, sent.secrets) if failed else malformed(target, sent, problem)
+    if limited:
+        error.retryable = False  # a limit of ours, which the next one passes as well
+    raise told(error, target, sent.attempts)
+
+
+def _decoded(body: bytes, decoder: Decoder[D]) -> D:
+    if len(body) < len(_EMPTY) + 16 and body.strip() == _EMPTY:
+        raise DecodeError("it is empty")  # which fits a wire where everything may be left out
+    try:
+        return decoder.decode(body)
+    except DecodeError:
+        whole = Halves().joined(body)
+        if whole == body:
+            raise
+    return decoder.decode(whole)
+
+
+def _is_error(raw: bytes, verdict: str) -> bool:
+    try:
+        check_depth(raw)
+        fields = _peek.decode(raw)
+        said = _verdict.decode(fields[verdict]) if verdict in fields else _Verdict()
+    except (msgspec.MsgspecError, DecodeError, UnicodeDecodeError):
+        return False
+    return said.status_code != 0 or bytes(fields.get("error", b"null")) not in _NO_ERROR
+
+
+def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponseError:
+    """The error for an answer that is not what it should be, with the start of what it is."""
+    answer = sent.answer
+    kind = answer.headers.get("content-type", "no content type")
+    facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
+    what = f"an answer of {kind}" if answer.body else "an empty answer"
+    message = f"{what} instead of a document of {target.endpoint.wire} ({problem}): {facts.message}"
+    facts = without_secrets(replace(facts, message=message.removesuffix(": ")), sent.secrets)
+    return MalformedResponseError(facts.message, status=answer.status, request_id=facts.request_id, body=facts.body)
+
+
+def hushed(error: LLMError, sent: Mapping[str, str | Secret]) -> LLMError:
+    """The error without the secrets that were sent, which a server may have repeated in whatever it is about."""
+    error.message = text_without_secrets(error.message, sent)
+    error.args = (error.message,)
+    return error
+
+
+def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLMError:
+    """The error with what the call knows about it."""
+    error.vendor = error.vendor or target.vendor
+    error.model = error.model or target.model
+    error.attempts = attempts
+    error.facts = target.facts()
+    return error
+
+
+def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]) -> LLMError:
+    """The error that a failed generation is; HTTP says 200 for these."""
+    error = response.error if given(response.error) else ResponseError()
+    facts = ErrorFacts(
+        status=200,
+        message=error.message or "the generation failed",
+        code=None if not given(error.code) else str(error.code),
+        type=error.type or None,
+    )
+    # Without a telling code it is the vendor's fault.
+    rules = target.endpoint.vendor.errors
+    facts = facts if error_class(facts, rules) is not APIStatusError else replace(facts, status=500)
+    facts = without_secrets(facts, sent)
+    made = api_error(facts, vendor=target.vendor, model=target.model, rules=rules)
+    made.status = 200
+    return made
+
+
+def partial_of(found: Reply, error: LLMError, sent: Mapping[str, str | Secret]) -> Reply:
+    """What an error leaves of a reply. What the vendor said about a failure is shown as the error shows it."""
+    if given(found.error):
+        found.error = replace(found.error, message=error.message)
+    if found.status != "failed":
+        return found
+    how, document = found.info, _encode(found)
+    how.raw, safe = bytes_without_secrets(how.raw, sent), bytes_without_secrets(document, sent)
+    return found if safe == document else reply(RESPONSE.decode(safe), how)
+
+
+FAILURES = (ev.ResponseFailed, ev.ErrorEvent)
+"""Events that tell of a failure."""
+NO_PROGRESS = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, Unknown)
+"""Events that bring nothing of the answer: mere life-cycle, and kinds nobody knows, which some hosts' keep-alives are."""
+
+LINGER = 2.0
+"""How long counts and sources are waited for behind the end of an answer, where a server keeps its body open."""
+
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+_DOCUMENTS = {"sse": (b"{", b"[", b"<"), "ndjson": (b"[", b"<")}
+"""How a body begins that is no stream of the framing, but one document."""
+_EXCERPT = 4096
+
+
+class Arrival:
+    """The events in the body of a good answer: of a stream, or of a whole document that came in spite of what was asked for."""
+
+    # With slots, an error reporter that unfolds objects shows nothing of what a server wrote.
+    __slots__ = (
+        "_any",
+        "_begun",
+        "_continues",
+        "_document",
+        "_fault",
+        "_frames",
+        "_lingers",
+        "_lost",
+        "_request",
+        "_start",
+        "_target",
+        "ended",
+        "incoming",
+        "raw",
+        "trial",
+    )
+
+    def __init__(
+        self, target: Target, request: Request, incoming: Incoming, trial: Trial, frames: StreamReader | None = None
+    ) -> None:
+        """`frames` has read what came before of a long answer."""
+        self.incoming = incoming
+        self.trial = trial
+        self.ended = False
+        self.raw = b""
+        self._target = target
+        self._request = request
+        self._continues = frames is not None
+        self._frames = frames or StreamReader(target.wire, request=request, now=int(time.time()), **target.decoding)
+        self._document: list[bytes] | None = None
+        self._start = b""
+        self._any = False
+        self._begun: list[AnyEvent] | None = None
+        self._fault: LLMError | None = None
+        self._lost: list[Loss] = []
+        self._lingers = False
+
+    @property
+    def losses(self) -> list[Loss]:
+        """What could not be carried so far."""
+        return [*self.trial.losses, *(self._lost or self._frames.losses)]
+
+    @property
+    def frames(self) -> StreamReader:
+        """What reads the body, and the bodies of a long answer's later hops."""
+        return self._frames
+
+    async def begin(self, *, whole: bool = False) -> LLMError | None:
+        """Wait for the first event that brings something of the answer, or for the last one of a `whole` answer.
+
+        The error where none came. `more` tells both later.
+        """
+        begun: list[AnyEvent] = []
+        self._begun = begun
+        try:
+            while not self.ended:
+                events = await self._next()
+                begun += events
+                for event in events:
+                    if isinstance(event, FAILURES):
+                        return self._failure(begun)
+                    if isinstance(event, ev.TERMINAL) or not (whole or isinstance(event, NO_PROGRESS)):
+                        return None
+            return self.cut() if self._frames.checkpoint() is None else None
+        except LLMError as problem:
+            self.ended = False  # the error is still to be raised
+            self._fault = problem
+        if self._frames.checkpoint() is not None:
+            return None  # the answer is resumed instead
+        if isinstance(self._fault, StreamInterruptedError):
+            self._fault.retryable = True
+        return self._fault
+
+    def _failure(self, events: list[AnyEvent]) -> LLMError:
+        seen = Assembler()
+        for event in events:
+            seen.feed(event)
+        return failure(self._target, seen.response, self.trial.secrets)
+
+    async def more(self) -> list[AnyEvent]:
+        """The events in the next bytes, perhaps none; `ended` says whether there are more bytes. Raises what ends it instead."""
+        if self._begun is not None:
+            events, self._begun = self._begun, None
+            return events
+        if self._fault is not None:
+            raise self._fault
+        return await self._next()
+
+    async def _next(self) -> list[AnyEvent]:
+        try:
+            piece = await self._read()
+            self.ended = piece is None
+            events = self._close() if piece is None else self._feed(piece)
+            self._linger(events)
+        except DecodeError as problem:
+            what = f"a frame of the stream is no event of {self._target.endpoint.wire}: {problem.message}"
+            fault: LLMError = MalformedResponseError(what, retryable=False)
+        except MalformedResponseError as problem:
+            problem.retryable = problem.retryable and not self._any
+            raise
+        except APITimeoutError:
+            raise
+        except APIConnectionError as problem:
+            fault = StreamInterruptedError(f"the stream broke off: {problem.message}")
+        else:
+            if events:
+                self._any = True
+                self.trial.began()
+                if not all(isinstance(event, NO_PROGRESS) or getattr(event, "delta", None) == "" for event in events):
+                    self.incoming.progressed()
+            return events
+        raise fault
+
+    def _linger(self, events: list[AnyEvent]) -> None:
+        """Wait no longer than a moment for what follows the end that was told; keep-alives make it no longer."""
+        finished = self._frames.finished
+        if finished and (events or not self._lingers):
+            self.incoming.linger(LINGER)
+        elif self._lingers and not finished:
+            self.incoming.linger(None)
+        self._lingers = finished
+
+    async def _read(self) -> bytes | None:
+        """The next bytes. Once the end was told, whatever stops more from coming is the end of the body."""
+        try:
+            return await self.incoming.read()
+        except (APIConnectionError, ResponseTooLargeError):
+            if not self._frames.finished:
+                raise
+            return None
+
+    def cut(self) -> LLMError:
+        """The error for a body that ended before its last event came."""
+        if self._any:
+            what = f"the stream from {self.incoming.peer} ended before its last event; make the call again"
+            return StreamInterruptedError(what, retryable=self._begun is not None)
+        return malformed(self._target, self._sent(self._start), "it holds no event")
+
+    def name(self, error: LLMError) -> None:
+        """Say on the error which answer it is about, and nothing that was sent in secret."""
+        hushed(error, self.trial.secrets)
+        incoming = self.incoming
+        error.status = error.status or incoming.status
+        named = self._target.wire.decode_error(incoming.status, incoming.headers, b"")
+        error.request_id = error.request_id or named.request_id
+
+    def _feed(self, piece: bytes) -> list[AnyEvent]:
+        if not self._start:
+            self._start = piece.lstrip(_BLANK)[:_EXCERPT]
+            if self._start.startswith(_DOCUMENTS[self._target.wire.FRAMING]):
+                self._document = []
+        if self._document is None:
+            return self._frames.feed(piece)
+        self._document.append(piece)
+        return []
+
+    def _close(self) -> list[AnyEvent]:
+        if self._document is None:
+            return self._frames.close() if self._frames.checkpoint() is None else []
+        body = b"".join(self._document)
+        wire = self._target.wire
+        document = document_of(self._target, self._sent(body), wire.RESPONSE)
+        self.raw = body
+        long = long_wire(wire)
+        if self._continues or (long is not None and long.goes_on(document)):
+            events = self._frames.document(document)
+            return events + (self._frames.close() if self._frames.checkpoint() is None else [])
+        response, self._lost = wire.decode_response(
+            document, request=self._request, now=int(time.time()), **self._target.decoding
+        )
+        return disassemble(response)
+
+    def _sent(self, body: bytes) -> Sent:
+        answer = HTTPAnswer(self.incoming.status, self.incoming.headers, body)
+        return Sent(answer, self.trial.secrets, self.trial.attempts)

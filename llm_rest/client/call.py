@@ -1,0 +1,530 @@
+"""One call, step by step: options -> Request -> checks -> encode -> HTTP request; HTTP answer -> Reply or error.
+
+`Caller` is shared by the sync and async clients: every step is a function, and the sync client drives the coroutine that joins
+them to its end at once. A loss that is `refused` always raises; `on_loss` decides about the others. Before changing this file,
+know that errors are raised where no local variable holds a secret in the clear: keys are wrapped before they get here and
+unwrapped in the transport only.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import warnings
+from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+from weakref import WeakValueDictionary
+
+from msgspec.structs import replace
+
+from ..errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, LossError, RefusalError, TruncatedError
+from ..losses import LossWarning
+from ..responses.echo import echo
+from ..responses.request import Request
+from ..responses.response import Response
+from ..transport import WHOLE, Timeouts, is_duration, limit, remaining, total_of
+from ..transport.deadlines import limit_text
+from ..transport.retry import Budget, RetryPolicy, policy_of
+from ..unknown import given
+from ..vendors import models
+from ..vendors.auth import Secret, Signed, checked_headers
+from ..wires import long_wire
+from .answer import Begun, Sent, document_of, failure, partial_of, told
+from .content import hidden
+from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, listed, read_request, to_request
+from .reply import Reply, Told, reply
+from .send import CANCELLED, Accept, asked
+from .target import SENT_ALWAYS, encoded, with_headers
+
+if TYPE_CHECKING:
+    from ..errors import Attempt
+    from ..losses import Loss
+    from ..transport import HTTPAnswer, HTTPRequest, Transport
+    from ..transport.cancellation import Call
+    from ..transport.exchange import Incoming
+    from ..wires import Route
+    from ..wires.foreign import Origins
+    from .hooks import EventHook
+    from .options import Input, OnLoss
+    from .send import Trial
+    from .structured import Strategy
+    from .target import Outgoing, Target, Targets
+
+
+class Site:
+    """The place in the caller's program that a warning points to. Holds no frame, so nothing is kept alive by it."""
+
+    __slots__ = ("filename", "line", "names")
+
+    def __init__(self, depth: int = 2) -> None:
+        frame = sys._getframe(depth)  # pyright: ignore[reportPrivateUsage] - the only way to a caller's line
+        self.filename = frame.f_code.co_filename
+        self.line = frame.f_lineno
+        self.names: dict[str, Any] = frame.f_globals
+
+    def __repr__(self) -> str:
+        return f"<{self.filename}:{self.line}>"
+
+    def warn(self, message: str) -> None:
+        """Warn as if the caller's own line did: once per place and message, as the filters say."""
+        registry = self.names.setdefault("__warningregistry__", {})
+        module = self.names.get("__name__", "<unknown>")
+        warnings.warn_explicit(message, LossWarning, self.filename, self.line, module, registry)
+
+
+def settle(losses: list[Loss], policy: OnLoss, site: Site, *, who: str, reply: Any = None) -> None:
+    """Do about these losses what the policy says. With a `reply` it is the answer that lost them, not the request."""
+    refused = [loss for loss in losses if loss.kind == "refused"]
+    if refused:
+        raise LossError(f"{who} cannot take this request: {_listed(refused)}", losses=tuple(losses), vendor=who)
+    told = [loss for loss in losses if loss.kind != "withheld"]
+    if not told or policy == "ignore":
+        return
+    message = f"{who} does not get all of this request" if reply is None else f"not all of {who}'s answer came through"
+    if policy == "raise":
+        hint = 'on_loss="warn" or "ignore" carries on all the same'
+        raise LossError(f"{message}: {_listed(told)}", losses=tuple(losses), vendor=who, hint=hint, partial=reply)
+    # Positions move from turn to turn; without them the same loss at the same line is told once.
+    told_once = dict.fromkeys(re.sub(r"\[\d+\]", "[…]", str(loss)) for loss in told)
+    site.warn(f"{message}: {'; '.join(told_once)}")
+
+
+def _listed(losses: list[Loss]) -> str:
+    return "; ".join(map(str, losses))
+
+
+T = TypeVar("T")
+
+
+class Settings(NamedTuple):
+    """How one call is made."""
+
+    timeouts: Timeouts
+    stream_timeouts: Timeouts
+    retry: RetryPolicy
+    on_loss: OnLoss
+    invalid_options: InvalidOptions
+    headers: Mapping[str, str | Secret]
+    account: str | None
+    user_token: Secret | None
+    strategy: Strategy | None
+    max_repairs: int
+    origins: Origins | None = None
+    """Which entry of the caller's each item was made of; each one of its own, where there are none."""
+
+    def located(self, losses: list[Loss]) -> list[Loss]:
+        """Losses of the request as the caller would index what he gave."""
+        return losses if self.origins is None else self.origins.losses(losses)
+
+
+def timeouts_of(value: object) -> Timeouts:
+    """What `timeout=` means: seconds for the whole call, or all limits by name."""
+    if value is None:
+        return Timeouts()
+    if isinstance(value, Timeouts):
+        return value
+    if not isinstance(value, int | float) or not is_duration(value):
+        hint = "such as timeout=30, or timeout=Timeouts(connect=5, total=60)"
+        raise ConfigError(f"timeout is a positive number of seconds or Timeouts(...), not {value!r}", hint=hint)
+    return Timeouts(connect=min(10.0, value), total=value)
+
+
+def stream_timeouts_of(value: object) -> Timeouts:
+    """The same for a stream, which seconds do not limit as a whole: they are for each wait."""
+    timeouts = timeouts_of(value)
+    if not isinstance(value, int | float):
+        return timeouts
+    return Timeouts(connect=timeouts.connect, first_byte=value, read=value, stall=value)
+
+
+def hide(options: dict[str, Any]) -> None:
+    """Wrap what is secret among the options, in place: tracebacks are recorded with the local variables of every frame."""
+    if options.get("user_token") is not None:
+        options["user_token"] = _secret(options.pop("user_token"))
+    if options.get("extra_headers") is not None:
+        more: Any = options["extra_headers"]
+        if not isinstance(more, Mapping):
+            raise ConfigError(f"extra_headers: expected names and values, got {type(more).__name__}")
+        options["extra_headers"] = {name: _secret(value) for name, value in cast("Mapping[str, Any]", more).items()}
+    if options.get("tools") is not None:
+        options["tools"] = [hidden(tool) for tool in listed(options["tools"])]
+
+
+def _secret(value: Any) -> Any:
+    return Secret(value) if isinstance(value, str) else value
+
+
+def settings_of(options: Mapping[str, Any]) -> Settings:
+    """How the call is made, of all its options."""
+    return Settings(
+        timeouts=timeouts_of(options.get("timeout")),
+        stream_timeouts=stream_timeouts_of(options.get("timeout")),
+        retry=policy_of(options.get("retry")),
+        on_loss=options.get("on_loss") or "warn",
+        invalid_options=options.get("invalid_options") or "raise",
+        headers=checked_headers(options["extra_headers"]) if options.get("extra_headers") else {},
+        account=options.get("account"),
+        user_token=options.get("user_token"),
+        strategy=options.get("strategy"),
+        max_repairs=1 if options.get("max_repairs") is None else options["max_repairs"],
+    )
+
+
+def untold(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
+    """The losses without those at the paths that the caller recovers. What cannot be sent never is."""
+    return [loss for loss in lost if loss.kind == "refused" or not loss.path.startswith(recovered)]
+
+
+def left_of(settings: Settings, started: float) -> Settings:
+    """The settings with what is left of the time for a whole answer that was asked for at `started`."""
+    timeouts = settings.timeouts
+    return settings._replace(timeouts=remaining(timeouts, limit(timeouts.total, WHOLE), started))
+
+
+class CanStop(Protocol):
+    """What `Caller.cancel` ends."""
+
+    def stop(self) -> None: ...
+
+
+class Caller:
+    """What both kinds of client share. `waits` says whether a token provider may be asynchronous."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        targets: Targets,
+        *,
+        waits: bool,
+        defaults: Mapping[str, Any],
+        event_hooks: tuple[EventHook, ...],
+    ) -> None:
+        self.transport = transport
+        self.targets = targets
+        self.event_hooks = event_hooks
+        self.budget = Budget()
+        self._under_way: WeakValueDictionary[int, CanStop] = WeakValueDictionary()
+        self._above: Caller | None = None
+        self._waits = waits
+        self.defaults: dict[str, Any] = {}
+        self._take(defaults)
+
+    def with_options(self, options: dict[str, Any]) -> Caller:
+        """The same caller, with these options for every call that does not say otherwise."""
+        hide(options)
+        checked_names(options)
+        other = copy(self)
+        other._take(options)
+        return other
+
+    def _take(self, options: Mapping[str, Any]) -> None:
+        options = {**options}
+        hide(options)
+        checked_names(options)
+        merged = self._merged(options)
+        to_request("checked", merged)
+        if merged.get("model") is not None:
+            self.targets.find(merged["model"])
+        self.settings = settings_of(merged)
+        self.defaults = merged
+
+    def _merged(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        # An option that is None is not given, so that it does not undo a default; but `retry=None` is no retries.
+        said = {name: value for name, value in options.items() if value is not None or name == "retry"}
+        merged = {**self.defaults, **said}
+        if options.get("extra_headers") and self.defaults.get("extra_headers"):
+            merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
+        return merged
+
+    def chosen(self, options: dict[str, Any]) -> tuple[Target, Settings]:
+        """Whom a call with these options goes to, and how it is made."""
+        hide(options)
+        checked_names(options)
+        merged = self._merged(options)
+        return self.targets.find(merged.get("model")), settings_of(merged)
+
+    def prepare(
+        self, input: Input | None, options: dict[str, Any], *, stream: bool = False
+    ) -> tuple[Target, Settings, Request, list[Loss]]:
+        """The first steps, which are pure: whom to ask, how, and what, once everything is checked."""
+        hide(options)
+        checked_names(options, stream=stream)
+        if isinstance(input, Request):
+            # What the request says is said by the call: it comes before the defaults.
+            said = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not None}
+            options = {**said, **options}
+        merged = self._merged(options)
+        settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
+        request, lost, origins = read_request(input, merged, lambda: self.receiver(merged))
+        if origins is not None:
+            settings = settings._replace(origins=origins)
+        target = self.targets.find(request.model or None)
+        more = request.stream_options if stream else None
+        request = replace(request, model=target.model, stream=stream or None, stream_options=more)
+        if settings.invalid_options == "send":
+            return target, settings, request, lost
+        problems = models.check(request, target.known, target.endpoint.wire)
+        if not problems:
+            return target, settings, request, lost
+        if settings.invalid_options == "raise":
+            if origins is not None:
+                problems = [replace(problem, path=origins.path(problem.path)) for problem in problems]
+            raise models.capability_error(problems, model=target.model, vendor=target.vendor)
+        request, dropped = models.without(request, problems)
+        return target, settings, request, lost + settings.located(dropped)
+
+    def receiver(self, options: Mapping[str, Any]) -> tuple[str, Any]:
+        """The wire and the dialect of who gets a call with these options."""
+        target = self.targets.find(options.get("model"))
+        return target.endpoint.wire, target.dialect
+
+    def call(self) -> Call:
+        """A call that `cancel` ends."""
+        call = self.transport.call() if self._above is None else self._above.call()
+        self._under_way[id(call)] = call
+        return call
+
+    def apart(self) -> Caller:
+        """The same caller, whose `cancel` ends its own calls only, while that of this one ends them too."""
+        other = copy(self)
+        other._above, other._under_way = self, WeakValueDictionary()
+        return other
+
+    def watch(self, work: CanStop) -> None:
+        """Let `cancel` end this as well."""
+        self._under_way[id(work)] = work
+
+    def cancel(self) -> None:
+        """End every call that is under way."""
+        for known in self._under_way.valuerefs():
+            call = known()
+            if call is not None:
+                call.stop()
+
+    async def send(self, target: Target, settings: Settings, outgoing: Outgoing, read: Callable[[Sent], T]) -> T:
+        """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does."""
+
+        async def accept(answer: HTTPAnswer, trial: Trial) -> tuple[T, None]:
+            return read(Sent(answer, trial.secrets, trial.end(answer.status), trial.losses)), None
+
+        total = limit(settings.timeouts.total, WHOLE)
+        return await self._asked(self.call(), target, settings, outgoing, self.transport.send, accept, total)
+
+    async def open(
+        self,
+        call: Call,
+        target: Target,
+        settings: Settings,
+        outgoing: Outgoing,
+        begin: Callable[[Incoming, Trial], Awaitable[tuple[T, LLMError | None]]],
+    ) -> T:
+        """What `begin` makes of the beginning of a good answer. Raises an `LLMError` for any other."""
+        timeouts = settings.stream_timeouts
+        if timeouts.first_byte is None:
+            timeouts = replace(timeouts, first_byte=target.endpoint.vendor.first_byte)
+        settings = settings._replace(timeouts=timeouts)
+        total = limit(timeouts.total, None)
+        return await self._asked(call, target, settings, outgoing, self.transport.open, begin, total)
+
+    async def _asked(
+        self,
+        call: Call,
+        target: Target,
+        settings: Settings,
+        outgoing: Outgoing,
+        exchange: Callable[[HTTPRequest, Timeouts], Awaitable[Any]],
+        accept: Accept[T],
+        total: float | None,
+    ) -> T:
+        """What `asked` gives, told where it is cancelled. Raises `CallCancelledError` where that was by `cancel`."""
+        try:
+            with call:
+                return await asked(self, call, target, settings, outgoing, exchange, accept, total)
+        except BaseException as problem:
+            if not isinstance(problem, Exception) and call.trial is not None:
+                call.trial.cancel()
+            raise
+        attempts = () if call.trial is None else call.trial.cancel()
+        raise told(CallCancelledError("the call was cancelled"), target, attempts)
+
+    async def headers(
+        self, target: Target, settings: Settings, route: Route, refused: Signed | None, until: float | None
+    ) -> Mapping[str, str | Secret]:
+        """The headers of a request: those of every one, those that say who is calling, the route's and the caller's.
+
+        A token provider is asked instead of what was `refused`, and has time `until` then.
+        """
+        found = await self._headers(target, settings, refused, until)
+        if route.headers or settings.headers:
+            found = with_headers({**found, **route.headers}, settings.headers)
+        return found
+
+    async def _headers(
+        self, target: Target, settings: Settings, refused: Signed | None, until: float | None
+    ) -> dict[str, str | Secret]:
+        """The headers of every request, and those that say who is calling."""
+        asked, (account, token) = target.credentials, (settings.account, settings.user_token)
+        if account is None and token is None and not asked.renewable:
+            if target.headers is None:
+                target.headers = {**SENT_ALWAYS, **asked.headers()}
+            return target.headers
+        if not self._waits:
+            return {**SENT_ALWAYS, **asked.headers(account=account, user_token=token, refused=refused)}
+        try:
+            with self.transport.within(None if until is None else until - time.monotonic()):
+                found = await asked.headers_async(account=account, user_token=token, refused=refused)
+                return {**SENT_ALWAYS, **found}
+        except TimeoutError:
+            if until is None or time.monotonic() < until:
+                raise  # the provider's own
+        limit = limit_text("total", total_of(settings.timeouts, WHOLE))
+        what = f"no token from the token provider for {target.vendor} after {limit}; allow more time, or return a kept token"
+        raise told(APITimeoutError(what), target, ())
+
+    def replied(
+        self, target: Target, sent: Sent, request: Request | None, lost: list[Loss], document: Any = None
+    ) -> tuple[Reply, list[Loss]]:
+        """The reply in an answer, and what of it could not be carried; a failed generation is one too."""
+        if document is None:
+            document = document_of(target, sent, target.wire.RESPONSE)
+        response, more = target.wire.decode_response(document, request=request, now=int(time.time()), **target.decoding)
+        more = [*sent.losses, *more]
+        how = Told(lost + more, sent.attempts, sent.answer.body, target.vendor, target.model)
+        return reply(response, how), more
+
+    async def generate(self, input: Input | None, options: dict[str, Any], site: Site) -> Reply:
+        """The reply of the model. Raises an `LLMError` for anything else."""
+        if "output" in options and (form := options.pop("output")) is not None:
+            from .typed import generate  # which most calls do not need
+
+            return (await generate(self, input, options, site, form)).reply
+        return await self.ask(*self.prepare(input, options), site)
+
+    async def ask(
+        self,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: Site,
+        recovered: tuple[str, ...] = (),
+    ) -> Reply:
+        """The reply to a request. What is lost at the paths `recovered` is recorded only: the caller gets it back."""
+        limit, most = target.known.whole_output, request.max_output_tokens
+        if limit is not None and given(most) and most > limit and not request.background:
+            return await self._assembled(target, settings, request, lost, site, recovered)
+        started = time.monotonic()
+        outgoing, more = encoded(target.wire.encode_request, target.wire.route, request, target.dialect)
+        lost = lost + settings.located(more)
+        if lost:
+            settle(untold(lost, recovered), settings.on_loss, site, who=target.vendor)
+
+        def read(sent: Sent) -> tuple[Reply, list[Loss]] | Begun:
+            document = document_of(target, sent, target.wire.RESPONSE)
+            if long is not None and long.goes_on(document):
+                return Begun(document, sent)
+            found, more = self.replied(target, sent, request, lost, document)
+            return self.succeeded(target, found, sent.secrets), more
+
+        long = long_wire(target.wire)
+
+        try:
+            came = await self.send(target, settings, outgoing, read)
+            if isinstance(came, Begun):
+                left = left_of(settings, started)
+                came = await self._continued(target, left, outgoing, request, lost, came)
+            found, more = came
+        except CallCancelledError as ended:
+            return interrupted(target, request, lost, ended.attempts)
+        if more:
+            settle(more, settings.on_loss, site, who=target.vendor, reply=found)
+        return found
+
+    async def _assembled(
+        self,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: Site,
+        recovered: tuple[str, ...],
+    ) -> Reply:
+        """The reply to a request that the vendor answers with a stream only."""
+        from .stream import AsyncStream  # which most calls do not need
+
+        settings = settings._replace(stream_timeouts=left_of(settings, time.monotonic()).timeouts)
+        async with AsyncStream.prepared(self, target, settings, request, lost, site, recovered) as stream:
+            while await stream.batch():
+                pass
+        return stream.response
+
+    async def _continued(
+        self, target: Target, settings: Settings, outgoing: Outgoing, request: Request, lost: list[Loss], begun: Begun
+    ) -> tuple[Reply, list[Loss]]:
+        """The reply in an answer that comes in several hops, of which the first is there."""
+        from .continuation import Hops, Parts
+
+        def read(sent: Sent) -> Begun:
+            return Begun(document_of(target, sent, target.wire.RESPONSE), sent)
+
+        def found() -> Reply:
+            body = came.sent.answer.body
+            how = Told(lost + parts.losses, attempts, body, target.vendor, target.model, calls=calls)
+            return reply(parts.response(), how)
+
+        hops, parts, came = Hops(target, settings.timeouts, outgoing), Parts(target, request), begun
+        attempts, calls = begun.sent.attempts, 1
+        token = parts.add(begun.document)
+        while (hop := hops.next(token)) is not None:
+            try:
+                came = await self.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read)
+            except LLMError as problem:
+                problem.partial = partial_of(found(), problem, came.sent.secrets)
+                raise told(problem, target, (*attempts, *problem.attempts)) from None
+            attempts, calls = (*attempts, *came.sent.attempts), calls + 1
+            token = parts.add(came.document)
+        return self.succeeded(target, found(), came.sent.secrets), parts.losses
+
+    def succeeded(self, target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
+        """The reply, unless the generation failed. Raises what the vendor says about that."""
+        if found.status == "completed" and found.error:
+            found.status = "failed"  # some hosts say completed all the same
+        if found.status != "failed":
+            return found
+        error = failure(target, found, secrets)
+        error.partial = partial_of(found, error, secrets)
+        raise told(error, target, found.info.attempts)
+
+    async def generate_text(self, input: Input | None, options: dict[str, Any], site: Site) -> str:
+        """The text of the reply. Raises where the answer was cut or refused: a text alone could not say so."""
+        if options.get("background"):
+            raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
+        return whole(await self.generate(input, options, site))
+
+
+def interrupted(target: Target, request: Request | None, lost: list[Loss], attempts: tuple[Attempt, ...]) -> Reply:
+    """The reply of a call that was cancelled before anything of it came."""
+    now = int(time.time())
+    nothing = Response(id="", created_at=now, model=target.model, status=CANCELLED, output=[], **echo(request))
+    return reply(nothing, Told(lost, attempts, b"", target.vendor, target.model, interrupted=True))
+
+
+def whole(found: Reply, text: str | None = None) -> str:
+    """The text of a reply, or what stands for it. Raises where the answer was cut, refused or cancelled."""
+    text = found.output_text if text is None else text
+    if found.refusal is None and found.status != "incomplete" and not found.interrupted:
+        return text
+    known = found.info
+    facts: dict[str, Any] = {
+        "vendor": known.metadata["provider"],
+        "model": known.metadata["model"],
+        "attempts": known.attempts,
+        "partial": found,
+    }
+    if found.interrupted:
+        raise CallCancelledError("the call was cancelled", **facts)
+    if found.refusal is not None:
+        raise RefusalError(f"the model refused: {found.refusal}", raw=text, **facts)
+    raise TruncatedError(f"the answer was cut: {found.stop_reason}", raw=text, **facts)

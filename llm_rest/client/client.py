@@ -1,0 +1,536 @@
+"""`Client` and `AsyncClient`: calls to any vendor, with the answer as a `Reply`.
+
+Both are thin: what happens is in `call.py` and `endpoints.py`, written once as coroutines. The sync client drives them over
+a transport that never suspends, so no thread and no event loop is involved and it works inside a running loop as well.
+Before changing this file, know that every public method takes the caller's place in the program first (`Site`), because a
+warning about a loss points there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack, cast, overload
+
+from ..errors import ConfigError, Failure, LLMError, printable
+from ..sync import drive
+from ..transport import Timeouts, Transport
+from ..transport.retry import RetryPolicy
+from ..vendors.auth import Secret, Token, TokenProvider
+from . import endpoints
+from .call import Caller, Site
+from .hooks import EventHook, hooks_of
+from .options import (
+    FIELDS,
+    SETTINGS,
+    CallOptions,
+    CallSettings,
+    Input,
+    InvalidOptions,
+    OnLoss,
+    OutputOptions,
+    StreamCallOptions,
+)
+from .reply import Reply
+from .stream import AsyncStream, Stream
+from .target import Targets
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ..loop.tasks import AsyncRun
+    from ..loop.threads import Run
+    from ..transport.tls import TLSOption
+    from ..vendors.models import Capabilities
+    from ..vendors.rows import Vendor
+    from .endpoints import Access
+    from .resources import AsyncModels, AsyncResponses, Models, Responses
+    from .run import Offers, RunOptions
+    from .typed import AsyncJSONStream, JSONStream
+
+T = TypeVar("T")
+
+
+class Cancelled:
+    """The result of `cancel()`, which may be awaited and does not wait."""
+
+    def __await__(self) -> Iterator[None]:
+        return iter(())
+
+
+class _Shared:
+    """What `Client` and `AsyncClient` share, without any I/O."""
+
+    _caller: Caller
+
+    @property
+    def vendor(self) -> str:
+        """The name of the vendor behind the default model."""
+        return self._caller.chosen({})[0].vendor
+
+    @property
+    def model(self) -> str:
+        """The default model, as the vendor calls it."""
+        return self._caller.chosen({})[0].model
+
+    @property
+    def endpoint(self) -> str:
+        """The base URL of requests."""
+        return self._caller.chosen({})[0].endpoint.base_url
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        """What the default model supports, or `model` as `"vendor/model"`, by a table, without a request. `None` is not known.
+
+        Raises `ConfigError` for an unknown vendor, and without any model.
+        """
+        return self._caller.chosen({"model": model})[0].known
+
+    def with_options(self, **options: Unpack[CallOptions]) -> Self:
+        """A client with these options as defaults for every call; it shares the connections. Raises `ConfigError`."""
+        other = object.__new__(type(self))
+        other._caller = self._caller.with_options(_plain(options))
+        return other
+
+    def cancel(self) -> Cancelled:
+        """Cancel every call that is under way, from any thread; the client stays usable. May be awaited.
+
+        A call that returns a `Reply` returns one with `interrupted` set and the output so far; the iteration over a stream
+        ends, and its `response` is such a reply. Other calls raise `CallCancelledError`.
+        """
+        self._caller.cancel()
+        return Cancelled()
+
+    def close_idle(self) -> None:
+        """Close connections that have been idle for a minute, or that the server has closed.
+
+        Every call does the same: this is for programs that make no call for a long time.
+        """
+        self._caller.transport.tidy()
+
+    def __repr__(self) -> str:
+        caller = getattr(self, "_caller", None)  # which a client that was refused has not
+        name = type(self).__name__
+        if caller is None or caller.defaults.get("model") is None:
+            return f"<{name} without a model; name one in each call: .generate(..., model='vendor/model')>"
+        model, place = printable(caller.defaults["model"], 80), ""
+        with suppress(ConfigError):  # the environment may say something else since
+            target = caller.targets.find(caller.defaults["model"])
+            model = f"{target.vendor}/{target.model}"
+            place = f" at {printable(target.endpoint.base_url, 120)} ({target.endpoint.wire})"
+        return f"<{name} for {model}{place}; see .generate .stream .run .with_options>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} holds connections and a key; make a new one where it is needed")
+
+
+def _plain(options: CallOptions | CallSettings | StreamCallOptions | RunOptions) -> dict[str, Any]:
+    """The very dict of a method's keywords, so that the token in it is wrapped there too."""
+    return cast("dict[str, Any]", options)
+
+
+def _caller(
+    transport: Transport,
+    *,
+    waits: bool,
+    model: str | None,
+    api_key: Secret | None,
+    base_url: str | None,
+    credentials: TokenProvider | None,
+    wire: str | None,
+    vendor: Vendor | str | None,
+    on_event: EventHook | Iterable[EventHook] | None,
+    defaults: Mapping[str, Any] | None,
+    settings: Mapping[str, Any],
+) -> Caller:
+    targets = Targets(model, api_key=api_key, base_url=base_url, wire=wire, vendor=vendor, provider=credentials)
+    first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
+    if model is not None:
+        first["model"] = model
+    return Caller(transport, targets, waits=waits, defaults=first, event_hooks=hooks_of(on_event))
+
+
+def _refuse(kind: str, unknown: dict[str, Never]) -> Never:
+    """Raise `ConfigError` for keywords that no client has."""
+    from .keywords import refuse_constructor  # only for this message
+
+    refuse_constructor(kind, unknown, FIELDS | SETTINGS)
+
+
+def keeping(client: AsyncClient) -> AsyncClient:
+    """The client, whose answers keep in `leftovers` what describes their documents, for a gateway that writes them again."""
+    client._caller.targets.keep_documents()  # pyright: ignore[reportPrivateUsage]  (of this module)
+    return client
+
+
+def _check(http: object, max_connections: object, defaults: object, credentials: object, *, waits: bool) -> None:
+    """Return if these are what they are called; `http` is told by what it can do, as `httpx` and `httpx2` can."""
+    if defaults is not None and not isinstance(defaults, Mapping):
+        raise ConfigError(f"defaults= takes options by name, not a {type(defaults).__name__}")
+    if credentials is not None and not callable(credentials):
+        raise ConfigError(f"credentials= takes a function (vendor, account), not a {type(credentials).__name__}")
+    if not isinstance(max_connections, int) or max_connections < 1:
+        raise ConfigError(f"max_connections is a number from 1, not {max_connections!r}")
+    kind, closes = ("AsyncClient", "aclose") if waits else ("Client", "close")
+    if http is not None and not all(hasattr(http, name) for name in ("build_request", "send", closes)):
+        raise ConfigError(f"http= takes an httpx.{kind}, not a {type(http).__name__}")
+
+
+class Client(_Shared):
+    """The client for the model `"vendor/model"`, for synchronous callers; may be used from many threads.
+
+    `api_key` and `base_url` are for that model's vendor only. Without a key the vendor's environment variables are read, or
+    `credentials`, a function `(vendor, account) -> token`, is called for every request. `timeout` is seconds for the whole
+    call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
+    send through instead of connections of its own, `tls` their TLS configuration: a path of certificate authorities,
+    `TLS(...)` or an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every request.
+    Raises `ConfigError` for invalid arguments.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        api_key: Token | None = None,
+        base_url: str | None = None,
+        timeout: float | Timeouts | None = None,
+        retry: RetryPolicy | int | None = None,
+        max_connections: int = 100,
+        http: Any = None,
+        tls: TLSOption | None = None,
+        credentials: TokenProvider | None = None,
+        on_loss: OnLoss = "warn",
+        invalid_options: InvalidOptions = "raise",
+        defaults: CallOptions | None = None,
+        wire: str | None = None,
+        vendor: Vendor | str | None = None,
+        on_event: EventHook | Iterable[EventHook] | None = None,
+        **unknown: Never,
+    ) -> None:
+        api_key = Secret(api_key) if isinstance(api_key, str) else api_key
+        if unknown:
+            _refuse(type(self).__name__, unknown)
+        from ..transport.blocking import SyncTransport  # loads the HTTP client
+
+        _check(http, max_connections, defaults, credentials, waits=False)
+        self._caller = _caller(
+            SyncTransport(max_connections=max_connections, http=http, tls=tls),
+            waits=False,
+            model=model,
+            api_key=api_key,
+            base_url=base_url,
+            credentials=credentials,
+            wire=wire,
+            vendor=vendor,
+            on_event=on_event,
+            defaults=defaults,
+            settings={"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options},
+        )
+
+    def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply:
+        """Send a request; the model's reply. `input` is a text, items, or a whole `Request`; its fields are keywords too.
+
+        With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it; `OutputError` is raised where the answer
+        is none. Raises `ConfigError`, `CapabilityError` or `LossError`
+        before anything is sent, and an `APIError` where the call fails.
+        """
+        return drive(self._caller.generate(input, _plain(options), Site()))
+
+    def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
+        """The text of the model's reply. Takes and raises what `generate` does.
+
+        Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
+        """
+        return drive(self._caller.generate_text(input, _plain(options), Site()))
+
+    @overload
+    def generate_json(self, input: Input | None, type: type[T], **options: Unpack[CallOptions]) -> T: ...
+    @overload
+    def generate_json(self, input: Input | None, type: object, **options: Unpack[CallOptions]) -> Any: ...
+    def generate_json(self, input: Input | None, type: object, **options: Unpack[CallOptions]) -> Any:
+        """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
+
+        The model is re-prompted with what does not fit, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
+        `TruncatedError`.
+        """
+        from .typed import generate_json
+
+        return drive(generate_json(self._caller, input, _plain(options), Site(), type))
+
+    def try_generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply | Failure:
+        """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
+        return drive(_or_failure(self._caller.generate(input, _plain(options), Site())))
+
+    def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
+        """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Takes what `generate` takes.
+
+        Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `with`.
+        """
+        return Stream(self._caller, input, _plain(options), Site())
+
+    @overload
+    def stream_json(
+        self, input: Input | None, type: type[T], **options: Unpack[StreamCallOptions]
+    ) -> JSONStream[T]: ...
+    @overload
+    def stream_json(
+        self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
+    ) -> JSONStream[Any]: ...
+    def stream_json(self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]) -> JSONStream[Any]:
+        """Streaming of `generate_json`, in a `with`; `.value` is the validated value at the end.
+
+        Iterating yields snapshots of the value so far, as plain JSON data. Of a `list[T]`,
+        `.elements()` yields each element as a `T` as soon as it is complete. Raises `SchemaMismatchError`, `RefusalError` or
+        `TruncatedError` at the end of the iteration; the model is not re-prompted.
+        """
+        from .typed import JSONStream
+
+        return JSONStream(self._caller, input, _plain(options), Site(), type)
+
+    def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> Run[Reply]:
+        """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
+
+        `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` is called for every event of the
+        run, `approve` for every call that needs approval. `max_iterations`, `tool_timeout` (seconds), `timeout` (seconds) and
+        `max_tool_threads` are limits, `deps` is what tools get as `ToolContext.deps`, and `state` resumes an earlier run. Nothing
+        is sent before the run is started. Raises `ConfigError` for tools that need `deps` without any.
+        """
+        from .run import run_of
+
+        return run_of(self._caller, input, tools, _plain(options), Site())
+
+    def generate_with_tools(
+        self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
+    ) -> Reply:
+        """The model's last reply, after all tool calls: `run(...).result()`. Raises what that raises."""
+        from .run import run_of
+
+        return run_of(self._caller, input, tools, _plain(options), Site()).result()
+
+    @property
+    def responses(self) -> Responses:
+        """Stored responses (server-side state): `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
+        from .resources import Responses
+
+        return Responses(self._caller)
+
+    @property
+    def models(self) -> Models:
+        """The models of the vendor: `models.list()`."""
+        from .resources import Models
+
+        return Models(self._caller)
+
+    def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
+        """The number of input tokens by the vendor's count, those of tools and instructions included.
+
+        Raises `ConfigError` where the wire has no endpoint for that.
+        """
+        return drive(endpoints.count_tokens(self._caller, input, _plain(options), Site()))
+
+    def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
+        """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
+        each image or file. Nothing is sent; `count_tokens` asks the vendor.
+        """
+        return endpoints.estimated_tokens(self._caller, input, _plain(options))
+
+    def validate_access(self, **options: Unpack[CallSettings]) -> Access:
+        """Whether the vendor accepts the key: an `Access`, true where it does, with the `error` where it does not.
+
+        It lists the models, which costs no tokens, or makes the smallest request where a host has no list. Raises
+        `ConfigError` for wrong arguments only, and `ClientClosedError`.
+        """
+        return drive(endpoints.validate_access(self._caller, _plain(options), Site()))
+
+    def close(self) -> None:
+        """Close the connections. Later calls raise `ClientClosedError`."""
+        drive(self._caller.transport.close())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClient(_Shared):
+    """`Client` for async callers, on asyncio and trio. `http` is an `httpx.AsyncClient`, `credentials` may be async."""
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        api_key: Token | None = None,
+        base_url: str | None = None,
+        timeout: float | Timeouts | None = None,
+        retry: RetryPolicy | int | None = None,
+        max_connections: int = 100,
+        http: Any = None,
+        tls: TLSOption | None = None,
+        credentials: TokenProvider | None = None,
+        on_loss: OnLoss = "warn",
+        invalid_options: InvalidOptions = "raise",
+        defaults: CallOptions | None = None,
+        wire: str | None = None,
+        vendor: Vendor | str | None = None,
+        on_event: EventHook | Iterable[EventHook] | None = None,
+        **unknown: Never,
+    ) -> None:
+        api_key = Secret(api_key) if isinstance(api_key, str) else api_key
+        if unknown:
+            _refuse(type(self).__name__, unknown)
+        from ..transport.asynchronous import AsyncTransport  # loads the HTTP client
+
+        _check(http, max_connections, defaults, credentials, waits=True)
+        self._caller = _caller(
+            AsyncTransport(max_connections=max_connections, http=http, tls=tls),
+            waits=True,
+            model=model,
+            api_key=api_key,
+            base_url=base_url,
+            credentials=credentials,
+            wire=wire,
+            vendor=vendor,
+            on_event=on_event,
+            defaults=defaults,
+            settings={"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options},
+        )
+
+    # Not `async def`: the caller's place is known when the method is called, and no longer when a task awaits it.
+
+    def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Coroutine[Any, Any, Reply]:
+        """Send a request; the model's reply. `input` is a text, items, or a whole `Request`; its fields are keywords too.
+
+        With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it; `OutputError` is raised where the answer
+        is none. Raises `ConfigError`, `CapabilityError` or `LossError`
+        before anything is sent, and an `APIError` where the call fails.
+        """
+        return self._caller.generate(input, _plain(options), Site())
+
+    def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
+        """The text of the model's reply. Takes and raises what `generate` does.
+
+        Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
+        """
+        return self._caller.generate_text(input, _plain(options), Site())
+
+    @overload
+    def generate_json(
+        self, input: Input | None, type: type[T], **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, T]: ...
+    @overload
+    def generate_json(
+        self, input: Input | None, type: object, **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, Any]: ...
+    def generate_json(
+        self, input: Input | None, type: object, **options: Unpack[CallOptions]
+    ) -> Coroutine[Any, Any, Any]:
+        """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
+
+        The model is re-prompted with what does not fit, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
+        `TruncatedError`.
+        """
+        from .typed import generate_json
+
+        return generate_json(self._caller, input, _plain(options), Site(), type)
+
+    def try_generate(
+        self, input: Input | None = None, **options: Unpack[OutputOptions]
+    ) -> Coroutine[Any, Any, Reply | Failure]:
+        """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
+        return _or_failure(self._caller.generate(input, _plain(options), Site()))
+
+    def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
+        """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Takes what `generate` takes.
+
+        Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `async with`.
+        """
+        return AsyncStream(self._caller, input, _plain(options), Site())
+
+    @overload
+    def stream_json(
+        self, input: Input | None, type: type[T], **options: Unpack[StreamCallOptions]
+    ) -> AsyncJSONStream[T]: ...
+    @overload
+    def stream_json(
+        self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
+    ) -> AsyncJSONStream[Any]: ...
+    def stream_json(
+        self, input: Input | None, type: object, **options: Unpack[StreamCallOptions]
+    ) -> AsyncJSONStream[Any]:
+        """`Client.stream_json` for async callers: `async with` and `async for`."""
+        from .typed import AsyncJSONStream
+
+        return AsyncJSONStream(self._caller, input, _plain(options), Site(), type)
+
+    def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> AsyncRun[Reply]:
+        """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it.
+
+        Takes and raises what `Client.run` does; `approve` and tools may be async.
+        """
+        from .run import async_run_of
+
+        return async_run_of(self._caller, input, tools, _plain(options), Site())
+
+    def generate_with_tools(
+        self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
+    ) -> Coroutine[Any, Any, Reply]:
+        """The model's last reply, after all tool calls: `run(...).result()`. Raises what that raises."""
+        from .run import async_run_of
+
+        return async_run_of(self._caller, input, tools, _plain(options), Site()).result()
+
+    @property
+    def responses(self) -> AsyncResponses:
+        """Stored responses (server-side state): `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
+        from .resources import AsyncResponses
+
+        return AsyncResponses(self._caller)
+
+    @property
+    def models(self) -> AsyncModels:
+        """The models of the vendor: `models.list()`."""
+        from .resources import AsyncModels
+
+        return AsyncModels(self._caller)
+
+    def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
+        """The number of input tokens by the vendor's count, those of tools and instructions included.
+
+        Raises `ConfigError` where the wire has no endpoint for that.
+        """
+        return endpoints.count_tokens(self._caller, input, _plain(options), Site())
+
+    def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
+        """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
+        each image or file. Nothing is sent; `count_tokens` asks the vendor.
+        """
+        return endpoints.estimated_tokens(self._caller, input, _plain(options))
+
+    def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Access]:
+        """Whether the vendor accepts the key: an `Access`, true where it does, with the `error` where it does not.
+
+        It lists the models, which costs no tokens, or makes the smallest request where a host has no list. Raises
+        `ConfigError` for wrong arguments only, and `ClientClosedError`.
+        """
+        return endpoints.validate_access(self._caller, _plain(options), Site())
+
+    async def aclose(self) -> None:
+        """Close the connections. Later calls raise `ClientClosedError`."""
+        await self._caller.transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def _or_failure(work: Coroutine[Any, Any, Reply]) -> Reply | Failure:
+    try:
+        return await work
+    except LLMError as error:
+        return Failure(error.message, error.suggestions, error)

@@ -1,0 +1,328 @@
+"""What a vendor offers beside answering: counting, compaction, responses it kept, and whether a key is good.
+
+Each wire that has them describes them itself or in its `endpoints` module (routes, bodies, decoders); here they are called.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from .. import wires
+from ..errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, NotFoundError
+from ..responses.estimate import estimate_tokens
+from ..transport import is_duration
+from ..unknown import Decoder, Model, given
+from ..wires import Route
+from .answer import document_of
+from .call import Site, interrupted, settle
+from .reply import Reply
+from .target import Outgoing, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..responses.items import AnyItem
+    from ..responses.response import CompactedResponse
+    from .call import Caller, Settings
+    from .options import Input
+    from .target import Target
+
+UNFINISHED = ("queued", "in_progress")
+"""The statuses of a response that is still being made."""
+
+Order = Literal["asc", "desc"]
+"""Oldest first (`asc`), or newest first."""
+
+
+def _described(target: Target, *names: str) -> tuple[Any, ...]:
+    """The functions of the wire, or of its `endpoints` module. Raises `ConfigError` where it has no such endpoint."""
+    module = f"{wires.__name__}.{target.endpoint.wire}.endpoints"
+    found: Any = target.wire
+    with suppress(AttributeError):
+        try:
+            found = import_module(module)
+        except ModuleNotFoundError as problem:
+            if problem.name != module:
+                raise
+        return tuple(getattr(found, name) for name in names)
+    raise ConfigError(
+        f"{target.vendor} has no such endpoint on the wire {target.endpoint.wire}",
+        hint="it has others on another wire" if len(target.endpoint.vendor.wires) > 1 else None,
+    )
+
+
+async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> int:
+    """How many tokens the vendor counts in this input."""
+    target, settings, request, _ = caller.prepare(input, options)
+    encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
+    outgoing, lost = encoded(encode, route, request, target.dialect)
+    settle(settings.located(lost), settings.on_loss, site, who=target.vendor)
+    counted: int = await caller.send(
+        target, settings, outgoing, lambda sent: document_of(target, sent, decoder).input_tokens
+    )
+    return counted
+
+
+def estimated_tokens(caller: Caller, input: Input | None, options: dict[str, Any]) -> int:
+    """About how many tokens this input has; nothing is sent."""
+    _, _, request, _ = caller.prepare(input, options)
+    return estimate_tokens(request)
+
+
+async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> CompactedResponse:
+    """The items that stand for this conversation, to be sent first and unchanged instead of it."""
+    target, settings, request, lost = caller.prepare(input, options)
+    encode, route, decoder, decode = _described(
+        target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
+    )
+    outgoing, more = encoded(encode, route, request, target.dialect)
+    settle(lost + settings.located(more), settings.on_loss, site, who=target.vendor)
+    compacted: CompactedResponse
+    compacted, more = await caller.send(
+        target, settings, outgoing, lambda sent: decode(document_of(target, sent, decoder), dialect=target.dialect)
+    )
+    settle(more, settings.on_loss, site, who=target.vendor, reply=compacted)
+    return compacted
+
+
+# --- what a vendor kept ---------------------------------------------------------------------------------------------
+
+
+async def retrieve(
+    caller: Caller, response_id: str, options: dict[str, Any], site: Site, include: Sequence[str] = ()
+) -> Reply:
+    """A response that the vendor kept, whatever its status."""
+    target, settings = caller.chosen(options)
+    (route,) = _described(target, "retrieve_route")
+    asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
+    return await _kept(caller, target, settings, asked, site)
+
+
+async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: Site) -> Reply:
+    """Stop a response that is being made in the background."""
+    target, settings = caller.chosen(options)
+    (route,) = _described(target, "cancel_route")
+    return await _kept(caller, target, settings, route(response_id, dialect=target.dialect), site)
+
+
+async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> None:
+    """Delete a stored response."""
+    target, settings = caller.chosen(options)
+    route, decoder = _described(target, "delete_route", "DELETED")
+    asked: Route = route(response_id, dialect=target.dialect)
+    await caller.send(target, settings, Outgoing(asked), lambda sent: document_of(target, sent, decoder))
+
+
+async def _kept(caller: Caller, target: Target, settings: Settings, route: Route, site: Site) -> Reply:
+    try:
+        found, lost = await caller.send(
+            target, settings, Outgoing(route), lambda sent: caller.replied(target, sent, None, [])
+        )
+    except CallCancelledError as ended:
+        return interrupted(target, None, [], ended.attempts)
+    if lost:
+        settle(lost, settings.on_loss, site, who=target.vendor, reply=found)
+    return found
+
+
+async def input_items(
+    caller: Caller, response_id: str, options: dict[str, Any], order: Order = "asc", include: Sequence[str] = ()
+) -> list[AnyItem]:
+    """All items that a kept response was given."""
+    target, settings = caller.chosen(options)
+    route, decoder, decode = _described(target, "input_items_route", "ITEMS", "decode_input_items")
+    items: list[AnyItem] = []
+    after: str | None = None
+    while True:
+        asked: Route = route(
+            response_id, after=after, limit=100, order=order, include=tuple(include), dialect=target.dialect
+        )
+        page, _ = await caller.send(
+            target,
+            settings,
+            Outgoing(asked),
+            lambda sent: decode(document_of(target, sent, decoder), dialect=target.dialect),
+        )
+        items += page.data
+        # A page that does not move on would be asked for again and again.
+        if not page.has_more or not page.last_id or page.last_id == after:
+            return items
+        after = page.last_id
+
+
+async def poll(
+    caller: Caller, response: Reply | str, options: dict[str, Any], site: Site, interval: float, limit: float | None
+) -> Reply:
+    """The response once it is finished. Raises what the vendor says where it failed."""
+    for name, seconds in (("interval", interval), ("timeout", limit)):
+        if seconds is not None and not is_duration(seconds):
+            raise ConfigError(f"{name} is a positive number of seconds, not {seconds!r}")
+    until = None if limit is None else time.monotonic() + limit
+    found = await retrieve(caller, response, {**options}, site) if isinstance(response, str) else response
+    while found.status in UNFINISHED:
+        if until is not None and time.monotonic() + interval > until:
+            what = f"{found.id} is still {found.status} at the end of {limit:g} s (timeout=); poll again, or allow more time"
+            raise APITimeoutError(what, phase="total", partial=found)
+        with caller.call() as waiting:
+            await caller.transport.sleep(interval)
+        if waiting.stopped:
+            target, _ = caller.chosen(options)
+            return interrupted(target, None, [], ())
+        found = await retrieve(caller, found.id, {**options}, site)
+    target, _ = caller.chosen(options)
+    return caller.succeeded(target, found)
+
+
+# --- is the key good? -----------------------------------------------------------------------------------------------
+
+_ANSWERS_AT = {
+    "openai_responses": "/responses",
+    "openai_chat": "/chat/completions",
+    "anthropic_messages": "/messages",
+    "gemini_generate_content": "/models/{model}",
+}
+"""How the path of a wire ends; the list of models stands beside it."""
+
+
+class Access(Struct, frozen=True):
+    """Whether the vendor accepted the key. True where it did, so that `if llm.validate_access():` works."""
+
+    valid: bool
+    """Whether it was accepted. Also false where that could not be found out: the network is down, or calls are limited."""
+    error: LLMError | None = None
+    """What stood in the way, with its `code` and `suggestions`; `None` where valid."""
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+
+async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -> Access:
+    """Whether the vendor accepts the key. Lists the models, which costs nothing. Raises `ConfigError` for wrong arguments."""
+    target, settings = caller.chosen(options)
+    try:
+        try:
+            await caller.send(target, settings, Outgoing(_models_route(target)), lambda sent: None)
+        except NotFoundError:
+            # A host without a list of models: the smallest request tells as well.
+            smallest = {**options, "max_output_tokens": 16, "on_loss": "ignore", "invalid_options": "drop"}
+            if (await caller.generate("Hi", smallest, site)).interrupted:
+                raise CallCancelledError("the call was cancelled") from None
+    except LLMError as error:
+        if isinstance(error, ConfigError) and not error.no_key:
+            raise
+        return Access(False, error)
+    return Access(True)
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class ModelInfo(Struct, frozen=True, kw_only=True):
+    """A model in the vendor's list of models. `None` where the list does not say."""
+
+    id: str
+    """Its name, which follows the vendor's in `"vendor/model"`."""
+    display_name: str | None = None
+    """Its name for people."""
+    max_input_tokens: int | None = None
+    """The most tokens of its input."""
+    max_output_tokens: int | None = None
+    """The most tokens of one answer."""
+    lifecycle: str | None = None
+    """Its lifecycle state in the vendor's words, such as `active`, `deprecated` or `retired`."""
+    deprecated_at: str | None = None
+    """When the vendor deprecated it, as the vendor writes the date."""
+    retires_at: str | None = None
+    """When the vendor shuts it down, as the vendor writes the date."""
+    raw: dict[str, Any] = {}
+    """The entry of the list as plain data, with all its fields."""
+
+
+_FACTS = {
+    "id": ("id", "model", "name"),
+    "display_name": ("display_name",),
+    "max_input_tokens": ("max_input_tokens", "input_token_limit"),
+    "max_output_tokens": ("max_tokens", "output_token_limit"),
+    "lifecycle": ("lifecycle",),
+    "deprecated_at": ("deprecated_at",),
+    "retires_at": ("retires_at",),
+}
+"""The fields of `ModelInfo`, and their names in the lists of the wires."""
+
+
+class _Model(Model):
+    id: str
+
+
+class _ModelList(Model):
+    """The list of OpenAI and of hosts compatible with it."""
+
+    data: list[_Model]
+
+
+_MODELS: Decoder[_ModelList] = Decoder(_ModelList)
+
+
+async def list_models(caller: Caller, options: dict[str, Any]) -> list[ModelInfo]:
+    """All models that the vendor lists."""
+    target, settings = caller.chosen(options)
+    try:
+        (decoder,) = _described(target, "MODELS")
+    except ConfigError:
+        decoder = _MODELS
+    route = _models_route(target)
+    found: list[ModelInfo] = []
+    while True:
+        page: Any = await caller.send(
+            target, settings, Outgoing(route), lambda sent: document_of(target, sent, decoder)
+        )
+        found += [_model_info(target, entry) for entry in (page.data if hasattr(page, "data") else page.models or ())]
+        after = _next_page(page)
+        # A list that does not move on would be asked for again and again.
+        if not after or after.items() <= route.query.items():
+            return found
+        route = replace(route, query={**route.query, **after})
+
+
+def _next_page(page: Any) -> dict[str, str]:
+    """The query for the page after this one; empty where it is the last."""
+    if getattr(page, "has_more", False) and page.last_id:
+        return {"after_id": page.last_id}
+    token = getattr(page, "next_page_token", None)
+    return {"pageToken": token} if token else {}
+
+
+def _model_info(target: Target, entry: Any) -> ModelInfo:
+    facts: dict[str, Any] = {}
+    for field, names in _FACTS.items():
+        known = [value for name in names if given(value := getattr(entry, name, UNSET))]
+        if known:
+            facts[field] = known[0]
+    # Google names a model with its collection: `models/gemini-...`.
+    facts["id"] = facts["id"].removeprefix(f"{getattr(target.dialect, 'collection', '')}/")
+    return ModelInfo(raw=msgspec.to_builtins(entry), **facts)
+
+
+def _models_route(target: Target) -> Route:
+    """Where the vendor lists its models: what the wire says, else beside where it answers."""
+    try:
+        (listed,) = _described(target, "models_route")
+    except ConfigError:
+        beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
+        headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers
+        return Route(f"{beside}/models", headers=dict(headers), method="GET")
+    route: Route = listed(dialect=target.dialect)
+    return route
+
+
+def _smallest(model: str) -> Any:
+    from ..responses.request import Request
+
+    return Request(model=model, input="Hi")

@@ -1,0 +1,214 @@
+"""`ContentGenerator`: a prompt with context, sent turn after turn, each answer a value of a type; and `PromptContext`.
+
+Context is made of fixed entries and of providers that are called before every turn. Before changing this file, know that what
+was sent once is sent again unchanged, with everything new after it, because vendors' prompt caches depend on that; and that a
+turn that failed leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from inspect import isawaitable, iscoroutine
+from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
+
+from ..errors import ConfigError, OutputError
+from ..responses.items import AnyItem, Message
+from .call import whole
+
+if TYPE_CHECKING:
+    from .client import AsyncClient, Client  # noqa: F401 (named as text below)
+    from .reply import Reply
+    from .run import Offers
+
+Entry = tuple[str, str]
+"""A role and a text. The role `human` means `user`, `agent` means `assistant`."""
+
+ROLES = ("system", "developer", "human", "user", "assistant", "agent")
+
+Told = str | Entry | AnyItem | Sequence["Entry | AnyItem"] | None
+"""What a context provider returns: a text (of the user), an entry, an item, several of them, or nothing."""
+
+Provider = Callable[[], Told | Awaitable[Told]]
+"""A context provider: a function without arguments, called before every turn; async for `AsyncContentGenerator` only."""
+
+
+class PromptContext:
+    """The context of a prompt: fixed entries, and providers that are called before every turn.
+
+    Raises `ConfigError` for an entry that is neither a text, `(role, text)` nor an item.
+    """
+
+    def __init__(self, entries: Iterable[Entry | AnyItem] = (), providers: Iterable[Provider] = ()) -> None:
+        if isinstance(cast("Any", entries), str):
+            raise ConfigError("the entries of a context are a list", hint='PromptContext([("system", "...")])')
+        self.items: list[AnyItem] = [_item(entry) for entry in entries]
+        """The fixed entries as items, in order."""
+        self.providers: list[Provider] = []
+        """The functions that are called before every turn, in order."""
+        for provider in providers:
+            self.add_provider(provider)
+
+    def add(self, *entries: str | Entry | AnyItem) -> None:
+        """Add fixed entries: a text (of the user), `(role, text)`, or an item. Raises `ConfigError` for anything else."""
+        self.items += [_item(entry) for entry in entries]
+
+    def add_provider(self, provider: Provider) -> None:
+        """Add a function that is called before every turn. Raises `ConfigError` for what cannot be called."""
+        if not callable(provider):
+            raise ConfigError(f"a context provider is a function without arguments, not a {type(provider).__name__}")
+        self.providers.append(provider)
+
+    def provided(self) -> list[AnyItem]:
+        """The items that the providers return now. Raises `ConfigError` for an async provider."""
+        return [item for provider in self.providers for item in _items(_at_once(provider()))]
+
+    async def aprovided(self) -> list[AnyItem]:
+        """The items that the providers return now, called one after the other; async providers are awaited."""
+        made: list[AnyItem] = []
+        for provider in self.providers:
+            told = provider()
+            made += _items(await told if isawaitable(told) else told)
+        return made
+
+
+def _at_once(told: Told | Awaitable[Told]) -> Told:
+    if not isawaitable(told):
+        return told
+    if iscoroutine(told):
+        told.close()  # or Python would warn that nobody awaited it
+    raise ConfigError("a context provider has to be awaited", hint="use AsyncContentGenerator")
+
+
+def _items(told: Told) -> list[AnyItem]:
+    if told is None or told == "":
+        return []
+    if isinstance(told, list | tuple) and not _is_entry(told):
+        return [_item(one) for one in cast("Any", told)]
+    return [_item(told)]
+
+
+def _is_entry(told: Any) -> TypeGuard[Entry]:
+    return isinstance(told, tuple) and len(cast("Any", told)) == 2 and told[0] in ROLES and isinstance(told[1], str)
+
+
+def _item(entry: Any) -> AnyItem:
+    if isinstance(entry, str):
+        return Message(role="user", content=entry)
+    if isinstance(entry, list | tuple):
+        entry = tuple(cast("Any", entry))
+        if not _is_entry(entry):
+            raise ConfigError(f"an entry of context is (role, text) with a role of {', '.join(ROLES)}, not {entry!r}")
+        return Message(role=entry[0], content=entry[1])
+    return cast("AnyItem", entry)
+
+
+C = TypeVar("C")
+T = TypeVar("T")
+Asked = str | Sequence[AnyItem]
+"""The question of a turn: a text of the user, or items."""
+
+
+class _Generating(Generic[C, T]):
+    """What `ContentGenerator` and `AsyncContentGenerator` share."""
+
+    def __init__(
+        self,
+        llm: C,
+        prompt: Asked,
+        output: type[T] | Mapping[str, Any],
+        *,
+        context: PromptContext | None = None,
+        tools: Offers = None,
+        **options: Any,
+    ) -> None:
+        self._llm = llm
+        self.prompt = prompt
+        """The question of every turn that brings no `input`: a text, or items."""
+        self.context = context or PromptContext()
+        """The fixed entries and providers that are sent with the prompt."""
+        self.history: list[AnyItem] = []
+        """The conversation: the entries of the context, and for every turn what providers gave, the question and the answer."""
+        self._entries = 0  # of the context, that are part of the history
+        self._tools = () if tools is None else tools
+        self._options: dict[str, Any] = options if output is str else {**options, "output": output}
+        _check(prompt, "prompt")
+        self._add_entries()
+
+    def add_context(self, *entries: str | Entry | AnyItem) -> None:
+        """Add entries to the context. They follow what was sent before, and stay there."""
+        self.context.add(*entries)
+
+    def add_context_provider(self, provider: Provider) -> None:
+        """Add a function to the context that is called before every turn from now on."""
+        self.context.add_provider(provider)
+
+    def _add_entries(self) -> None:
+        self.history += self.context.items[self._entries :]
+        self._entries = len(self.context.items)
+
+    def _question(self, input: Asked | None) -> Sequence[AnyItem]:
+        question = self.prompt if input is None else input
+        _check(question, "prompt" if input is None else "input")
+        self._add_entries()
+        return [Message(role="user", content=question)] if isinstance(question, str) else question
+
+    def _answered(self, conversation: list[AnyItem], found: Reply) -> tuple[T, dict[str, str]]:
+        text = whole(found)
+        if found.function_calls:
+            names = ", ".join(call.name for call in found.function_calls)
+            raise OutputError(
+                f"the model calls {names}, which nothing here runs",
+                raw=text,
+                partial=found,
+                hint="give tools= functions, or an executor=",
+            )
+        self.history = conversation
+        return cast("T", found.parsed if "output" in self._options else text), found.info.metadata
+
+
+def _check(asked: Asked, name: str) -> None:
+    if not (asked.strip() if isinstance(asked, str) else asked):
+        raise ConfigError(f"{name} is empty", hint="give a text, or items")
+
+
+class ContentGenerator(_Generating["Client", T]):
+    """Sends `prompt` with its context and returns each answer as `output`: `str` for plain text, a type, or a JSON Schema.
+
+    Every turn is sent with the turns before it. With `tools`, which the tool loop runs, the answer is the one after all
+    calls. `options` are those of `generate`, with tools those of `run`. Not for several threads at once. Raises `ConfigError`
+    for an empty prompt.
+    """
+
+    def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
+        """One turn: the answer as a value of the output type, and the metadata of its call (`CallInfo.metadata`).
+
+        `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer is no such
+        value; a turn that fails is not added to the history.
+        """
+        question = self._question(input)
+        asked = [*self.history, *self.context.provided(), *question]
+        if not self._tools:
+            found = self._llm.generate(asked, **self._options)
+            return self._answered([*asked, *found.output], found)
+        run = self._llm.run(asked, self._tools, **self._options)
+        found = run.result()
+        return self._answered(run.state.items, found)
+
+
+class AsyncContentGenerator(_Generating["AsyncClient", T]):
+    """`ContentGenerator` for async callers; providers of its context may be asynchronous."""
+
+    async def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
+        """One turn: the answer as a value of the output type, and the metadata of its call (`CallInfo.metadata`).
+
+        `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer is no such
+        value; a turn that fails is not added to the history.
+        """
+        question = self._question(input)
+        asked = [*self.history, *await self.context.aprovided(), *question]
+        if not self._tools:
+            found = await self._llm.generate(asked, **self._options)
+            return self._answered([*asked, *found.output], found)
+        run = self._llm.run(asked, self._tools, **self._options)
+        found = await run.result()
+        return self._answered(run.state.items, found)

@@ -1,0 +1,254 @@
+"""`Reply`: the response of a call with shortcuts to its text, calls and usage, and how it was obtained.
+
+A `Reply` is a `Response` and goes wherever one goes. Its `info` is no field of the document: it is never encoded and
+takes no part in comparing, yet copies and pickles keep it. (`msgspec.structs.replace` gives a reply without it.)
+"""
+
+from __future__ import annotations
+
+import re
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
+
+from .. import wires
+from ..errors import Attempt, printable
+from ..losses import Loss
+from ..responses.response import Response
+from ..unknown import base, extras, given, with_extras
+from ..vendors.dialects import ResponsesDialect
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..responses.response import Usage
+
+CANCELLED_TEXT = "[Request cancelled]"
+"""What a person is shown of a call that was cancelled, after the text that had come."""
+
+COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens", "reasoning_tokens")
+"""The keys of `metadata` that count tokens."""
+
+
+class CallInfo(Struct, kw_only=True):
+    """How a reply was obtained: attempts, losses, duration, the raw body, and metadata for logs."""
+
+    losses: list[Loss] = field(default_factory=list[Loss])
+    """What the vendor did not get of the request, and what could not be converted of its answer."""
+    attempts: tuple[Attempt, ...] = ()
+    """The requests that were made, in order."""
+    raw: bytes = b""
+    """The body of the last answer in bytes, as it came; empty where the vendor streamed it."""
+    duration: float = 0.0
+    """Seconds that all attempts took together, without the delays between them."""
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+    """The keys `provider model latency_ms input_tokens output_tokens total_tokens cached_input_tokens reasoning_tokens
+    api_calls tool_rounds response_id response_status`, always all. A count that the vendor did not give is `"0"`; where a
+    reply took several calls, counts are sums."""
+    parsed: Any = None
+    """The value of typed output (`output=`); `None` without it."""
+    interrupted: bool = False
+    """Whether `client.cancel()` ended the call."""
+
+
+class Told(NamedTuple):
+    """What a call knows of itself, to be put into words when somebody asks."""
+
+    losses: list[Loss]
+    attempts: tuple[Attempt, ...]
+    raw: bytes
+    vendor: str
+    model: str
+    interrupted: bool = False
+    calls: int = 1
+
+    def info(self, response: Response) -> CallInfo:
+        """The same as the reply shows it."""
+        seconds = sum(attempt.took for attempt in self.attempts)
+        named = metadata(response, vendor=self.vendor, model=self.model, seconds=seconds, api_calls=self.calls)
+        return CallInfo(
+            losses=self.losses,
+            attempts=self.attempts,
+            raw=self.raw,
+            duration=seconds,
+            metadata=named,
+            interrupted=self.interrupted,
+        )
+
+
+class Reply(Response):
+    """A response and how it was obtained (`info`)."""
+
+    _one_line: ClassVar[bool] = True
+
+    @property
+    def info(self) -> CallInfo:
+        """Losses, attempts, the raw body and the metadata of the call."""
+        found: CallInfo | Told | None = vars(self).get("info")
+        if not isinstance(found, CallInfo):
+            found = vars(self)["info"] = CallInfo() if found is None else found.info(self)
+        return found
+
+    @property
+    def losses(self) -> list[Loss]:
+        """What the vendor did not get of the request, and what could not be converted of its answer."""
+        found: CallInfo | Told | None = vars(self).get("info")
+        return [] if found is None else found.losses
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `client.cancel()` ended the call: the status is `cancelled`, and the output is what had come until then."""
+        found: CallInfo | Told | None = vars(self).get("info")
+        return found is not None and found.interrupted
+
+    @property
+    def parsed(self) -> Any:
+        """The answer as a value of the type in `output=`; `None` without it, and where the model calls a tool first."""
+        return self.info.parsed
+
+    @property
+    def display_text(self) -> str:
+        """The text to show to a person: `output_text`, or else the refusal; `[Request cancelled]` ends it where the call was.
+
+        To continue the conversation send `output` instead, which holds only what the model wrote.
+        """
+        shown = self.output_text or self.refusal or ""
+        return "\n".join(filter(None, [shown, CANCELLED_TEXT])) if self.interrupted else shown
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reply as plain data: the JSON of a response in the Responses format, as dicts, lists and values.
+
+        Opaque state stays in its envelopes, so that `output` may be stored and sent again.
+        """
+        wire: Any = wires.load("openai_responses")
+        plain: Response = wire.encode_response(self, dialect=_NEUTRAL)[0]
+        return Response.to_dict(plain)
+
+    def __repr__(self) -> str:
+        """One line: who answered, how it ended, the beginning of the text, calls, tokens, and where to read more."""
+        known = self.info
+        named = known.metadata.get("model") or (self.model if given(self.model) else "")
+        model = "/".join(filter(None, (known.metadata.get("provider", ""), named)))
+        facts, readers = [_ending(self)], list[str]()
+        if self.output_text:
+            facts.append(repr(printable(self.output_text, 60)))
+            readers.append(".output_text")
+        if self.refusal is not None:
+            facts.append(f"refusal {printable(self.refusal, 60)!r}")
+            readers.append(".refusal")
+        if calls := self.function_calls:
+            names = printable(", ".join(call.name for call in calls), 60)
+            facts.append(f"{len(calls)} {'call' if len(calls) == 1 else 'calls'}: {names}")
+            readers.append(".function_calls")
+        if known.parsed is not None:
+            facts.append(f"a {type(known.parsed).__name__}")
+            readers.append(".parsed")
+        tokens = (
+            known.metadata.get("total_tokens") or _counts(self.usage if given(self.usage) else None)["total_tokens"]
+        )
+        if tokens != "0":
+            facts.append(f"{tokens} tokens")
+        if known.metadata.get("api_calls", "1") != "1":
+            facts.append(f"{known.metadata['api_calls']} model calls")
+        if known.losses:
+            facts.append(f"{len(known.losses)} {'loss' if len(known.losses) == 1 else 'losses'}")
+            readers.append(".info.losses")
+        head = f"Reply from {printable(model, 80)}" if model else "Reply"
+        return f"<{head}: {', '.join(facts)}; see {' '.join(readers or ['.output', '.info'])}>"
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows: the text as Markdown, then a refusal, the calls, and how it ended where that matters."""
+        pieces = [self.output_text] if self.output_text else []
+        if self.refusal is not None:
+            pieces.append("\n".join(f"> {line}" for line in f"**RefusalError:** {self.refusal}".splitlines()))
+        for call in self.function_calls:
+            fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", call.arguments))])
+            pieces.append(f"**Call:** {call.name}\n\n{fence}json\n{call.arguments}\n{fence}")
+        if self.interrupted:
+            pieces.append(f"*{CANCELLED_TEXT}*")
+        elif self.status != "completed" or not pieces:
+            pieces.append(f"*[{_ending(self)}]*")
+        return "\n\n".join(pieces)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Response):
+            return NotImplemented
+        same: bool = _fields(self) == _fields(other)
+        return same and extras(self) == extras(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Reply:
+        return reply(self, self.info)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return reply, (with_extras(Response(**asdict(base(self))), extras(self)), self.info)
+
+
+_fields = attrgetter(*Response.__struct_fields__)
+
+_NEUTRAL = ResponsesDialect(issuer="")
+"""Of no host, so that no envelope is opened."""
+
+
+def _ending(reply: Reply) -> str:
+    """The status, and its reason where there is one."""
+    details, error = reply.incomplete_details, reply.error
+    reason: object = details.reason if given(details) else None
+    if given(error):
+        reason = error.message or error.code
+    return printable(f"{reply.status} ({reason})" if reason else reply.status, 120)
+
+
+def reply(response: Response, info: CallInfo | Told) -> Reply:
+    """The response as a reply that was obtained so. The response itself may become it, so it belongs to the reply then."""
+    if type(response) is Response:
+        # Copying its fifty fields would cost more than decoding them did.
+        response.__class__ = Reply
+        made = cast("Reply", response)
+    else:
+        made = with_extras(Reply(**asdict(base(response))), extras(response))
+    vars(made)["info"] = info
+    return made
+
+
+def metadata(response: Response, *, vendor: str, model: str, seconds: float, api_calls: int = 1) -> dict[str, str]:
+    """The metadata of one call."""
+    return {
+        "provider": vendor,
+        "model": model,
+        "latency_ms": str(round(seconds * 1000)),
+        **_counts(response.usage if given(response.usage) else None),
+        "api_calls": str(api_calls),
+        "tool_rounds": "0",
+        "response_id": response.id,
+        "response_status": response.status,
+    }
+
+
+def summed(calls: Sequence[CallInfo]) -> CallInfo:
+    """How a reply was obtained that took several calls: all their attempts, the sums of what they cost, the last one's rest."""
+    last = calls[-1]
+    named = dict(last.metadata)
+    for key in (*COUNTS, "latency_ms", "api_calls"):
+        named[key] = str(sum(int(call.metadata[key]) for call in calls))
+    attempts = tuple(one for call in calls for one in call.attempts)
+    return replace(last, attempts=attempts, duration=sum(call.duration for call in calls), metadata=named)
+
+
+def _counts(usage: Usage | None) -> dict[str, str]:
+    if usage is None:
+        return dict.fromkeys(COUNTS, "0")
+    inside, outside = usage.input_tokens_details, usage.output_tokens_details
+    return {
+        "input_tokens": str(usage.input_tokens),
+        "output_tokens": str(usage.output_tokens),
+        "total_tokens": str(usage.total_tokens),
+        "cached_input_tokens": str(inside.cached_tokens or 0) if given(inside) else "0",
+        "reasoning_tokens": str(outside.reasoning_tokens or 0) if given(outside) else "0",
+    }

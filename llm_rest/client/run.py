@@ -1,0 +1,287 @@
+"""Runs of the tool loop for clients: a request and its tools in, a `Run` out whose model calls go through the client.
+
+Before changing this file, know that a run's state is kept in files: keys, headers and tools, which may hold secrets, are
+given anew to every process and stay out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict
+from uuid import uuid4
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ..errors import ConfigError
+from ..loop import STATE, Limits, RunState
+from ..loop.engine import Engine
+from ..loop.tasks import AsyncRun, TaskShell
+from ..loop.threads import Run, ThreadShell
+from ..responses.items import CustomToolCallOutput, FunctionCallOutput
+from ..responses.request import Request, StreamOptions, items_of
+from ..sync import drive
+from ..tools import Toolbox
+from ..tools.context import DEPS_HINT
+from ..transport import Timeouts
+from ..unknown import convert, given
+from . import endpoints, typed
+from .call import hide, settle
+from .hooks import hooks_of
+from .options import SETTINGS, Fields, RequestSettings, checked_names, listed, read_request
+from .reply import COUNTS, CallInfo, Reply, metadata, reply, summed
+from .stream import AsyncStream, Stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..loop.engine import Approver, EventHook, Shell
+    from ..losses import Loss
+    from ..responses.response import Response
+    from ..tools import ToolExecutor
+    from .call import Caller, Settings, Site
+    from .options import Input, Receiver
+    from .target import Target
+
+    Offers = Iterable[Any] | Callable[..., Any] | ToolExecutor | None
+    """The tools of a run: functions, `@tool`s, executors and definitions, several or one; `None` for none."""
+
+
+class LoopOptions(TypedDict, total=False):
+    """The options of a run beside those of its requests."""
+
+    on_event: EventHook | Iterable[EventHook] | None
+    """Called with every event of the run (`llm_rest.loop.events`)."""
+    approve: Approver | None
+    """Called with each call that needs approval. Returns `True`, `False`, or `None` to stop the run and decide later."""
+    executor: ToolExecutor | None
+    """Runs the tools that are given by name or as a definition."""
+    max_iterations: int
+    """The most model calls of the run, by default 10. Raises `MaxIterationsError` where they are used up."""
+    tool_timeout: float | None
+    """Seconds for a tool without a `timeout` of its own, by default 30; `None` is no limit."""
+    max_tool_threads: int
+    """How many sync tools run at the same time, and as many nonblocking ones, by default 32. Further calls wait."""
+    timeout: float | Timeouts | None
+    """Seconds for the whole run (no limit when not given), or the `Timeouts` of each of its model calls."""
+    output: Any
+    """A type, or a JSON Schema: the reply's `parsed` is a value of it. Answers are not streamed then."""
+    use_previous_response_id: bool
+    """Whether the vendor stores the conversation (`store`, `previous_response_id`) and requests hold only new items."""
+    deps: Any
+    """An object of the program, for tools with a `ToolContext` as its `deps`. It is not saved with a run."""
+    state: RunState | dict[str, Any] | bytes | str | None
+    """The state of an earlier run, or its JSON, as text or as data, to be resumed; `model=` may name another one for it."""
+
+
+class RunOptions(Fields, RequestSettings, LoopOptions, total=False):
+    """The fields of a request, the settings of its calls, and the options of the run."""
+
+    stream_options: StreamOptions | Mapping[str, Any] | None
+    """Options of the stream: `{"include_obfuscation": False}`."""
+
+
+_LOOP = frozenset(LoopOptions.__annotations__)
+_LIMITS = frozenset(Limits.__struct_fields__)
+
+
+def run_of(caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: Site) -> Run[Reply]:
+    """A run that has not begun, with the model behind this client. Raises `ConfigError` for what is wrong already."""
+    asked = _Asked(caller, site)
+    engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
+    return Run(engine, asked.concluded)
+
+
+def async_run_of(
+    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: Site
+) -> AsyncRun[Reply]:
+    """The same for async callers."""
+    asked = _Asked(caller, site)
+    engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
+    return AsyncRun(engine, asked.concluded)
+
+
+def _state(
+    input: Input | None, fields: dict[str, Any], how: dict[str, Any], receiver: Receiver
+) -> tuple[RunState, list[Loss]]:
+    limits = {name: how[name] for name in _LIMITS & how.keys()}
+    saved = how.get("state")
+    if saved is not None:
+        if input is not None or fields:
+            raise ConfigError(
+                "state= brings its own input and options",
+                hint="give state= or an input; with state= only model= may change",
+            )
+        if isinstance(saved, dict):  # as a column of JSON gives it
+            saved = msgspec.json.encode(saved)
+        state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
+        if not isinstance(state, RunState):
+            raise ConfigError(f"state= takes a RunState or its JSON, not a {type(state).__name__}")
+        return replace(state, limits=_limits(state.limits, limits)), []
+    request, lost, _ = read_request(input, fields, receiver)
+    said = items_of(request)
+    if limits.get("use_previous_response_id") and request.store is None:
+        request = replace(request, store=True)
+    request = replace(request, input=None, tools=None)
+    state = RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), limits))
+    return state, lost
+
+
+def _limits(known: Limits, given: dict[str, Any]) -> Limits:
+    try:
+        return convert({**msgspec.structs.asdict(known), **given}, Limits)
+    except msgspec.ValidationError as problem:
+        what, _, name = str(problem).partition(" - at `$.")
+        raise ConfigError(f"{name.rstrip('`')}: {what}") from None
+
+
+class _Asked:
+    """The model calls that this process makes for a run."""
+
+    def __init__(self, caller: Caller, site: Site) -> None:
+        self._client, self._caller = caller, caller.apart()
+        self._site = site
+        self._settings: dict[str, Any] = {}
+        self._form: Any = None
+
+    def engine(
+        self,
+        shell: Shell,
+        answer: Callable[[Request], Any],
+        stream: type[Stream] | type[AsyncStream],
+        input: Input | None,
+        tools: Offers,
+        options: dict[str, Any],
+    ) -> Callable[[Any], Engine]:
+        """What drives the run, as soon as the run is there."""
+        hide(options)
+        how = {name: options.pop(name) for name in _LOOP & options.keys()}
+        if isinstance(how.get("timeout"), Timeouts):
+            options["timeout"] = how.pop("timeout")
+        checked_names(options, stream=True)
+        self._form = how.get("output")
+        self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
+        said = input if isinstance(input, Request) else Request()
+        defaults = self._caller.defaults
+        # Its tools go into the run now, which may take them back later.
+        self._caller.defaults = {
+            name: value for name, value in defaults.items() if name not in ("tools", "tool_choice")
+        }
+        executor = how.get("executor")
+        if tools is None:  # nothing was said; an empty list is none
+            tools = said.tools if given(said.tools) else defaults.get("tools") or executor
+        toolbox = Toolbox(listed(tools), executor)
+        if how.get("deps") is None and (needing := toolbox.needs_deps):
+            raise ConfigError(f"the tool {needing[0]!r} needs deps, and this run was given none", hint=DEPS_HINT)
+        known = {} if how.get("state") is not None else defaults
+        repairs = self._settings.get("max_repairs", known.get("max_repairs"))
+        if repairs is not None:
+            how["max_repairs"] = repairs
+        if known.get("tool_choice") is not None and not given(said.tool_choice):
+            options.setdefault("tool_choice", known["tool_choice"])
+        if how.get("approve") is not None and not callable(how["approve"]):
+            raise ConfigError("approve= takes a function of a call, which says True, False or None")
+        model = options.pop("model", None) if how.get("state") is not None else None
+        asked = {"model": options.get("model") or said.model or defaults.get("model")}
+        state, lost = _state(input, options, how, lambda: self._caller.receiver(asked))
+        if lost:
+            target, settings = self._caller.chosen({**self._settings, **asked})
+            settle(lost, settings.on_loss, self._site, who=target.vendor)
+        if model is not None:
+            state = self._with_model(state, model)
+        if state.limits.use_previous_response_id:
+            self._can_chain(state.request)
+        make = partial(
+            Engine,
+            shell,
+            state,
+            toolbox,
+            answer,
+            partial(self.stream, stream) if self._form is None else None,
+            hooks_of(how.get("on_event")),
+            how.get("approve"),
+            self._caller.cancel,
+            deps=UNSET if how.get("deps") is None else how["deps"],
+        )
+
+        def made(run: Any) -> Engine:
+            engine = make(run)
+            self._client.watch(engine)
+            return engine
+
+        return made
+
+    def _with_model(self, state: RunState, model: str) -> RunState:
+        """The saved run for another model. Raises `ConfigError` where the conversation is stored at another vendor."""
+        before, after = (
+            self._caller.chosen({**self._settings, "model": name or None})[0] for name in (state.request.model, model)
+        )
+        if state.limits.use_previous_response_id and state.response is not None and before.vendor != after.vendor:
+            hint = "with use_previous_response_id=False the whole conversation is sent"
+            raise ConfigError(f"model={model!r}: the conversation of this run is stored at {before.vendor}", hint=hint)
+        return replace(state, request=replace(state.request, model=model))
+
+    def _can_chain(self, request: Request) -> None:
+        """Raises `ConfigError` for a wire that knows no earlier response, before tools have run."""
+        target, _ = self._caller.chosen({**self._settings, "model": request.model or None})
+        probe = replace(request, previous_response_id="resp", input="?")
+        _, lost = target.wire.encode_request(probe, dialect=target.dialect)
+        for loss in lost:
+            if loss.path == "previous_response_id" and loss.kind == "refused":
+                raise ConfigError(
+                    f"use_previous_response_id=True: {loss.what}",
+                    hint="without it, every request holds the conversation",
+                )
+
+    async def answer(self, request: Request) -> Reply:
+        """The model's reply; one that is made in the background is waited for."""
+        caller, settings, site = self._caller, {**self._settings}, self._site
+        if self._form is not None:
+            return (await typed.generate(caller, request, settings, site, self._form)).reply
+        found = await caller.ask(*caller.prepare(request, settings), site, _said_in_words(request))
+        if found.status in endpoints.UNFINISHED:
+            found = await endpoints.poll(caller, found, {**self._settings}, site, 2.0, None)
+        return found
+
+    def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Stream | AsyncStream:
+        """The model's reply as it comes."""
+        return kind(self._caller, request, {**self._settings}, self._site, _shape)
+
+    def concluded(self, state: RunState, answers: list[Response]) -> Reply:
+        """The last answer as a reply that tells of the whole run, as far as this process saw it."""
+        response = state.response
+        if response is None:
+            raise ConfigError("the model has not answered yet", hint="result() waits for it")
+        made = [one.info for one in answers if isinstance(one, Reply)]
+        if made:
+            known = summed(made)
+        else:
+            target, _ = self._caller.chosen({**self._settings, "model": state.request.model or None})
+            named = metadata(response, vendor=target.vendor, model=target.model, seconds=0)
+            known = CallInfo(metadata=named)
+        # The state knows of other processes, the calls of this one of repairs inside of them.
+        counted = {
+            name: str(max(int(known.metadata[name]), getattr(state.totals, name)))
+            for name in (*COUNTS, "api_calls", "tool_rounds")
+        }
+        took = str(round(state.totals.seconds * 1000))
+        losses = [loss for one in made for loss in one.losses]
+        named = {**known.metadata, **counted, "latency_ms": took}
+        told = replace(known, losses=losses, duration=state.totals.seconds, metadata=named)
+        return reply(replace(response), told)
+
+
+def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:
+    return request, [], _said_in_words(request)
+
+
+def _said_in_words(request: Request) -> tuple[str, ...]:
+    """The places of calls that failed. Their outputs say so in words, so a wire that has no mark for it loses nothing."""
+    items = request.input if isinstance(request.input, list) else []
+    failed = {item.call_id for item in items if isinstance(item, _MARKED) and item.is_error is True}
+    return tuple(f"input[{i}]" for i, item in enumerate(items) if getattr(item, "call_id", None) in failed)
+
+
+_MARKED = (FunctionCallOutput, CustomToolCallOutput)

@@ -1,0 +1,224 @@
+"""Sending a request with retries: attempts, the event hooks of each, and the waits between them.
+
+`retry.py` decides whether and when to retry. Before changing this file, know that one deadline covers all attempts of a call and
+the waits between them, that the body is sent again byte for byte (but for one option that vendors reject for some models,
+`without_refused`), and that cancellation passes through at any point.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
+
+from ..errors import Attempt, LLMError, MalformedResponseError
+from ..transport import HTTPAnswer, HTTPRequest, Timeouts, remaining
+from ..transport.cancellation import Stopped
+from ..transport.retry import Failed, cost_of, decide
+from .answer import hushed, redirect, refusal, told
+from .hooks import EventHook, RequestCancelled, RequestEnd, RequestRetry, RequestStart, notify
+from .target import without_refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..errors import LLMError
+    from ..losses import Loss
+    from ..transport.cancellation import Call
+    from ..transport.exchange import Incoming
+    from ..vendors.auth import Secret
+    from .call import Caller, Settings
+    from .target import Outgoing, Target
+
+CANCELLED = "cancelled"
+"""The outcome of a request that was given up."""
+
+
+class Trial:
+    """One request from the moment it is sent. It tells event hooks of its beginning and its end, and becomes an `Attempt`.
+
+    `secrets` is what was sent that an answer must not show; `attempts` are those before it, and itself as far as it has come;
+    `losses` is what it leaves out because the vendor refused it in an earlier one.
+    """
+
+    __slots__ = ("_clock", "_earlier", "_ended", "_event_hooks", "_first", "_started", "_target", "losses", "secrets")
+
+    def __init__(
+        self,
+        target: Target,
+        event_hooks: tuple[EventHook, ...],
+        *,
+        method: str,
+        url: str,
+        secrets: Mapping[str, str | Secret],
+        earlier: tuple[Attempt, ...] = (),
+        losses: Sequence[Loss] = (),
+    ) -> None:
+        self.secrets = secrets
+        self.losses = losses
+        self._target = target
+        self._event_hooks = event_hooks
+        self._earlier = earlier
+        self._ended: Attempt | None = None
+        self._first: float | None = None
+        self._tell(RequestStart, method=method, url=url)
+        self._started, self._clock = time.time(), time.perf_counter()
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """The attempts so far, this one with them."""
+        return (*self._earlier, self._ended or Attempt(self._started, self._took(), "under way"))
+
+    def began(self) -> None:
+        """The first event of a stream is there."""
+        if self._first is None:
+            self._first = self._took()
+
+    def end(self, status: int | None, error: LLMError | None = None) -> tuple[Attempt, ...]:
+        """The request has ended with an answer, or with an error; the attempts with it.
+
+        It ends once; an answer that turns out to be none later changes only how the attempt is remembered.
+        """
+        kind = error.kind if error else None
+        if self._ended is not None and self._ended.outcome != CANCELLED and kind is not None:
+            self._ended = replace(self._ended, outcome=kind)
+        if self._ended is None:
+            took = self._took()
+            self._ended = Attempt(self._started, took, kind or str(status))
+            self._tell(RequestEnd, seconds=took, status=status, error=kind, first_event=self._first)
+        return self.attempts
+
+    def cancel(self) -> tuple[Attempt, ...]:
+        """The request, or the wait after it, was cancelled; the attempts with it."""
+        took = self._took()
+        if self._ended is None:
+            self._ended = Attempt(self._started, took, CANCELLED)
+        self._tell(RequestCancelled, seconds=took)
+        return self.attempts
+
+    def _took(self) -> float:
+        return time.perf_counter() - self._clock
+
+    def _tell(self, event: type[RequestStart | RequestEnd | RequestCancelled], **facts: Any) -> None:
+        if self._event_hooks:
+            target = self._target
+            facts |= {"vendor": target.vendor, "model": target.model, "wire": target.endpoint.wire}
+            notify(self._event_hooks, event(**facts))
+
+
+A = TypeVar("A", bound="HTTPAnswer | Incoming")
+T = TypeVar("T")
+
+Exchange = Callable[[HTTPRequest, Timeouts], Awaitable[A]]
+Accept = Callable[[Any, Trial], Awaitable[tuple[T, LLMError | None]]]
+"""Makes of an answer what the caller gets, or raises what is wrong with it. What is returned with an error tells of it itself,
+and is handed out where the request is not made again."""
+
+NO_BUDGET = "retry budget exhausted"
+NO_TIME = "the time of the call does not allow another attempt"
+
+
+async def asked(
+    caller: Caller,
+    call: Call,
+    target: Target,
+    settings: Settings,
+    outgoing: Outgoing,
+    exchange: Exchange[A],
+    accept: Accept[T],
+    total: float | None,
+) -> T:
+    """What `accept` makes of a good answer, which may take `total` seconds. Raises the error of the last attempt."""
+    started = time.monotonic()
+    url: str = outgoing.url(target)
+    timeouts = settings.timeouts
+    renewable = provided = target.credentials.renewable and settings.user_token is None
+    attempts: tuple[Attempt, ...] = ()
+    failed = Failed(0)
+    paid = 0
+    refused: Mapping[str, str | Secret] | None = None
+    lost: list[Loss] = []
+    wrong: int | None = None  # the hash of the last attempt's malformed answer, which may repeat what is secret
+    while True:
+        until = None if total is None else started + total
+        headers = await caller.headers(target, settings, outgoing.route, refused, until)
+        if total is not None and (attempts or provided):
+            timeouts = remaining(timeouts, total, started)
+        secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
+        method = outgoing.route.method
+        call.trial = trial = Trial(
+            target, caller.event_hooks, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost
+        )
+        answer, found, error = None, None, None
+        try:
+            answer = await exchange(
+                HTTPRequest(method, url, headers, outgoing.body, outgoing.stream, target.vendor), timeouts
+            )
+            if isinstance(answer, HTTPAnswer) and answer.status >= 300:
+                error = redirect(answer) if answer.status < 400 else refusal(target, answer, secrets)
+            else:
+                found, error = await accept(answer, trial)
+                if error is None:
+                    caller.budget.give(url, paid)
+                    return found
+        except LLMError as problem:
+            if call.stopped:
+                raise Stopped from None
+            error = problem
+        hushed(error, secrets)
+        status = None if answer is None else answer.status
+        if renewable and status == 401:
+            renewable, refused = False, headers
+            attempts = trial.end(status, error)
+            continue
+        if not lost and (changed := without_refused(outgoing, error)) is not None:
+            outgoing, loss = changed
+            lost = [loss]
+            attempts = trial.end(status, error)
+            continue
+        failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponseError))
+        left = None if total is None else started + total - time.monotonic()
+        wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
+        if isinstance(error, MalformedResponseError):
+            came = hash(answer.body if isinstance(answer, HTTPAnswer) else error.message)
+            if came == wrong:
+                wait, error.retryable = "final", False  # the next one would be the same again
+            wrong = came
+        if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):
+            wait = NO_BUDGET
+        if isinstance(wait, str):
+            if wait in _HINTS:
+                error.hint = _HINTS[wait]
+            if found is not None:
+                return found
+            raise told(error, target, trial.end(status, error))
+        paid += cost_of(error)
+        if answer is not None and not isinstance(answer, HTTPAnswer):
+            await answer.close()
+        attempts = trial.end(status, error)
+        _tell_of(error, failed.attempts, wait, caller, target)
+        await caller.transport.sleep(wait)
+
+
+_HINTS = {
+    NO_BUDGET: NO_BUDGET,
+    "deadline": NO_TIME,
+    "asked too long": "the server asks for a longer wait than a retry makes",
+}
+
+
+def _chance() -> float:
+    from random import random  # not needed before something fails
+
+    return random()
+
+
+def _tell_of(error: LLMError, attempt: int, wait: float, caller: Caller, target: Target) -> None:
+    if caller.event_hooks:
+        wire = target.endpoint.wire
+        retry = RequestRetry(
+            vendor=target.vendor, model=target.model, wire=wire, attempt=attempt, wait=wait, reason=error.kind
+        )
+        notify(caller.event_hooks, retry)

@@ -1,0 +1,398 @@
+"""`Stream` and `AsyncStream`: an answer as it comes, which `llm.stream(...)` gives.
+
+Both are thin: what happens is written once as coroutines, as in `call.py`. Before changing this file, know what a stream
+promises: what came is handed out before an error is raised, every error carries the answer as far as it came, and only a
+stream that told its end is ever over without one. A request is made again within `_open` only, because nothing has been
+handed out yet; after it never.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
+
+from ..errors import CallCancelledError, LLMError, StreamInterruptedError, printable
+from ..responses import events as ev
+from ..responses.assemble import Assembler
+from ..sync import drive
+from .answer import FAILURES, Arrival, failure, partial_of, told
+from .call import settle, untold
+from .continuation import Hops, may_be_resumed
+from .reply import Reply, Told, reply
+from .send import CANCELLED
+from .target import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from types import TracebackType
+
+    from ..errors import Attempt
+    from ..losses import Loss
+    from ..responses.events import AnyEvent
+    from ..responses.request import Request
+    from ..transport.exchange import Incoming
+    from .call import Caller, Settings, Site
+    from .options import Input
+    from .send import Trial
+    from .target import Target
+
+    Shape = Callable[[Target, Settings, Request], tuple[Request, list[Loss], tuple[str, ...]]]
+    """Makes another request of a plain one: with what is lost by it, and the paths where the caller gets losses back."""
+
+_ENDS = (*ev.TERMINAL, ev.ErrorEvent)
+_LEFT = "the stream was left before its last event"
+
+
+class _Streaming:
+    """What `Stream` and `AsyncStream` share."""
+
+    _whole = False  # the answer is retried until its end came, instead of until it began
+
+    def __init__(
+        self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, shape: Shape | None = None
+    ) -> None:
+        target, settings, request, lost = caller.prepare(input, options, stream=True)
+        recovered: tuple[str, ...] = ()
+        if shape is not None:
+            request, changed, recovered = shape(target, settings, request)
+            lost = lost + changed
+        self._prepare(caller, target, settings, request, lost, site, recovered)
+
+    @classmethod
+    def prepared(
+        cls,
+        caller: Caller,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: Site,
+        recovered: tuple[str, ...],
+    ) -> Self:
+        """The stream of a request that was validated already, which yields nothing before its end. For internal use."""
+        made = cls.__new__(cls)
+        made._whole = True
+        made._prepare(caller, target, settings, replace(request, stream=True), lost, site, recovered)
+        return made
+
+    def _prepare(
+        self,
+        caller: Caller,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: Site,
+        recovered: tuple[str, ...],
+    ) -> None:
+        wire = target.wire
+        outgoing, more = encoded(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
+        lost = lost + settings.located(more)
+        if lost:
+            settle(untold(lost, recovered), settings.on_loss, site, who=target.vendor)
+        self._caller = caller
+        self._target = target
+        self._settings = settings
+        self._request = request
+        self._outgoing = outgoing
+        self._site = site
+        self._lost = lost
+        self._seen = Assembler()
+        self._batch: Iterator[AnyEvent] = iter(())
+        self._came: Arrival | None = None
+        self._failed: list[AnyEvent] = []  # the events that tell of a failure, which nobody is handed
+        self._fault: LLMError | None = None
+        self._call = caller.call()
+        self._cancelled = False  # by `client.cancel()`
+        self._attempts: tuple[
+            Attempt, ...
+        ] = ()  # of earlier hops, and of a call that was cancelled before anything came
+        self._refused: tuple[Attempt, ...] = ()  # of a hop that nothing came of
+        self._hops = Hops(target, settings.stream_timeouts, outgoing)
+        self._complete = False  # the last event came
+        self._ended = False  # nothing more is read
+        self._over = False  # nothing more is handed out
+        self._reply: Reply | None = None
+
+    def __repr__(self) -> str:
+        """One line: from whom, how far the answer came, and how to read it."""
+        if "_reply" not in vars(self):
+            return f"<{type(self).__name__} of a request that was refused>"
+        seen = self._seen.response
+        text = seen.output_text
+        model = printable(f"{self._target.vendor}/{self._target.model}", 80)
+        if self._over:
+            state, advice = self.response.status, "see .response"
+        elif self._came is None:
+            state, advice = "not started", "use it in a `with`, and iterate over it for events or over .text"
+        else:
+            state, advice = "in progress", "iterate over it for events or over .text"
+        shown = f", {printable(text, 60)!r}" if text else ""
+        return f"<{type(self).__name__} from {model}: {state}{shown}; {advice}>"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the terminal event came and every event was read."""
+        return self._over and self._complete
+
+    @property
+    def losses(self) -> list[Loss]:
+        """What the vendor does not get of the request; at the end also what could not be converted of the answer."""
+        return [*self._lost, *(self._came.losses if self._came else ())]
+
+    @property
+    def response(self) -> Reply:
+        """The response from the events read so far: complete after the terminal event, `incomplete` where that never came."""
+        if self._reply is not None:
+            return self._reply
+        found = self._seen.response
+        if self._over and not self._seen.finished:
+            found = replace(found, status=CANCELLED if self._cancelled else "incomplete")
+        came, target = self._came, self._target
+        attempts, raw = (self._made(came), came.raw) if came else (self._attempts, b"")
+        how = Told(self.losses, attempts, raw, target.vendor, target.model, self._cancelled, self._hops.count)
+        # A copy, because it becomes the reply and an event holds it too.
+        made = reply(copy(found), how)
+        if self._over:
+            self._reply = made
+        return made
+
+    def _made(self, came: Arrival) -> tuple[Attempt, ...]:
+        """All requests that were made."""
+        return (*self._attempts, *came.trial.attempts, *self._refused)
+
+    async def _open(self) -> Arrival | None:
+        """Send the request and see a good answer begin, or none where the call was cancelled. Raises an `LLMError` otherwise."""
+        if self._came is None and not self._cancelled:
+            if self._over:
+                raise self._fault or StreamInterruptedError(_LEFT)
+            try:
+                self._came = await self._caller.open(
+                    self._call, self._target, self._settings, self._outgoing, self._begun
+                )
+            except CallCancelledError as ended:
+                self._attempts = ended.attempts
+                self._cancelled = self._ended = self._over = True
+            except BaseException as problem:
+                self._over = True
+                self._fault = problem if isinstance(problem, LLMError) else StreamInterruptedError(_LEFT)
+                raise
+        return self._came
+
+    async def _begun(self, incoming: Incoming, trial: Trial) -> tuple[Arrival, LLMError | None]:
+        came = Arrival(self._target, self._request, incoming, trial)
+        # Who never asks again need not wait for the first piece of the answer.
+        return came, await came.begin(whole=self._whole) if self._settings.retry.attempts > 1 else None
+
+    async def _resume(self, came: Arrival, problem: LLMError | None) -> bool:
+        """Ask for what follows the checkpoint of an answer whose body ended, or broke off. False where it has none.
+
+        Raises what the vendor says about that.
+        """
+        if problem is not None and not may_be_resumed(problem):
+            return False
+        hop = self._hops.next(came.frames.checkpoint())
+        if hop is None or self._call.stopped:
+            return False
+        frames = came.frames
+        await came.incoming.close()
+        earlier = came.trial.end(came.incoming.status, problem)
+        frames.resume()
+        settings = self._settings._replace(stream_timeouts=hop.timeouts)
+
+        async def begun(incoming: Incoming, trial: Trial) -> tuple[Arrival, LLMError | None]:
+            return Arrival(self._target, self._request, incoming, trial, frames), None
+
+        self._came = await self._caller.open(self._call, self._target, settings, hop.outgoing, begun)
+        self._attempts = (*self._attempts, *earlier)
+        return True
+
+    async def _more(self) -> bool:
+        """Get the next events; whether there are any. Raises what ended the stream instead of its last event."""
+        came = None if self._over else await self._open()
+        if came is not None:
+            while not (self._ended or self._call.stopped):
+                events = await self._received(came)
+                came = self._came or came
+                if events:
+                    self._batch = iter(events)
+                    return True
+            if not self._over:
+                await (self._stop(came) if self._call.stopped else self._end(came))
+        if self._fault is not None:
+            raise self._fault.with_traceback(None)
+        return False
+
+    async def _received(self, came: Arrival) -> list[AnyEvent]:
+        """The events in the next bytes, without those that tell of a failure."""
+        events: list[AnyEvent] | None = None
+        try:
+            with self._call:
+                events = await came.more()
+        except LLMError as problem:
+            if not self._over and not await self._goes_on(came, problem):  # or somebody else closed it
+                self._ended, self._fault = True, self._fault or problem
+            return []
+        except BaseException as problem:
+            if not isinstance(problem, Exception):
+                came.trial.cancel()
+            self._ended, self._fault = True, StreamInterruptedError(_LEFT)
+            await self._end(came)
+            raise
+        if events is None:
+            return []  # the call was cancelled
+        self._ended = came.ended and not await self._goes_on(came, None)
+        if events and isinstance(events[-1], _ENDS):
+            self._ended = self._complete = True
+            shown: list[AnyEvent] = [event for event in events if not isinstance(event, FAILURES)]
+            self._failed = events[len(shown) :]
+            return shown
+        return events
+
+    async def _goes_on(self, came: Arrival, problem: LLMError | None) -> bool:
+        """Whether another hop brings more. What stops it from being asked for is what ends the stream."""
+        try:
+            return await self._resume(came, problem)
+        except LLMError as fault:
+            self._refused = fault.attempts
+            if not isinstance(fault, CallCancelledError):
+                self._fault = fault
+        return False
+
+    async def _end(self, came: Arrival) -> None:
+        """All that came was handed out: settle what is left to say."""
+        failed, self._failed = self._failed, []
+        for event in failed:
+            self._seen.feed(event)
+        if failed:
+            self._fault = failure(self._target, self._seen.response, came.trial.secrets)
+        elif self._fault is None and not self._complete:
+            self._fault = came.cut()
+        await self._leave(came)
+        if self._fault is not None:
+            told(self._fault, self._target, self._made(came))
+            came.name(self._fault)
+            self._fault.partial = partial_of(self.response, self._fault, came.trial.secrets)
+        elif came.losses:
+            settle(came.losses, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
+
+    async def _stop(self, came: Arrival) -> None:
+        """The call was cancelled: what was handed out is all there is."""
+        self._batch, self._cancelled = iter(()), True
+        came.trial.cancel()
+        await self._leave(came)
+
+    async def _leave(self, came: Arrival) -> None:
+        self._ended = self._over = True
+        if self._complete:
+            await came.incoming.finish()
+        else:
+            await came.incoming.close()
+        came.trial.end(came.incoming.status, self._fault)
+
+    async def _close(self) -> None:
+        self._batch = iter(())
+        if self._came is not None and not self._over:
+            await (self._stop if self._call.stopped else self._leave)(self._came)
+        self._ended = self._over = True
+
+
+class Stream(_Streaming):
+    """A streamed reply. Use it in a `with`: leaving it closes its connection.
+
+    Iterate over it for events (`llm_rest.responses.events`), or over `text` for the text alone. `response` is the reply from
+    what was read. Raises the vendor's error where the answer fails, and `StreamInterruptedError` where its end is missing; the
+    error's `partial` is the reply so far.
+    """
+
+    def __enter__(self) -> Self:
+        drive(self._open())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> AnyEvent:
+        event = next(self._batch, None)
+        if event is None or self._call.stopped:
+            if not drive(self._more()):
+                raise StopIteration
+            event = next(self._batch)
+        self._seen.feed(event)
+        return event
+
+    @property
+    def text(self) -> Iterator[str]:
+        """Iterates over the deltas of the answer's text alone, as `str`. Raises what iterating over the stream raises."""
+        return (event.delta for event in self if isinstance(event, ev.OutputTextDelta) and event.delta)
+
+    def close(self) -> None:
+        """Close the stream. Its connection is closed too, unless the answer has come to its end."""
+        drive(self._close())
+
+
+class AsyncStream(_Streaming):
+    """`Stream` for async callers: `async with`, `async for`, and `aclose`."""
+
+    async def __aenter__(self) -> Self:
+        await self._open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AnyEvent:
+        event = next(self._batch, None)
+        if event is None or self._call.stopped:
+            if not await self._more():
+                raise StopAsyncIteration
+            event = next(self._batch)
+        self._seen.feed(event)
+        return event
+
+    async def batch(self) -> list[AnyEvent]:
+        """The next events, as many as arrived together; empty after the last."""
+        events = list(self._batch)
+        if not events and await self._more():
+            events = list(self._batch)
+        for event in events:
+            self._seen.feed(event)
+        return events
+
+    @property
+    def text(self) -> AsyncIterator[str]:
+        """Iterates over the deltas of the answer's text alone, as `str`. Raises what iterating over the stream raises."""
+        return _Texts(self)
+
+    async def aclose(self) -> None:
+        """Close the stream. Its connection is closed too, unless the answer has come to its end."""
+        await self._close()
+
+
+class _Texts:
+    """The texts among the events of a stream."""
+
+    def __init__(self, events: AsyncStream) -> None:
+        self._events = events
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while True:
+            event = await self._events.__anext__()
+            if isinstance(event, ev.OutputTextDelta) and event.delta:
+                return event.delta

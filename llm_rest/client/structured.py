@@ -1,0 +1,329 @@
+"""Typed output: the ways to ask a model for JSON of a type, and the value in its answer; elements of a streamed list.
+
+A model is asked in the way that binds it most (`WAYS`); whichever it is, the reply looks the same afterwards: a message whose
+text is the JSON. Before changing this file, know that every value is validated against the caller's own schema, because what was
+sent is what the vendor accepts, and a vendor may promise and not keep it; and that an element of a streamed list which does not
+fit is not handed out, nor what follows it: the check of the whole answer decides, once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, MutableSequence, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeGuard,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+from msgspec.structs import replace
+
+from ..errors import ConfigError
+from ..losses import Loss, Losses
+from ..responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
+from ..responses.parts import OutputText
+from ..responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextOptions, items_of
+from ..responses.tools import ChooseFunction, FunctionTool
+from ..tools.forms import DoesNotFit, convert, schema_of
+from ..tools.schema import Schema, checked, malformed, unchecked
+from ..tools.strict import Beyond, strict_form
+from ..unknown import given
+from .partial import NotJSON, json_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .partial import PartialJSON
+
+T = TypeVar("T")
+
+Strategy = Literal["native", "tool", "instructions"]
+"""How a model is held to a schema: by the vendor, by a call it has to make, or by being told."""
+
+STRATEGIES: tuple[Strategy, ...] = ("native", "tool", "instructions")
+"""In the order of preference."""
+
+_WRAP = "value"
+"""The property that holds what is no object itself."""
+
+
+class Way(NamedTuple):
+    """One way to ask: the request, the name of the tool that the answer is a call of, and what is to be told about it."""
+
+    strategy: Strategy
+    request: Request
+    tool: str | None
+    lost: list[Loss]
+
+
+class Output(Generic[T]):
+    """What an answer shall be: a type, or a JSON Schema. Raises `ConfigError` for what is neither."""
+
+    def __init__(self, form: Any) -> None:
+        self._form = form
+        self._entry_form: Any = _entry_form(form)
+        if isinstance(form, Mapping):
+            self.schema: Schema = _plain(cast("Mapping[str, Any]", form))
+            name = self.schema.get("title")
+            self._unchecked = unchecked(self.schema)
+        else:
+            self.schema = schema_of(form)
+            self._unchecked = []  # the type itself checks what its schema says
+            name = getattr(form, "__name__", None)
+        self.name = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "answer"
+        self.wraps = self.schema.get("type") != "object" or "anyOf" in self.schema or "oneOf" in self.schema
+        self.asked = _wrapped(self.schema) if self.wraps else self.schema
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def ways(self, request: Request, strategy: Strategy | None = None, *, strict: bool = False) -> Iterator[Way]:
+        """The ways to ask, best first; with `strict`, schemas are written as hosts want them that enforce all of one."""
+        for one in STRATEGIES if strategy is None else (strategy,):
+            for way in self._ways(one, request, strict):
+                what = f"the answer is not checked against: {', '.join(self._unchecked)}"
+                told = [Loss("output", what, "dropped")] if self._unchecked else []
+                yield way._replace(lost=[*way.lost, *told])
+
+    def _ways(self, strategy: Strategy, request: Request, strict: bool) -> Iterator[Way]:
+        match strategy:
+            case "native":
+                yield self._native(request, strict=strict)
+            case "tool":
+                yield self._tool(request)
+            case "instructions":
+                yield from self._instructions(request)
+
+    def _native(self, request: Request, *, strict: bool) -> Way:
+        lost = Losses()
+        schema, enforced = self.asked, True
+        if strict:
+            changes = Losses()
+            try:
+                schema = strict_form(schema, changes, "text.format.schema")
+                lost += changes
+            except Beyond as problem:
+                enforced = False
+                lost.changed("text.format.strict", f"the host is not asked to enforce what it cannot: {problem}")
+        format = JsonSchemaFormat(name=self.name, schema=schema, strict=enforced)
+        return Way("native", replace(request, text=_text(request, format)), None, lost)
+
+    def _tool(self, request: Request) -> Way:
+        lost = Losses()
+        lost.emulated("text.format", "a schema, asked for as a call of a tool")
+        others = request.tools or []
+        name, taken = "answer", {getattr(tool, "name", None) for tool in others}
+        while name in taken:
+            name = f"final_{name}"
+        tool = FunctionTool(
+            name=name,
+            description="Gives the answer. Call it once, with the whole answer.",
+            parameters=self.asked,
+            strict=False,
+        )
+        # The caller's own tools may be called first, unless none may.
+        choice = "required" if others and request.tool_choice != "none" else ChooseFunction(name=name)
+        return Way("tool", replace(request, tools=[*others, tool], tool_choice=choice), name, lost)
+
+    def _instructions(self, request: Request) -> Iterator[Way]:
+        lost = Losses()
+        lost.emulated("text.format", "a schema, which the model is told in words")
+        said = (
+            "Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n"
+            f"{msgspec.json.encode(self.asked).decode()}"
+        )
+        # At the front, so that what follows can grow without changing what was sent before.
+        told = replace(request, input=[Message(role="system", content=said), *items_of(request)])
+        yield Way("instructions", replace(told, text=_text(request, JsonObjectFormat())), None, lost)
+        yield Way("instructions", told, None, lost)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def value(self, text: str) -> tuple[T, list[Loss]]:
+        """The value in an answer, and what had to be overlooked to find it. Raises `DoesNotFit`."""
+        lost = Losses()
+        try:
+            found, amid_text = json_in(text)
+        except NotJSON as problem:
+            raise DoesNotFit([str(problem)]) from None
+        if amid_text:
+            lost.changed("output_text", "the text around the JSON was left out")
+        plain, wrong = checked(self.asked, found)
+        if not wrong:
+            return self._converted(plain[_WRAP] if self.wraps else plain), lost
+        if self.wraps and not (isinstance(found, dict) and found.keys() == {_WRAP}):
+            plain, wrong_too = checked(self.schema, found)
+            if not wrong_too:
+                lost.changed("output_text", f"the value came without the object around it, as {_WRAP!r}")
+                return self._converted(plain), lost
+        raise DoesNotFit(wrong)
+
+    def _converted(self, plain: Any) -> T:
+        return cast("T", plain if isinstance(self._form, Mapping) else convert(plain, self._form))
+
+    def partial(self, plain: Any) -> list[Any]:
+        """What there is so far of the value in an object that is still being written: none or one."""
+        if not self.wraps:
+            return [plain]
+        if self.schema.get("type") == "array" and isinstance(plain, list):  # without the object around it
+            return [cast("Any", plain)]
+        return [plain[_WRAP]] if isinstance(plain, dict) and _WRAP in plain else []
+
+    def entries(self, plain: Any) -> list[Any]:
+        """What there is so far of a list, in an object that is still being written; no copy."""
+        return next(filter(_is_list, self.partial(plain)), list[Any]())
+
+    def entry(self, plain: Any) -> Any:
+        """An entry of the list, as it will be in the value. Raises `DoesNotFit`."""
+        one = {word: limit for word, limit in self.schema.items() if word not in _OF_ALL_ENTRIES}
+        (meant,), wrong = checked(one, [plain])
+        if wrong:
+            raise DoesNotFit(wrong)
+        return meant if isinstance(self._form, Mapping) else convert(meant, self._entry_form)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the answer is a list of any length whose entries are all of one type."""
+        return self._entry_form is not None
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+_OF_ALL_ENTRIES = frozenset({"minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"})
+_LISTS = (list, Sequence, MutableSequence, Collection)
+
+
+def _entry_form(form: Any) -> Any:
+    """The type of the entries of a list; `None` for what is no list, or one whose entries differ by their place."""
+    if isinstance(form, Mapping):
+        schema = cast("Mapping[str, Any]", form)
+        fixed = "prefixItems" in schema or isinstance(schema.get("items"), list)
+        return Any if schema.get("type") == "array" and not fixed else None
+    form = getattr(form, "__value__", form)  # of `type Name = ...`, what it is a name for
+    origin, args = get_origin(form), get_args(form)
+    if origin is Annotated:
+        return _entry_form(form.__origin__)
+    if form in (tuple, *_LISTS):
+        return Any
+    if origin is tuple:
+        return args[0] if args[1:] == (...,) else None
+    return args[0] if origin in _LISTS else None
+
+
+def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:
+    """The items of an answer with the call that gives it as the text that another way of asking would have brought."""
+    made: list[AnyItem] = []
+    for item in output:
+        if isinstance(item, FunctionCall) and item.name == tool:
+            last = made[-1] if made else None
+            if isinstance(last, Reasoning) and not last.summary and not last.content:
+                made.pop()  # opaque state of a call that is none any more
+            text = OutputText(text=item.arguments, annotations=[])
+            item = Message(role="assistant", content=[text], status=item.status)
+        made.append(item)
+    return made
+
+
+def corrected(request: Request, output: list[AnyItem], tool: str | None, wrong: list[str]) -> Request:
+    """The request that asks again: what was answered, and what is wrong with it as a numbered list."""
+    listed = "\n".join(f"{i}. {what}" for i, what in enumerate(wrong, 1))
+    said = f"This does not fit what was asked for:\n{listed}\nAnswer again: the whole JSON object, corrected, and nothing else."
+    calls = [item for item in output if isinstance(item, FunctionCall) and item.name == tool]
+    more: list[AnyItem] = [FunctionCallOutput(call_id=call.call_id, output=said) for call in calls]
+    before = [] if given(request.conversation) else [*items_of(request), *output]
+    return replace(request, input=[*before, *(more or [Message(role="user", content=said)])])
+
+
+def _plain(schema: Mapping[str, Any]) -> Schema:
+    """A copy of the caller's schema. Raises `ConfigError` for what is none."""
+    try:
+        copy: Schema = msgspec.json.decode(msgspec.json.encode(dict(schema)))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ConfigError(f"a JSON Schema is JSON data: {problem}") from None
+    if found := malformed(copy):
+        raise ConfigError(f"this is no JSON Schema: {'; '.join(found)}")
+    return copy
+
+
+def _text(request: Request, format: JsonSchemaFormat | JsonObjectFormat) -> TextOptions:
+    return replace(request.text, format=format) if given(request.text) else TextOptions(format=format)
+
+
+def _wrapped(schema: Schema) -> Schema:
+    """The schema of an object that holds what `schema` describes: vendors want one at the top."""
+    definitions = {word: schema[word] for word in ("$defs", "definitions") if word in schema}
+    inner = {word: value for word, value in schema.items() if word not in definitions}
+    made: Schema = {"type": "object", "properties": {_WRAP: inner}, "required": [_WRAP], "additionalProperties": False}
+    whole: Schema = _moved({**made, **definitions})
+    return whole
+
+
+def _moved(value: Any) -> Any:
+    """A schema whose references to its top find it where it is now."""
+    if isinstance(value, list):
+        return [_moved(one) for one in cast("Any", value)]
+    if not isinstance(value, dict):
+        return value
+    made = {name: _moved(one) for name, one in cast("Schema", value).items()}
+    reference = made.get("$ref")
+    if (
+        isinstance(reference, str)
+        and reference.startswith("#")
+        and not reference.startswith(("#/$defs/", "#/definitions/"))
+    ):
+        made["$ref"] = f"#/properties/{_WRAP}{reference[1:]}"
+    return made
+
+
+class Elements:
+    """One iteration over the elements. Raises `ConfigError` where the answer is no list."""
+
+    def __init__(self, output: Output[Any], partial: PartialJSON) -> None:
+        if not output.is_list:
+            hint = "iterate over the stream itself for snapshots of any other type"
+            raise ConfigError("elements() needs a list: list[T], Sequence[T] or tuple[T, ...]", hint=hint)
+        self._output, self._partial = output, partial
+        self._count = 0
+        self._unfit = False
+        self._value: Sequence[Any] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether all elements were handed out."""
+        return self._value is not None and self._count == len(self._value)
+
+    def next(self) -> list[Any]:
+        """The next element, if all of it came: one or none."""
+        if self._value is not None:
+            self._count += 1
+            return [self._value[self._count - 1]]
+        entries = self._output.entries(self._partial.root)
+        if self._unfit or self._partial.complete(entries) <= self._count:
+            return []
+        try:
+            found = self._output.entry(entries[self._count])
+        except DoesNotFit:
+            self._unfit = True
+            return []
+        self._count += 1
+        return [found]
+
+    def finish(self, value: Sequence[Any], text: str) -> None:
+        """All came: what was not handed out yet is taken from the checked value in this text.
+
+        Raises `DoesNotFit` where what was handed out is not of this value: a list among the prose before it.
+        """
+        shown = self._output.entries(self._partial.root)[: self._count]
+        if shown and shown != self._output.entries(json_in(text).value)[: self._count]:
+            raise DoesNotFit(["the elements that were handed out are not those of the answer"])
+        self._value = value

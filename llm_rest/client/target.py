@@ -1,0 +1,243 @@
+"""Where a call goes (vendor, wire, dialect, credentials, capabilities of the model) and its HTTP request as data.
+
+Before changing this file, know that a body is encoded once and sent again byte for byte on a retry, and that the secrets in it
+are known separately, because an answer may repeat them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import wires
+from ..errors import ConfigError
+from ..losses import Loss
+from ..responses.tools import McpTool
+from ..vendors import models
+from ..vendors.auth import Credentials, Secret, TokenProvider, credentials, key_variables
+from ..vendors.dialects import REFUSALS, GeminiDialect, ResponsesDialect
+from ..vendors.models import ENCRYPTED
+from ..vendors.rows import VENDORS, Endpoint, Vendor, is_loopback, resolve, url_variables
+from ..wires import Route, Wire
+from .options import surrogates_in
+
+if TYPE_CHECKING:
+    from ..errors import LLMError
+    from ..responses.request import Request
+
+
+class Target(Struct):
+    """Everything about the other side that stays the same from call to call."""
+
+    endpoint: Endpoint
+    wire: Wire[Any, Any, Any]
+    dialect: Any
+    credentials: Credentials
+    known: models.Capabilities
+    keep: bool = False
+    """Whether answers keep what describes their documents; the wire's own gateway writes them again."""
+    headers: dict[str, str | Secret] | None = None
+    """The headers of every request, once they are known not to change."""
+
+    @property
+    def vendor(self) -> str:
+        """The vendor's name."""
+        return self.endpoint.vendor.name
+
+    @property
+    def decoding(self) -> dict[str, Any]:
+        """The options of the wire's decoders that are the same for every answer."""
+        dialect = {"dialect": self.dialect}
+        return {**dialect, "keep": self.keep} if self.endpoint.wire in wires.KEEPING else dialect
+
+    @property
+    def model(self) -> str:
+        """The model as the vendor calls it."""
+        return self.endpoint.model
+
+    def facts(self) -> dict[str, Any]:
+        """What the suggestions of an error name; only what is known."""
+        endpoint = self.endpoint
+        row, url = endpoint.vendor, urlsplit(endpoint.base_url)
+        origin = f"{url.scheme}://{url.netloc}" if url.netloc else None
+        local = is_loopback(url.hostname or "")
+        facts = {
+            "endpoint": origin,
+            "local": origin if local else None,
+            "start": row.start if local else None,
+            "base_url_env": " or ".join(url_variables(row)),
+            "key_env": " or ".join(key_variables(endpoint)),
+            "provider": "credentials=" if self.credentials.renewable else None,
+            "context_window": self.known.context_window,
+            "max_output": self.known.max_output,
+        }
+        return {name: fact for name, fact in facts.items() if fact}
+
+
+class Targets:
+    """Finds the target of a model. What was given for one vendor, its key above all, is used for no other."""
+
+    def __init__(
+        self,
+        model: str | None,
+        *,
+        api_key: Secret | None,
+        base_url: str | None,
+        wire: str | None,
+        vendor: Vendor | str | None,
+        provider: TokenProvider | None,
+    ) -> None:
+        self._key = api_key
+        self._base_url = base_url
+        self._wire = wire
+        self._vendor = _row(vendor)
+        self._provider = provider
+        self._home = self._vendor.name if self._vendor else (model or "").partition("/")[0]
+        self._found: dict[str | None, Target] = {}
+        self._keep = False
+        if not self._home and (api_key or base_url):
+            raise ConfigError("api_key= and base_url= belong to one vendor", hint="give model= or vendor= with them")
+
+    def keep_documents(self) -> None:
+        """Let answers keep what describes their documents."""
+        self._keep = True
+        self._found.clear()
+
+    def find(self, model: str | None) -> Target:
+        """The target of `model`. Raises `ConfigError` where it leads nowhere."""
+        found = self._found.get(model)
+        if found is None:
+            if len(self._found) > 100:
+                self._found.clear()  # the names come from callers of a gateway
+            found = self._found[model] = self._make(model)
+        return found
+
+    def _make(self, model: str | None) -> Target:
+        mine = self._vendor is not None or not self._home or (model or "").partition("/")[0] == self._home
+        endpoint = resolve(
+            model,
+            vendor=self._vendor,
+            wire=self._wire if mine else None,
+            base_url=self._base_url if mine else None,
+        )
+        dialect: Any = endpoint.dialect
+        known = models.capabilities(endpoint.model, endpoint.vendor.name)
+        if isinstance(dialect, ResponsesDialect):
+            reasons = None if known.reasoning is None else bool(known.reasoning)
+            dialect = replace(dialect, asks_to_keep_nothing=True, model_reasons=reasons)
+        elif isinstance(dialect, GeminiDialect):
+            dialect = replace(dialect, asks_to_keep_nothing=True)
+        return Target(
+            endpoint=endpoint,
+            wire=wires.load(endpoint.wire),
+            dialect=dialect,
+            credentials=credentials(endpoint, api_key=self._key if mine else None, provider=self._provider),
+            known=known,
+            keep=self._keep,
+        )
+
+
+def _row(vendor: Vendor | str | None) -> Vendor | None:
+    if not isinstance(vendor, str):
+        return vendor
+    if vendor not in VENDORS:
+        raise ConfigError(
+            f"there is no vendor {vendor!r}", hint=f"there are {', '.join(VENDORS)}; or pass a Vendor(...)"
+        )
+    return VENDORS[vendor]
+
+
+_encoder = msgspec.json.Encoder()
+
+SENT_ALWAYS: dict[str, str | Secret] = {
+    "Content-Type": "application/json",
+    "Accept-Encoding": "gzip",
+    "User-Agent": "llm_rest",
+}
+"""The headers of every request, unless the vendor or the caller says otherwise."""
+
+SENT_FOR_STREAMS = {"Accept-Encoding": "identity"}
+"""A server that compresses may hold events back until they fill a block."""
+
+
+def with_headers(sent: dict[str, str | Secret], given: Mapping[str, str | Secret]) -> dict[str, str | Secret]:
+    """The headers with those of the caller, which win whatever their case."""
+    if not given:
+        return sent
+    names = {name.lower() for name in given}
+    return {name: value for name, value in sent.items() if name.lower() not in names} | dict(given)
+
+
+def url_of(base_url: str, route: Route) -> str:
+    """Where a route leads below a base URL."""
+    return f"{base_url}{route.path}?{urlencode(route.query, doseq=True)}" if route.query else base_url + route.path
+
+
+class Outgoing(Struct, frozen=True):
+    """A document on its way: its bytes, where they go, and the secrets in them. Its repr shows no content."""
+
+    route: Route
+    body: bytes = b""
+    secrets: dict[str, Secret] = {}
+    stream: bool = False
+
+    def url(self, target: Target) -> str:
+        """Where it goes."""
+        return url_of(target.endpoint.base_url, self.route)
+
+    def __repr__(self) -> str:
+        return f"<{self.route.method} {self.route.path}, {len(self.body)} bytes>"
+
+
+def encoded(
+    encode: Callable[..., tuple[Any, list[Loss]]], route: Callable[..., Route], request: Request, dialect: Any
+) -> tuple[Outgoing, list[Loss]]:
+    """The request as a wire sends it, and what the wire could not carry. Raises `ConfigError` for what is no character."""
+    try:
+        body, lost = encode(request, dialect=dialect)
+        where = route(request, dialect=dialect)
+        if request.stream is True:
+            where = replace(where, headers={**SENT_FOR_STREAMS, **where.headers})
+        return Outgoing(where, _encoder.encode(body), _secrets_in(request), request.stream is True), lost
+    except UnicodeEncodeError:
+        pass
+    raise surrogates_in(request)
+
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def without_refused(outgoing: Outgoing, error: LLMError) -> tuple[Outgoing, Loss] | None:
+    """The request without the encrypted reasoning that the vendor refused to give for this model, and the loss that this is.
+
+    `None` where the error is about something else. The other fields stay byte for byte.
+    """
+    if (
+        error.status != 400
+        or not outgoing.body
+        or REFUSALS["encrypted_reasoning"].says.rstrip(".") not in error.message
+    ):
+        return None
+    fields = _fields.decode(outgoing.body)
+    included: Any = msgspec.json.decode(fields.pop("include", b"[]"))
+    if not isinstance(included, list) or ENCRYPTED not in included:
+        return None
+    if others := [name for name in cast("Any", included) if name != ENCRYPTED]:
+        fields["include"] = msgspec.Raw(_encoder.encode(others))
+    what = f"{ENCRYPTED} is refused by this model; the request was sent again without it"
+    return replace(outgoing, body=_encoder.encode(fields)), Loss("include", what, "dropped")
+
+
+def _secrets_in(request: Request) -> dict[str, Secret]:
+    """The tokens that travel in the body: those for MCP servers."""
+    found: dict[str, Secret] = {}
+    for i, tool in enumerate(request.tools or ()):
+        if isinstance(tool, McpTool):
+            inside = {**(tool.headers or {}), "authorization": tool.authorization or ""}
+            found |= {f"tools[{i}].{name}": Secret(value) for name, value in inside.items()}
+    return found

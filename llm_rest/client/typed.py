@@ -1,0 +1,373 @@
+"""Typed output through a client: asking in the best way the model has, repairs, and partial values from a stream.
+
+What is asked and how an answer is read stands in `structured/`, which is pure. Before changing this file, know that which way
+fits is not looked up but tried: a way is taken if the model's capabilities allow its request and the wire can say it whole.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
+
+from msgspec.structs import replace
+
+from ..errors import ConfigError, OutputError, SchemaMismatchError
+from ..losses import Loss
+from ..responses import events as ev
+from ..responses.items import CustomToolCall, FunctionCall
+from ..responses.request import items_of
+from ..tools.forms import DoesNotFit
+from ..unknown import given
+from ..vendors import models
+from .call import whole
+from .partial import PartialJSON
+from .reply import CallInfo, Reply, summed
+from .stream import AsyncStream, Stream
+from .structured import Elements, Output, Way, as_message, corrected
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from types import TracebackType
+
+    from ..responses.events import AnyEvent
+    from ..responses.items import AnyItem
+    from ..responses.request import Request
+    from .call import Caller, Settings, Site
+    from .options import Input
+    from .target import Target
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+E = TypeVar("E")
+
+
+class Typed(NamedTuple):
+    """A reply and the value in it; `found` is false where the model calls a tool of the caller's first."""
+
+    reply: Reply
+    value: Any
+    found: bool
+
+
+async def generate(caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> Typed:
+    """The reply whose answer is a value of the form. Raises an `OutputError` where there is none after all repairs."""
+    if options.get("background"):
+        raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
+    output: Output[Any] = Output(form)
+    target, settings, request, lost = caller.prepare(input, options)
+    way = chosen(output, target, request, settings)
+    asked, calls, notes = way.request, list[CallInfo](), list[Loss]()
+    began = monotonic()
+    while True:
+        left = within(settings, monotonic() - began)
+        found = await caller.ask(target, left, asked, [*lost, *way.lost], site, recovered(way))
+        calls.append(found.info)
+        if found.interrupted:
+            return Typed(found, None, found=False)
+        came = found.output
+        vars(found)["info"] = replace(summed(calls), losses=[*calls[-1].losses, *notes])
+        try:
+            typed = answered(output, way, found)
+            if not typed.found:
+                # The conversation goes on from the calls, and has to hold what they were made after.
+                found.output[:0] = _said_since(way.request, asked)
+            return typed
+        except SchemaMismatchError as problem:
+            if len(calls) > settings.max_repairs:
+                raise
+            notes.append(Loss("output_text", f"asked for again, because it did not fit: {problem.message}", "changed"))
+            asked = corrected(asked, came, way.tool, problem.problems)
+
+
+def _said_since(first: Request, last: Request) -> list[AnyItem]:
+    """What was said between two requests of one answer: answers that did not fit, and what is wrong with them."""
+    said = last.input if isinstance(last.input, list) and last is not first else []
+    return said if given(last.conversation) else said[len(items_of(first)) :]
+
+
+def within(settings: Settings, spent: float) -> Settings:
+    """The settings with what is left of the time for the whole call, after so many seconds."""
+    total = settings.timeouts.total
+    if not isinstance(total, int | float):
+        return settings
+    return settings._replace(timeouts=replace(settings.timeouts, total=max(total - spent, 0.001)))
+
+
+async def generate_json(caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> Any:
+    """The value alone. Raises where the model calls a tool instead."""
+    found = await generate(caller, input, options, site, form)
+    return only(found)
+
+
+def only(typed: Typed) -> Any:
+    """The value. Raises where there is none yet."""
+    if not typed.found:
+        whole(typed.reply)
+        names = ", ".join(call.name for call in typed.reply.function_calls)
+        raise OutputError(
+            f"the model calls {names} first", partial=typed.reply, hint="generate(..., output=...) gives the calls"
+        )
+    return typed.value
+
+
+def chosen(output: Output[Any], target: Target, request: Request, settings: Settings) -> Way:
+    """The first way that the model and the wire can take. Raises `CapabilityError` where the caller wants another."""
+    strict = getattr(target.dialect, "strict_schemas", False)
+    *ways, last = output.ways(request, settings.strategy, strict=strict)
+    wire = target.endpoint.wire
+    before = {problem.path for problem in models.check(request, target.known, wire)}
+
+    def problems(way: Way) -> list[models.Problem]:
+        return [one for one in models.check(way.request, target.known, wire) if one.path not in before]
+
+    way = next((way for way in ways if not problems(way) and _is_whole(way, target)), last)
+    if settings.invalid_options != "send" and (found := problems(way)):
+        raise models.capability_error(found, model=target.model, vendor=target.vendor)
+    return way
+
+
+def _is_whole(way: Way, target: Target) -> bool:
+    """Whether the wire can say what the way is about."""
+    _, lost = target.wire.encode_request(way.request, dialect=target.dialect)
+    return not any(
+        loss.kind == "refused"
+        or (loss.path == "text.format" and loss.kind == "emulated")
+        or (loss.path == "tool_choice" and way.tool is not None)
+        for loss in lost
+    )
+
+
+def recovered(way: Way) -> tuple[str, ...]:
+    """The paths where losses are recorded without a warning, since the value itself is checked when it comes back."""
+    if way.tool is None:
+        return ("text.format",)
+    return "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"
+
+
+def answered(output: Output[T], way: Way, found: Reply) -> Typed:
+    """The value in a reply, which then shows it. Raises an `OutputError` where there is none."""
+    mine = [call for call in found.function_calls if call.name == way.tool]
+    if mine and way.tool is not None:
+        found.output = as_message(found.output, way.tool)
+    text = whole(found, mine[0].arguments if mine else None)
+    if any(isinstance(item, FunctionCall | CustomToolCall) for item in found.output):
+        return Typed(found, None, found=False)
+    try:
+        value, notes = output.value(text)
+    except DoesNotFit as problem:
+        raise does_not_fit(problem, text, found) from None
+    known = found.info
+    vars(found)["info"] = replace(known, parsed=value, losses=[*known.losses, *notes])
+    return Typed(found, value, found=True)
+
+
+def does_not_fit(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatchError:
+    """The error for an answer that is not the value."""
+    known = found.info
+    return SchemaMismatchError(
+        f"the answer does not fit: {problem}",
+        raw=text,
+        problems=problem.problems,
+        vendor=known.metadata["provider"],
+        model=known.metadata["model"],
+        attempts=known.attempts,
+        partial=found,
+    )
+
+
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+class _JSONStreaming(Generic[T_co]):
+    """What `JSONStream` and `AsyncJSONStream` share."""
+
+    _inner: Any
+
+    def __init__(self, form: Any) -> None:
+        self._output: Output[T_co] = Output(form)
+        self._way: Way | None = None
+        self._partial = PartialJSON()
+        self._mine: int | None = None  # which item of the output the answer is
+        self._ready: list[Any] = []
+        self._typed: Typed | None = None
+
+    def __repr__(self) -> str:
+        made = vars(self).get("_inner")
+        inner = repr(made).partition(" ")[2] if made is not None else "of a request that was refused>"
+        return f"<{type(self).__name__} {inner.replace('for events or over .text', 'for the value so far')}"
+
+    @property
+    def value(self) -> T_co:
+        """The validated value. Raises an `OutputError` where the answer is none, and `ConfigError` before the stream's end."""
+        return cast("T_co", only(self._finished()))
+
+    @property
+    def response(self) -> Reply:
+        """The reply from what was read so far; at the end with the value in `parsed`."""
+        found: Reply = self._inner.response
+        return found
+
+    def _shape(
+        self, target: Target, settings: Settings, request: Request
+    ) -> tuple[Request, list[Loss], tuple[str, ...]]:
+        """What the stream asks instead of the plain request."""
+        self._way = way = chosen(self._output, target, request, settings)
+        return way.request, way.lost, recovered(way)
+
+    def _feed(self, event: AnyEvent) -> None:
+        assert self._way is not None
+        piece = ""
+        match event:
+            case ev.OutputItemAdded(item=FunctionCall(name=name)) if name == self._way.tool and self._mine is None:
+                self._mine = event.output_index
+            case ev.FunctionCallArgumentsDelta() if event.output_index == self._mine:
+                piece = event.delta
+            case ev.OutputTextDelta() if self._way.tool is None:
+                piece = event.delta
+            case _:
+                pass
+        self._show(self._partial.feed(piece))
+
+    def _show(self, snapshots: list[Any]) -> None:
+        self._ready = [shown for whole in snapshots for shown in self._output.partial(whole)] or self._ready
+
+    def _ended(self) -> bool:
+        """Whether nothing is left to show now that the stream is over. Raises where the answer is not the value."""
+        self._show(self._partial.close())
+        if not self._ready:
+            self._finished()
+        return not self._ready
+
+    def _finished(self) -> Typed:
+        if self._typed is None:
+            if not self._inner.ended and not self._inner.response.interrupted:
+                raise ConfigError("the value is there when the stream came to its end", hint="iterate to its end first")
+            assert self._way is not None
+            self._typed = answered(self._output, self._way, self._inner.response)
+        return self._typed
+
+    def _finish(self, elements: Elements) -> None:
+        """Have the elements end with those of the checked value. Raises where the answer is not the value."""
+        value, reply = cast("Any", self.value), self._finished().reply
+        try:
+            elements.finish(value, reply.output_text)
+        except DoesNotFit as problem:
+            raise does_not_fit(problem, reply.output_text, reply) from None
+
+
+class JSONStream(_JSONStreaming[T_co]):
+    """Streaming of typed output. Use it in a `with`.
+
+    Iterate over it for snapshots of the value so far (plain JSON data; snapshots share what is complete, so do not modify
+    them), or over `elements()` for the complete elements of a list. Then read `value`, which is validated at the end. An
+    `OutputError` is raised where it does not match the type; the model is not re-prompted.
+    """
+
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
+        super().__init__(form)
+        self._inner: Stream = Stream(caller, input, options, site, self._shape)
+
+    def __enter__(self) -> Self:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._inner.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        while not self._ready:
+            try:
+                self._feed(next(self._inner))
+            except StopIteration:
+                if self._ended():
+                    raise
+        return self._ready.pop()
+
+    def elements(self: JSONStream[Sequence[E]]) -> Iterator[E]:
+        """Yields the elements of a `list[T]` (or `Sequence[T]`, `tuple[T, ...]`), each as a `T` as soon as it is complete.
+
+        Together they are the elements of `value`. After an element that does not match, none follows, and the end of the
+        answer raises `SchemaMismatchError`. Raises `ConfigError` at once where the type is no such list.
+        """
+        return self._iterate(Elements(self._output, self._partial))
+
+    def _iterate(self, elements: Elements) -> Iterator[Any]:
+        while not elements.over:
+            if found := elements.next():
+                yield found[0]
+            elif (event := next(self._inner, None)) is not None:
+                self._feed(event)
+            else:
+                self._finish(elements)
+
+    def close(self) -> None:
+        """Close the stream and its connection."""
+        self._inner.close()
+
+
+class AsyncJSONStream(_JSONStreaming[T_co]):
+    """`JSONStream` for async callers: `async with`, `async for`, and `aclose`."""
+
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
+        super().__init__(form)
+        self._inner: AsyncStream = AsyncStream(caller, input, options, site, self._shape)
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        while not self._ready:
+            try:
+                self._feed(await self._inner.__anext__())
+            except StopAsyncIteration:
+                if self._ended():
+                    raise
+        return self._ready.pop()
+
+    def elements(self: AsyncJSONStream[Sequence[E]]) -> AsyncIterator[E]:
+        """`JSONStream.elements()` for `async for`."""
+        return _Elements(partial(self._following, Elements(self._output, self._partial)))
+
+    async def _following(self, elements: Elements) -> list[Any]:
+        while not elements.over:
+            if found := elements.next():
+                return found
+            if (event := await anext(self._inner, None)) is not None:
+                self._feed(event)
+            else:
+                self._finish(elements)
+        return []
+
+    async def aclose(self) -> None:
+        """Close the stream and its connection."""
+        await self._inner.aclose()
+
+
+class _Elements(Generic[E]):
+    """The elements of an async stream."""
+
+    def __init__(self, following: Callable[[], Awaitable[list[E]]]) -> None:
+        self._following = following
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> E:
+        for found in await self._following():
+            return found
+        raise StopAsyncIteration

@@ -1,0 +1,527 @@
+"""What a run does next: a pure function from its state and what happened to the next state and what is to be done.
+
+`step` starts nothing and knows no clock. A shell (`loop/`) does what the actions say and reports back what happened, each
+report with its time. Before changing this file, know what holds after every step: a request goes out only when every call
+in it has its output, what a call gave reaches the model exactly once, and a run that stopped has nothing running and a
+conversation that any vendor accepts. `tests/loop/simulation` holds it to that, with a table of mistakes it must notice.
+
+A `Turn` takes one happening after the other and looks only at the calls that each concerns: 1,000 calls in one answer cost
+1,000 times one call. What it needs for that (which calls are open, ready, due...) is derived from the state.
+"""
+
+from __future__ import annotations
+
+import heapq
+from copy import copy
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, assert_never, cast
+
+from msgspec.structs import replace
+
+from ..responses.items import CustomToolCall, FunctionCall, McpApprovalRequest
+from ..responses.tools import AnyTool, ChooseAllowed, McpTool
+from ..unknown import Opt, given
+from . import events as ev
+from . import inputs as h
+from .calls import PENDING, answer, answers, asked, delivery, feedback
+from .state import ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..responses.items import AnyItem
+    from ..responses.request import Request
+    from ..responses.response import Response
+    from .state import CallState, Outcome, RunState
+
+PAUSED = "pause_turn"
+"""Why an answer is incomplete that its vendor goes on with once it is sent back as it is."""
+
+
+def step(state: RunState, happening: h.AnyHappening, tools: h.Tools) -> tuple[RunState, list[h.Action]]:
+    """The state after what happened, and what is to be done now. `state` itself stays as it is."""
+    turn = Turn(state, tools)
+    return turn.state, turn.take(happening)
+
+
+class Turn:
+    """A copy of a state that each happening changes, and the calls of it by what may happen to them next."""
+
+    def __init__(self, state: RunState, tools: h.Tools, *, in_threads: bool = False) -> None:
+        self.state = snapshot(state)
+        self.tools = tools
+        self.in_threads = in_threads
+        """Whether coroutine functions hold a thread as well."""
+        self.actions: list[h.Action] = []
+        self.by_id: dict[str, ToolCall] = {}
+        self.open: dict[str, ToolCall] = {}
+        """The calls that have not ended, and of these the blocking ones and those that wait for nobody's word."""
+        self.blocking: set[str] = set()
+        self.moving: set[str] = set()
+        self.ready: dict[bool | None, list[tuple[int, int, ToolCall]]] = {None: [], True: [], False: []}
+        """The calls to be started, by the pool of threads that they need (`pool`), each in the order of the calls."""
+        self.in_thread: dict[bool | None, set[str]] = {True: set(), False: set()}
+        """The calls that hold a thread of each pool."""
+        self.places: dict[str, int] = {}
+        self.unanswered: list[ToolCall] = []
+        """The calls without an output in the conversation."""
+        self.due: list[ToolCall] = []
+        """The calls that ended after the model was told that they are pending."""
+        self.deadlines: list[tuple[float, int, ToolCall]] = []
+        self.order = count()
+        self.enlist(self.state.calls)
+
+    def enlist(self, calls: Iterable[ToolCall]) -> None:
+        """Take up calls that are new here."""
+        for call in calls:
+            self.by_id[call.execution_id] = call
+            self.places[call.execution_id] = len(self.places)
+            if call.state == "executing":
+                self.hold_thread(call)
+            if not call.over:
+                self.open[call.execution_id] = call
+                if call.blocking:
+                    self.blocking.add(call.execution_id)
+                self.await_word(call, call.waiting_for)
+                self.await_deadline(call)
+            if call.told == "nothing":
+                self.unanswered.append(call)
+            elif call.told == "pending" and call.over:
+                self.due.append(call)
+
+    def await_word(self, call: ToolCall, waits: Literal["approval", "output"] | None) -> None:
+        """The call waits for this word, or for nothing, and then it is ready if it was not started before."""
+        call.waiting_for = waits
+        if waits is not None:
+            self.moving.discard(call.execution_id)
+            return
+        self.moving.add(call.execution_id)
+        if call.state == "pending":
+            heapq.heappush(self.ready[self.pool(call)], (self.places[call.execution_id], next(self.order), call))
+
+    def pool(self, call: ToolCall) -> bool | None:
+        """Which pool of threads a call needs. Blocking calls have one of their own, so that no other call holds them up."""
+        facts = self.tools.facts(call.name)
+        return None if facts is None or (facts.is_async and not self.in_threads) else call.blocking
+
+    def hold_thread(self, call: ToolCall) -> None:
+        if (pool := self.pool(call)) is not None:
+            self.in_thread[pool].add(call.execution_id)
+
+    def next_ready(self) -> ToolCall | None:
+        """The first call for which there is a thread."""
+        limit = self.state.limits.max_tool_threads
+        free = [
+            calls for pool, calls in self.ready.items() if calls and (pool is None or len(self.in_thread[pool]) < limit)
+        ]
+        return heapq.heappop(min(free))[-1] if free else None
+
+    def await_deadline(self, call: ToolCall) -> None:
+        if (limit := call.deadline) is not None:
+            heapq.heappush(self.deadlines, (limit, next(self.order), call))
+
+    @property
+    def deadline(self) -> float | None:
+        """When something of the run has taken too long, on its own clock; `None` where nothing can."""
+        while self.deadlines and self.deadlines[0][2].deadline != self.deadlines[0][0]:
+            heapq.heappop(self.deadlines)
+        found = [limit for limit, _, _ in self.deadlines[:1]]
+        if self.state.limits.timeout is not None:
+            found.append(self.state.began + self.state.limits.timeout)
+        return min(found, default=None)
+
+    def take(self, happening: h.AnyHappening) -> list[h.Action]:
+        """What is to be done now that this happened. A run that has stopped can only be begun again or decided about."""
+        self.actions = []
+        self.happened(happening)
+        return self.actions
+
+    def happened(self, happening: h.AnyHappening) -> None:
+        """Change the state by what happened, and collect what is to be done."""
+        state = self.state
+        state.at = max(state.at, happening.at)
+        if state.running:
+            self.expire(passed=isinstance(happening, h.Ticked))
+        match happening:
+            case h.Begun():
+                self.begin()
+            case h.Approved() | h.Denied() | h.Supplied():
+                self.decide(happening)
+            case h.Cancelled():
+                if state.outcome in (None, "waiting"):
+                    self.stop("cancelled", "the run was cancelled")
+            case _ if not state.running:
+                return
+            case h.Answered():
+                if state.asked is not None:
+                    self.answered(happening.response, happening.repairs)
+            case h.AnswerFailed():
+                if state.asked is not None:
+                    self.answer_failed(happening.error)
+            case h.Finished() | h.Failed():
+                self.finished(happening)
+            case h.Ticked():
+                if state.limits.timeout is not None and state.at >= state.began + state.limits.timeout:
+                    self.stop("timeout", f"the run took longer than {state.limits.timeout:g} seconds")
+            case _:
+                assert_never(happening)
+        if state.running:
+            self.go_on()
+
+    # -- begin and end
+
+    def begin(self) -> None:
+        """Take the run up where it stands: what was under way is asked and started again, or lost."""
+        state = self.state
+        outcome, unanswered = state.outcome, state.asked is not None or state.outcome == "failed"
+        if outcome not in (None, "waiting"):
+            state.began, state.invalid = state.at, 0
+        state.running, state.outcome, state.error, state.asked = True, None, None, None
+        for call in state.calls:
+            if call.state == "executing":
+                if call.on_resume == "restart":
+                    self.start(call)
+                else:
+                    self.end(call, "failed", "lost: the process that ran it ended before it did")
+            elif call.waiting_for == "output" and (facts := self.tools.facts(call.name)) is not None and facts.runs:
+                self.await_word(call, "approval" if facts.needs_approval and not call.approved else None)
+            if call.waiting_for == "approval":
+                self.actions.append(h.AskApproval(call))
+        if not state.iteration and not state.calls:
+            # The conversation that was given may end with calls that nobody has answered yet.
+            state.calls = self.calls_in(state.items, {})
+            self.enlist(state.calls)
+            self.offer(state.calls)
+        if unanswered:
+            self.send()
+        elif outcome not in (None, "waiting", "completed"):
+            self.ask()
+
+    def stop(self, outcome: Outcome, error: str | None = None) -> None:
+        """End the run: nothing goes on running, and every call in the conversation has its answer."""
+        state = self.state
+        if outcome != "waiting":
+            for call in [*self.open.values()]:
+                self.end(call, "cancelled", f"cancelled: {error}")
+            self.answer_calls()
+            self.deliver()
+        if state.asked is not None:
+            state.asked = None
+            self.actions.append(h.CancelAsk())
+        state.running, state.outcome, state.error, state.delivering = False, outcome, error, []
+        self.emit(ev.RunEnd, state.id, outcome=outcome, error=error)
+        self.actions.append(h.Stop(outcome))
+
+    def expire(self, *, passed: bool) -> None:
+        """End the calls that took too long. What came in at the last moment still counts, unless time itself `passed`."""
+        while self.deadlines and self.deadlines[0][0] <= self.state.at:
+            limit, _, call = self.deadlines[0]
+            if limit == call.deadline:
+                if limit == self.state.at and not passed:
+                    return
+                self.end(call, "timeout", f"timed out after {call.timeout:g} seconds")
+            heapq.heappop(self.deadlines)
+
+    # -- the model
+
+    def go_on(self) -> None:
+        """Ask the model if there is something to tell it and nothing to wait for; stop if there is neither."""
+        state = self.state
+        # What the model can be told no more is not started.
+        ends = state.asked is None and self.must_ask and state.iteration >= state.limits.max_iterations
+        while not ends and (call := self.next_ready()) is not None:
+            if call.state == "pending" and call.waiting_for is None:
+                self.start(call)
+        if state.asked is not None:
+            return
+        if self.blocking:
+            if not self.moving:
+                self.stop("waiting")
+        elif self.must_ask:
+            self.ask()
+        elif not self.open:
+            self.stop("completed")
+        elif not self.moving:
+            self.stop("waiting")
+
+    @property
+    def must_ask(self) -> bool:
+        """Whether there is something to tell the model, and no call that it waits for."""
+        state = self.state
+        return not self.blocking and bool(not state.iteration or state.paused or self.unanswered or self.due)
+
+    def ask(self) -> None:
+        """Ask the model with all there is to tell, if it may be asked again."""
+        state = self.state
+        if state.iteration >= state.limits.max_iterations:
+            self.stop("max_iterations", f"the model was asked {state.iteration} times")
+            return
+        if self.unanswered:
+            state.totals = replace(state.totals, tool_rounds=state.totals.tool_rounds + 1)
+        self.answer_calls()
+        # A vendor that paused takes its own answer back and nothing after it.
+        late = [] if state.paused else self.deliver()
+        state.delivering += [call.execution_id for call in late]
+        state.iteration += 1
+        state.paused = False
+        self.emit(ev.IterationStart, self.model_call)
+        for call in late:
+            self.emit(ev.NonblockingResult, call.execution_id, call=call)
+        self.send()
+
+    def send(self) -> None:
+        """Send the conversation as it stands."""
+        state = self.state
+        state.asked = state.at
+        request, items = state.request, state.items
+        if (state.limits.use_previous_response_id or given(request.conversation)) and state.response is not None:
+            items = items[state.kept :]
+            if not given(request.conversation):
+                request = replace(request, previous_response_id=state.response.id)
+        self.actions.append(h.Ask(replace(request, input=[*items] if items else None)))
+
+    def answered(self, response: Response, repairs: dict[int, list[str]]) -> None:
+        """Take in what the model said, and begin what it asks for."""
+        state = self.state
+        delivered = self.delivered
+        self.count(response)
+        before = state.response
+        resumed = before is not None and _reason(before) == PAUSED
+        state.asked, state.delivering = None, []
+        state.items += response.output
+        state.kept = len(state.items)
+        calls = self.calls_in(response.output, repairs)
+        reason = "" if response.status == "completed" else _reason(response)
+        state.paused = reason == PAUSED and not calls and not state.limits.use_previous_response_id
+        # What a vendor said before and after its pause is one answer.
+        output = [*before.output, *response.output] if before and resumed else response.output
+        state.response = replace(response, output=output, tools=_without_secrets(response.tools))
+        self.emit(ev.LLMResponse, self.model_call, response=response)
+        if delivered:
+            self.emit(ev.NonblockingResponse, self.model_call, response=response, calls=delivered)
+        state.calls += calls
+        self.enlist(calls)
+        if calls and reason not in ("", PAUSED):
+            self.drop(calls, reason)
+        elif calls:
+            state.request = replace(state.request, tool_choice=_next_choice(state.request))
+            self.offer(calls)
+        if state.running and state.iteration >= state.limits.max_iterations and self.unfinished:
+            self.stop("max_iterations", f"the model was asked {state.iteration} times")
+
+    def answer_failed(self, error: str) -> None:
+        """The run ends, unless the request brought late results and there is more to come: the next one brings them again."""
+        state, delivered = self.state, self.delivered
+        state.asked = None
+        if delivered:
+            self.emit(ev.NonblockingError, self.model_call, calls=delivered, error=error)
+        if not delivered or not (self.moving or self.unanswered or self.due):
+            self.stop("failed", error)
+
+    @property
+    def delivered(self) -> list[ToolCall]:
+        """The calls whose late results are in the request that is under way, as they are now."""
+        return [copy(self.by_id[name]) for name in self.state.delivering if name in self.by_id]
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the model would have to be asked again."""
+        return bool(self.state.paused or self.unanswered or self.due or self.open)
+
+    def count(self, response: Response) -> None:
+        """Add what the answer cost."""
+        state, totals = self.state, copy(self.state.totals)
+        totals.api_calls += 1
+        totals.seconds += state.at - (state.asked or 0.0)
+        if given(usage := response.usage):
+            came, went, both = usage.input_tokens, usage.output_tokens, usage.total_tokens
+            inside, outside = usage.input_tokens_details, usage.output_tokens_details
+            totals.input_tokens += came
+            totals.output_tokens += went
+            totals.total_tokens += both
+            totals.cached_input_tokens += (inside.cached_tokens or 0) if given(inside) else 0
+            totals.reasoning_tokens += (outside.reasoning_tokens or 0) if given(outside) else 0
+        state.totals = totals
+
+    # -- calls
+
+    def calls_in(self, items: list[AnyItem], repairs: dict[int, list[str]]) -> list[ToolCall]:
+        """The calls among these items that are ours to run; what somebody else ran has its output there already."""
+        state = self.state
+        settled = answers(items)
+        found: list[ToolCall] = []
+        for i, item in enumerate(items):
+            wanted = asked(item)
+            if wanted is None or wanted.call_id in settled:
+                continue
+            facts = self.tools.facts(wanted.name)
+            limit = None if facts is None else facts.timeout
+            call = ToolCall(
+                execution_id=f"{self.model_call}.{len(found) + 1}",
+                iteration=state.iteration,
+                item=item,
+                call_id=wanted.call_id,
+                name=wanted.name,
+                arguments=wanted.arguments,
+                blocking=facts is None or facts.blocking,
+                timeout=state.limits.tool_timeout if limit is None else None if limit == "none" else limit,
+                on_resume="fail" if facts is None else facts.on_resume,
+                created=state.at,
+                repairs=repairs.get(i, []),
+            )
+            if isinstance(item, McpApprovalRequest) or (facts is not None and facts.needs_approval):
+                call.waiting_for = "approval"
+            elif not facts.runs if facts is not None else not isinstance(item, FunctionCall | CustomToolCall):
+                call.waiting_for = "output"
+            found.append(call)
+        return found
+
+    def drop(self, calls: list[ToolCall], reason: str) -> None:
+        """Run none of the calls of an answer that was cut: nobody knows what else it would have said."""
+        for call in calls:
+            self.end(call, "cancelled", f"not run: the answer was cut ({reason})")
+        # Nothing is left to tell the model about it, so this does not go on by itself.
+        self.answer_calls()
+
+    def offer(self, calls: list[ToolCall]) -> None:
+        """Check the calls of an answer; those in order wait for a word or are started next."""
+        state = self.state
+        for call in calls:
+            if getattr(call.item, "status", None) == "incomplete":
+                self.end(call, "cancelled", "not run: the call was cut before it was complete")
+            elif self.tools.facts(call.name) is not None or call.waiting_for is None:
+                self.check(call)
+        wrong = [call for call in calls if call.problems]
+        state.invalid = state.invalid + 1 if wrong else 0
+        if state.invalid > state.limits.max_repairs:
+            self.stop("invalid_calls", f"{wrong[0].name}: {wrong[0].problems[0]}")
+        elif state.iteration < state.limits.max_iterations:
+            self.actions += [h.AskApproval(call) for call in calls if call.waiting_for == "approval"]
+
+    def check(self, call: ToolCall) -> Any:
+        """The call's arguments made ready for its tool; a call that cannot be run ends here, with what is wrong listed."""
+        prepared = self.tools.prepare(call.name, call.arguments)
+        if isinstance(prepared, list):
+            call.problems = cast("list[str]", prepared)
+            self.end(call, "failed", feedback(call.problems))
+        return cast("Any", prepared)
+
+    def start(self, call: ToolCall) -> None:
+        """Start the call, unless what it calls is no longer there."""
+        prepared = self.check(call)
+        if call.over:
+            return
+        call.state, call.started, call.runs = "executing", self.state.at, call.runs + 1
+        self.hold_thread(call)
+        self.await_deadline(call)
+        self.emit(ev.CallExecuting, call.execution_id, call=call)
+        self.actions.append(h.StartTool(call, prepared))
+
+    def finished(self, happening: h.Finished | h.Failed) -> None:
+        """Take the result of a call that is still waited for; what comes too late is dropped."""
+        call = self.by_id.get(happening.execution_id)
+        if call is None or call.state != "executing":
+            return
+        if isinstance(happening, h.Finished):
+            call.answer = answer(call.item, happening.output)
+            self.end(call, "completed")
+        else:
+            self.end(call, "failed", happening.error)
+
+    def decide(self, happening: h.Approved | h.Denied | h.Supplied) -> None:
+        """Take somebody's word about a call. A run that is not being driven remembers it."""
+        call = self.by_id.get(happening.execution_id)
+        if call is None or call.over or call.waiting_for is None:
+            return
+        match happening:
+            case h.Supplied():
+                output = happening.output
+                call.answer = answer(call.item, output) if isinstance(output, str | list) else output
+                self.end(call, "completed")
+            case h.Denied():
+                call.approved = False
+                self.end(call, "cancelled", happening.reason or "denied: this call is not allowed")
+            case h.Approved() if call.waiting_for == "approval":
+                call.approved = True
+                facts = self.tools.facts(call.name)
+                self.await_word(call, None if facts is None or facts.runs else "output")
+                if isinstance(call.item, McpApprovalRequest):
+                    call.answer = answer(call.item, "")
+                    self.end(call, "completed")
+            case _:
+                pass
+
+    def end(self, call: ToolCall, state: CallState, error: str | None = None) -> None:
+        """The call has come to its end, with an answer, or for a reason that is its answer."""
+        if call.state == "executing" and state in ("timeout", "cancelled"):
+            self.actions.append(h.CancelTool(call.execution_id))
+        call.state, call.ended, call.error, call.waiting_for = state, self.state.at, error, None
+        self.open.pop(call.execution_id, None)
+        self.blocking.discard(call.execution_id)
+        self.moving.discard(call.execution_id)
+        for held in self.in_thread.values():
+            held.discard(call.execution_id)
+        if error is not None:
+            call.answer = answer(call.item, error, failed=True)
+        self.emit(ev.CallCompleted if error is None else ev.CallFailed, call.execution_id, call=call)
+        if call.told == "pending":
+            self.due.append(call)
+            self.emit(ev.ResultArrived, call.execution_id, call=call)
+
+    # -- what the model is told
+
+    def answer_calls(self) -> None:
+        """Give every call its output, in the order of the calls: what came of it, or that it is pending."""
+        for call in self.unanswered:
+            call.told = "pending" if call.answer is None else "answer"
+            self.state.items.append(answer(call.item, PENDING) if call.answer is None else call.answer)
+        self.unanswered.clear()
+
+    def deliver(self) -> list[ToolCall]:
+        """Add what came of the calls that were said to be pending, in the order in which they ended."""
+        due = sorted(self.due, key=lambda call: (call.ended, call.iteration, len(call.execution_id), call.execution_id))
+        self.due.clear()
+        for call in due:
+            call.told = "delivered"
+            self.state.items.append(delivery(call))
+        return due
+
+    @property
+    def model_call(self) -> str:
+        """The id of the current model call."""
+        return f"{self.state.id}:{self.state.iteration}"
+
+    def emit(self, kind: Any, execution_id: str, **about: Any) -> None:
+        """Tell the event hooks, with a call as it is now."""
+        if "call" in about:
+            about["call"] = copy(about["call"])
+        told = kind(execution_id=execution_id, iteration=self.state.iteration, at=self.state.at, **about)
+        self.actions.append(h.Emit(told))
+
+
+def snapshot(state: RunState) -> RunState:
+    """The state with lists and calls of its own: what happens to the run does not change it any more."""
+    return replace(
+        state, items=[*state.items], calls=[copy(call) for call in state.calls], delivering=[*state.delivering]
+    )
+
+
+def _reason(response: Response) -> str:
+    """Why the answer is not complete."""
+    details = response.incomplete_details
+    return details.reason if given(details) and given(details.reason) else response.status
+
+
+def _without_secrets(tools: Opt[list[AnyTool]]) -> Opt[list[AnyTool]]:
+    """The tools as an answer repeats them, without the keys of MCP servers: they are kept with the run."""
+    if not given(tools):
+        return tools
+    return [replace(one, authorization=None, headers=None) if isinstance(one, McpTool) else one for one in tools]
+
+
+def _next_choice(request: Request) -> Any:
+    """What the model is told about tools after it has called one: to insist again would never end."""
+    choice = request.tool_choice
+    if isinstance(choice, ChooseAllowed):
+        return replace(choice, mode="auto") if choice.mode == "required" else choice
+    return choice if choice in ("auto", "none") else None

@@ -1,0 +1,248 @@
+"""How streams are cut: Server-Sent Events and newline-delimited JSON, from bytes to frames and back; entries of JSON texts.
+
+Follows "Server-sent events" of the WHATWG HTML standard and the NDJSON convention (read 2026-11-20), with two liberties that
+vendors need: a last event without its blank line counts, and bare JSON between events is a frame of its own. Before changing
+this file, know that it never decodes text: a character cut in two, U+2028 and a 30 MB line are all just bytes, and every byte
+is looked at a constant number of times wherever the network cuts it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..errors import ResponseTooLargeError
+
+LIMIT = 64 * 1024 * 1024
+"""The most bytes one event or line may have."""
+
+
+class Frame(NamedTuple):
+    """One piece of a stream: the event's name ("" where it has none) and its data."""
+
+    event: str
+    data: bytes
+
+
+class SSE:
+    """Server-Sent Events: `feed` bytes, get the frames they complete; `close` gives what was still held back.
+
+    Raises `ResponseTooLargeError` when one event exceeds `limit` bytes.
+    """
+
+    __slots__ = ("_limit", "_pieces", "_size", "_skip_lf", "_started")
+
+    def __init__(self, *, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._pieces: list[bytes] = []  # of the event whose blank line has not come, line ends already LF
+        self._size = 0
+        self._skip_lf = False  # the last chunk ended in CR, so a leading LF belongs to it
+        self._started = False
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that `chunk` completes."""
+        if self._skip_lf or b"\r" in chunk:
+            chunk = self._only_lf(chunk)
+        if not chunk:
+            return []
+        pieces = self._pieces
+        if b"\n\n" not in chunk and not (pieces and chunk[0] == 10 and pieces[-1].endswith(b"\n")):
+            pieces.append(chunk)
+            self._grow(len(chunk))
+            return []
+        if pieces:
+            self._grow(chunk.find(b"\n\n"))
+            pieces.append(chunk)
+            chunk = b"".join(pieces)
+            pieces.clear()
+        *blocks, rest = chunk.split(b"\n\n")
+        self._size = len(rest)
+        if rest:
+            pieces.append(rest)
+        if not self._started:
+            self._started = True
+            blocks[0] = blocks[0].removeprefix(_BOM)
+        return [frame for block in blocks if (frame := _frame(block)) is not None]
+
+    def close(self) -> list[Frame]:
+        """The last frame, where the stream ended without a blank line."""
+        block = b"".join(self._pieces).rstrip(b"\n")
+        self._pieces.clear()
+        self._size = 0
+        frame = _frame(block if self._started else block.removeprefix(_BOM))
+        return [] if frame is None else [frame]
+
+    @staticmethod
+    def encode(data: bytes, event: str = "") -> bytes:
+        """One event as it goes over the wire: `data`, which is JSON or an end mark, in one line."""
+        head = b"event: " + event.encode("utf-8", "replace").translate(_SPACES) + b"\n" if event else b""
+        return head + b"data: " + one_line(data) + b"\n\n"
+
+    def _only_lf(self, chunk: bytes) -> bytes:
+        """`chunk` with every line end as LF, also where a CRLF was cut in two."""
+        if self._skip_lf and chunk:
+            self._skip_lf = False
+            chunk = chunk.removeprefix(b"\n")
+        if chunk.endswith(b"\r"):
+            self._skip_lf = True
+        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > self._limit:
+            self._pieces.clear()  # the error's traceback keeps this machine, perhaps for long
+            raise ResponseTooLargeError(f"one event of the stream has more than {self._limit} bytes")
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def _frame(block: bytes) -> Frame | None:
+    """The event in the lines of `block`; `None` where no line is data."""
+    # Nearly every event is one of these two shapes, and has no line end inside its data.
+    if block.startswith(b"data: "):
+        if b"\n" not in block:
+            return Frame("", block[6:])
+    elif block.startswith(b"event: "):
+        name, found, data = block.partition(b"\ndata: ")
+        if found and b"\n" not in data and b"\n" not in name:
+            return Frame(name[7:].decode("utf-8", "replace"), data)
+    return _frame_of_lines(block.split(b"\n"))
+
+
+def _frame_of_lines(lines: list[bytes]) -> Frame | None:
+    event, data, bare = "", list[bytes](), False
+    for line in lines:
+        if bare or line[:1] in (b"{", b"["):
+            bare = True
+            data.append(line)
+        else:
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            if field == b"data":
+                data.append(value)
+            elif field == b"event":
+                event = value.decode("utf-8", "replace")
+    return Frame(event, b"\n".join(data)) if data else None
+
+
+class NDJSON:
+    """Newline-delimited JSON: one frame a line, blank lines skipped.
+
+    Raises `ResponseTooLargeError` beyond `limit` bytes a line.
+    """
+
+    __slots__ = ("_limit", "_line", "_size")
+
+    def __init__(self, *, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._line: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that `chunk` completes."""
+        lines = chunk.split(b"\n")
+        if len(lines) > 1 and self._line:
+            lines[0] = b"".join(self._line) + lines[0]
+            self._line.clear()
+            self._size = 0
+        last = lines.pop()
+        if last:
+            self._line.append(last)
+            self._size += len(last)
+            if self._size > self._limit:
+                self._line.clear()
+                raise ResponseTooLargeError(f"one line of the stream has more than {self._limit} bytes")
+        return [Frame("", data) for line in lines if (data := line.strip())]
+
+    def close(self) -> list[Frame]:
+        """The last line, where it came without its end."""
+        data = b"".join(self._line).strip()
+        self._line.clear()
+        self._size = 0
+        return [Frame("", data)] if data else []
+
+    @staticmethod
+    def encode(data: bytes, event: str = "") -> bytes:
+        """One line as it goes over the wire; NDJSON has no event names."""
+        return one_line(data) + b"\n"
+
+
+_SPACES = bytes.maketrans(b"\r\n", b"  ")
+_SEPARATORS = tuple((char.encode(), f"\\u{ord(char):04x}".encode()) for char in "\u0085\u2028\u2029")
+"""What line readers of several languages split at, and JSON allows inside strings; and its escape."""
+
+
+def one_line(text: bytes) -> bytes:
+    """The JSON in `text` without anything that a client may take for the end of a line.
+
+    Line breaks stand between tokens only, where a space says the same: models put them into the arguments of calls, which
+    some wires hold as they came. Separators of Unicode stand inside strings only, where their escape says the same.
+    """
+    if b"\n" in text or b"\r" in text:
+        text = text.translate(_SPACES)
+    if not text.isascii():
+        for separator, escape in _SEPARATORS:
+            text = text.replace(separator, escape)
+    return text
+
+
+# --- how much a JSON text holds -------------------------------------------------------------------------------------
+
+ENTRIES = 250_000
+"""The most entries of one answer, or of one event of a stream, that is decoded: see `EntryCounter`."""
+
+
+class EntryCounter:
+    """Counts the entries of a JSON text without decoding it: `{`, `[` and `,` outside strings.
+
+    The time and the memory that decoding takes grow with the entries, not with the bytes: a text of 3 MB may be one string or a
+    million objects. `feed` pieces of the text, cut anywhere, get the number of entries so far. It is exact for JSON up to the
+    first character that is none, which is as far as a decoder comes.
+    """
+
+    __slots__ = ("_escaped", "_in_string", "entries")
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self._in_string = False
+        self._escaped = False  # the last piece ended in the backslash of an escape
+
+    def feed(self, piece: bytes) -> int:
+        """The number of entries so far, with those of `piece`."""
+        if self._escaped and piece:
+            self._escaped = False
+            piece = piece[1:]
+        if b"\\" in piece:
+            piece = self._without_escapes(piece)
+        if self._in_string and b'"' not in piece:
+            return self.entries  # in the middle of a long string
+        marks = piece.translate(None, _NO_MARKS)
+        # Where two quotes meet, no entry is between them, be it inside a string or outside.
+        outside = marks.replace(b'""', b"").split(b'"')[self._in_string :: 2]
+        self.entries += sum(map(len, outside))
+        self._in_string ^= marks.count(b'"') % 2 == 1
+        return self.entries
+
+    def _without_escapes(self, piece: bytes) -> bytes:
+        piece = piece.replace(b"\\\\", b"")
+        if piece.endswith(b"\\"):
+            self._escaped = True
+        return piece.replace(b'\\"', b"")
+
+
+_NO_MARKS = bytes(byte for byte in range(256) if byte not in b'{[,"')
+_WINDOW = 64 * 1024
+
+
+def exceeds_entries(text: bytes, limit: int) -> bool:
+    """Whether a whole JSON text has more than `limit` entries."""
+    if text.count(b"{") + text.count(b"[") + text.count(b",") <= limit:
+        return False  # even if none of them is in a string
+    counter = EntryCounter()
+    return any(counter.feed(text[start : start + _WINDOW]) > limit for start in range(0, len(text), _WINDOW))
+
+
+def check_entries(text: bytes, limit: int = ENTRIES) -> None:
+    """Return if an answer, or an event of a stream, may be decoded, else raise `ResponseTooLargeError`."""
+    if exceeds_entries(text, limit):
+        raise ResponseTooLargeError(f"the answer has more than {limit:,} JSON objects, lists and entries of them")

@@ -1,0 +1,729 @@
+"""Dialects: facts in which vendors and models differ on one wire.
+
+A converter branches on a fact, never on a vendor. A field is named after what is different, so that the next vendor with the
+same difference reuses it; the defaults are those of the wire's own vendor. A new host is a row in `rows.py` with facts
+from here.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+OPENAI = "openai"
+
+
+class Refusal(Struct, frozen=True):
+    """An error with which a vendor refuses a request: its words, with names in braces where they vary, and where it was seen."""
+
+    says: str
+    source: str
+
+
+REFUSALS: dict[str, Refusal] = {
+    "encrypted_reasoning": Refusal(
+        "Encrypted content is not supported with this model.",
+        "reported by users of several clients for gpt-4o, gpt-4.1-mini and gpt-5-chat-latest, at Azure too; read 2026-11-22",
+    ),
+    "reasoning_status": Refusal(
+        "Unknown parameter: '{path}.status'.",
+        "reported for OpenAI: jcode#1028, BerriAI/litellm#13420, Bifrost#7835; read 2026-11-22",
+    ),
+    "reasoning_content": Refusal(
+        "Invalid '{path}.content': array too long. Expected an array with maximum length 0, but got an array with length "
+        "{length} instead.",
+        "reported for OpenAI: Switchyard#645; read 2026-11-22",
+    ),
+    "chat_tools": Refusal(
+        "Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. To use function tools, use "
+        "/v1/responses or set reasoning_effort to 'none'.",
+        "github.com/pipecat-ai/pipecat/issues/4043 (gpt-5.4), github.com/laurent22/joplin/pull/16451 (gpt-5.6, where the effort "
+        "is the default), github.com/Wei-Shaw/sub2api/issues/6740 (gpt-6-astra); read 2026-11-22",
+    ),
+    "whole_output": Refusal(
+        "max_output_tokens above {limit} is supported only by streamGenerateContent or with a continuation token.",
+        "Google's page on long decode and the client code of google-genai 3.4.0 (our words); read 2026-11-22",
+    ),
+    "instructions": Refusal(
+        "Developer instruction is not enabled for models/{model}",
+        "github.com/0xPlaygrounds/rig/issues/788 (gemma-3-27b-it); read 2026-11-22",
+    ),
+    "tools": Refusal(
+        "Function calling is not enabled for models/{model}",
+        "github.com/BerriAI/litellm/issues/10313 (gemma-3-27b-it); read 2026-11-22",
+    ),
+    "empty_details": Refusal(
+        "{path}.reasoning_details: Too small: expected array to have >=1 items",
+        "a request with reasoning_details: [] was answered with 400 by OpenRouter (our words); read 2026-11-22",
+    ),
+}
+"""What vendors refuse, by the fact of a model (`models.Capabilities`) or of a dialect that says who refuses it. The simulator
+answers with these words; `models.check` finds the same before anything is sent."""
+
+REASONING_LACKS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    (OPENAI, "azure_openai", "simulator"), ("status", "content")
+)
+"""The fields of a reasoning item that a host refuses in a request, by issuer; `REFUSALS` has the sources. The simulator speaks as
+OpenAI where no other vendor is named."""
+
+NOT_IN_RESPONSES = ("stop", "seed", "top_k")
+"""Options of a request that other wires share and the Responses format has no word for; some of its hosts take them."""
+
+
+class ResponsesDialect(Struct, frozen=True, kw_only=True):
+    """How a host of the wire `openai_responses` differs from OpenAI, whose facts are the defaults."""
+
+    path: str = "/responses"
+    """The path of requests below the base URL."""
+    issuer: str = OPENAI
+    """The name of who can decrypt the `encrypted_content` of this host; hosts of one issuer can exchange it."""
+    lacks: tuple[str, ...] = (*NOT_IN_RESPONSES, "presence_penalty", "frequency_penalty")
+    """Fields of a request that the host does not take. They are left out and reported as losses; a stored `prompt` is refused
+    instead."""
+    only: dict[str, Any] = {}
+    """Fields of which the host takes one value only; any other is left out and reported as a loss."""
+    stateless: bool = False
+    """Stores nothing between calls: `previous_response_id`, `conversation` and item references cannot be used."""
+    tools: tuple[str, ...] | None = None
+    """The types of tools the host takes; `None` for all."""
+    parts: tuple[str, ...] = ()
+    """The types of input parts the host takes beyond text, images and files: `input_audio`, `input_video`."""
+    efforts: dict[str, str] = {}
+    """Reasoning efforts the host does not know, and the nearest it does."""
+    cache_ttls: dict[str, str] = field(default_factory=lambda: {"5m": "30m", "1h": "30m"})
+    """Lifetimes of a cached stretch of the prompt that the host does not know, and the nearest it does."""
+    checks_ids: bool = True
+    """Refuses an item whose id lacks the prefix of its type (`msg_`, `rs_`, `fc_`)."""
+    longest_call_id: int = 64
+    """The most characters of a `call_id`; longer ones are sent as a shorter id."""
+    strict_schemas: bool = True
+    """A strict schema closes every object and requires all its properties."""
+    takes_reasoning_text: bool = False
+    """Needs its own raw reasoning (`reasoning_text`) in the input, which other hosts refuse."""
+    groups_calls: bool = False
+    """Needs the calls of a turn directly after one another, followed by all their outputs."""
+    asks_to_keep_nothing: bool = False
+    """A default of the client, not of the host: a request without `store` is sent with `store: false`, and with
+    `include: ["reasoning.encrypted_content"]` where the model reasons."""
+    model_reasons: bool | None = None
+    """Whether the model reasons; `None` where the client does not know, which then goes by the request's `reasoning`."""
+
+    @property
+    def reasoning_lacks(self) -> tuple[str, ...]:
+        """Fields of a reasoning item that the host refuses in a request; `REFUSALS` has the sources."""
+        return REASONING_LACKS.get(self.issuer, ())
+
+    @property
+    def seals(self) -> bool:
+        """Whether opaque state of this host is kept in an envelope in the history; OpenAI's is kept as it came."""
+        return self.issuer != OPENAI
+
+
+class ChatDialect(Struct, frozen=True, kw_only=True):
+    """How a host of the wire `openai_chat` differs from OpenAI, whose facts are the defaults.
+
+    Fields of the request are named as that wire spells them.
+    """
+
+    path: str = "/chat/completions"
+    """The path of requests below the base URL."""
+    issuer: str = OPENAI
+    """The name of who can use the opaque reasoning state of this host; hosts of one issuer can exchange it."""
+
+    # --- the request ---
+    lacks: tuple[str, ...] = ("top_k",)
+    """Fields of a request that the host does not take, `name` of a message and `include_obfuscation` of a stream among them.
+    They are left out and reported as losses."""
+    max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    """The name of the field for the output limit: `max_tokens` at most compatible hosts."""
+    seed_field: Literal["seed", "random_seed"] = "seed"
+    """The name of the field for the seed: `random_seed` at Mistral."""
+    counts_logprobs: bool = False
+    """`logprobs` is the number of alternatives, not a switch beside `top_logprobs`."""
+    formats: tuple[str, ...] = ("text", "json_object", "json_schema")
+    """The types of `response_format` the host takes."""
+    strict_schemas: bool = True
+    """A strict schema closes every object and requires all its properties."""
+    metadata_needs_store: bool = True
+    """Refuses `metadata` on answers that are not stored."""
+    search_models: tuple[str, ...] = ("gpt-4o-search-preview", "gpt-4o-mini-search-preview", "gpt-5-search-api")
+    """Prefixes of the names of models that take `web_search_options`."""
+
+    # --- messages ---
+    system_role: Literal["developer", "system"] = "developer"
+    """The role of instructions. A host whose role is `system` does not know `developer`."""
+    parts: tuple[str, ...] = ("image_url", "image_data", "file_data", "file_id", "input_audio")
+    """What a user message may hold beside text: images by URL or as base64, files as data, by id or by URL, audio (as an
+    object or, `audio_text`, as bare base64), video."""
+    details: tuple[str, ...] = ("auto", "low", "high", "original")
+    """The values of an image's `detail` that the host takes."""
+    plain_text: tuple[str, ...] = ()
+    """Roles whose content has to be a string, not a list of parts."""
+    media_in_outputs: bool = False
+    """A tool message may hold the parts that a user message may; elsewhere text alone."""
+    documents_by_url: bool = False
+    """A file by URL is sent as a `document_url` part; elsewhere the URL is sent in `file_data`."""
+    cache_mark: Literal["prompt_cache_breakpoint", "cache_control", ""] = "prompt_cache_breakpoint"
+    """The field of a part that marks a prompt cache breakpoint; empty where the host has none."""
+    cache_ttls: dict[str, str] = field(default_factory=lambda: {"5m": "30m", "1h": "30m"})
+    """Lifetimes of a cached stretch of the prompt that the host does not know, and the nearest it does."""
+    refusals: bool = True
+    """An assistant message has a `refusal`; elsewhere it is sent as content."""
+    alternates: bool = False
+    """Refuses two messages of the same role in a row."""
+
+    # --- tools ---
+    tool_choices: tuple[str, ...] = ("none", "auto", "required", "function", "custom", "allowed_tools")
+    """The kinds of `tool_choice` the host takes: words, and kinds of named tools. Others are changed or dropped as losses."""
+    custom_tools: bool = True
+    """Takes custom tools (free text input); elsewhere they are sent as functions with one text argument."""
+    strict_tools: bool = True
+    """Takes `strict` on functions; elsewhere it is left out and reported."""
+    needs_parameters: bool = False
+    """Refuses a function without `parameters`."""
+    untyped_calls: bool = False
+    """Returns calls without a `type`; elsewhere that is reported as a repair."""
+    longest_call_id: int = 40
+    """The most characters of a call's id; longer ones are sent as a shorter id."""
+    exact_call_id: bool = False
+    """A call's id has to be letters and digits, exactly as many as `longest_call_id` (Mistral: 9)."""
+    missing_call_state: dict[str, Any] = {}
+    """The `extra_content` that the first call of a turn has to carry where the host's own was lost."""
+
+    # --- reasoning ---
+    efforts: dict[str, str] = {}
+    """Reasoning efforts the host does not know, and the nearest it does."""
+    effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
+    """Where the effort is sent: in `reasoning_effort`, or in `reasoning.effort`."""
+    effort_none: dict[str, Any] = {}
+    """The fields sent for the effort `none` where the host has no such value."""
+    reasoning_field: Literal["", "reasoning_content", "reasoning", "reasoning_details", "thinking"] = ""
+    """The field of a message with the model's reasoning; `thinking` is a content part, empty is a host that returns none."""
+    replay_reasoning: Literal["never", "with_tools", "always"] = "never"
+    """Which messages of the history are sent with the host's own reasoning: none, those that call tools, or all."""
+    empty_details: bool = True
+    """Takes `reasoning_details: []`."""
+    requires_reasoning: bool = False
+    """Refuses a message with calls that lacks the reasoning field; an empty text is sent where there is no reasoning."""
+    think_tags: bool = False
+    """Text may begin with `<think>...</think>`, which is reasoning."""
+
+    # --- usage ---
+    output_tokens: Literal["completion", "completion_and_reasoning", "total_minus_prompt"] = "completion"
+    """How output tokens are counted: `completion_tokens` alone, plus reasoning tokens, or total minus prompt."""
+
+
+_OPENAI_OPTIONS = (
+    "top_k",
+    "store",
+    "metadata",
+    "safety_identifier",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "prompt_cache_options",
+    "moderation",
+    "verbosity",
+    "service_tier",
+    "user",
+    "modalities",
+    "audio",
+    "prediction",
+    "web_search_options",
+    "include_obfuscation",
+)
+_THINKING_OFF = {"thinking": {"type": "disabled"}}
+_TEMPLATE_OFF = {"chat_template_kwargs": {"enable_thinking": False}}
+
+
+def _lacks(*more: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The options that only OpenAI is known to take, except `but`, and `more`."""
+    return (*(name for name in _OPENAI_OPTIONS if name not in but), *more)
+
+
+COMPATIBLE = ChatDialect(
+    issuer="compatible",
+    lacks=_lacks(),
+    max_tokens_field="max_tokens",
+    metadata_needs_store=False,
+    search_models=(),
+    system_role="system",
+    parts=("image_url", "image_data"),
+    details=("auto", "low", "high"),
+    cache_mark="",
+    refusals=False,
+    tool_choices=("none", "auto", "required", "function"),
+    custom_tools=False,
+    strict_tools=False,
+    longest_call_id=200,
+)
+"""What can be expected of any compatible host: the basics, and nothing that only OpenAI is known to take."""
+
+_VLLM = replace(
+    COMPATIBLE,
+    lacks=_lacks(but=("top_k",)),
+    parts=("image_url", "image_data", "input_audio", "video_url"),
+    strict_tools=True,
+    effort_none=_TEMPLATE_OFF,
+    reasoning_field="reasoning",
+    replay_reasoning="always",
+)
+
+_OPENROUTER = replace(
+    COMPATIBLE,
+    lacks=_lacks(
+        but=(
+            *("top_k", "user", "metadata", "prompt_cache_key", "modalities", "audio", "prediction", "verbosity"),
+            "web_search_options",
+        )
+    ),
+    max_tokens_field="max_completion_tokens",
+    search_models=("",),  # of any name
+    media_in_outputs=True,
+    parts=("image_url", "image_data", "file_data", "file_url", "input_audio", "video_url"),
+    cache_mark="cache_control",
+    cache_ttls={},
+    strict_tools=True,
+    effort_field="reasoning",
+    reasoning_field="reasoning_details",
+    replay_reasoning="always",
+)
+
+CHAT_HOSTS: dict[str, ChatDialect] = {
+    "openai": ChatDialect(),
+    "azure_openai": ChatDialect(issuer="azure_openai"),
+    "anthropic": replace(
+        COMPATIBLE,
+        path="/v1/chat/completions",
+        issuer="anthropic",
+        lacks=_lacks("frequency_penalty", "presence_penalty", "seed", "logprobs", "top_logprobs", "logit_bias"),
+        formats=("text",),
+    ),
+    "google": replace(
+        COMPATIBLE,
+        path="/v1beta/openai/chat/completions",
+        issuer="google",
+        lacks=_lacks("logit_bias", "logprobs", "top_logprobs"),
+        parts=("image_url", "image_data", "input_audio"),
+        missing_call_state={"google": {"thought_signature": "skip_thought_signature_validator"}},
+        output_tokens="total_minus_prompt",
+    ),
+    "xai": replace(
+        COMPATIBLE,
+        issuer="xai",
+        lacks=_lacks(but=("user",)),
+        max_tokens_field="max_completion_tokens",
+        strict_tools=True,
+        reasoning_field="reasoning_content",
+        output_tokens="completion_and_reasoning",
+    ),
+    "groq": replace(
+        COMPATIBLE,
+        issuer="groq",
+        lacks=_lacks("logprobs", "top_logprobs", "logit_bias", "name", but=("service_tier", "user")),
+        max_tokens_field="max_completion_tokens",
+        strict_tools=True,
+        reasoning_field="reasoning",
+        replay_reasoning="with_tools",
+    ),
+    "deepseek": replace(
+        COMPATIBLE,
+        issuer="deepseek",
+        lacks=_lacks("logit_bias", "seed"),
+        formats=("text", "json_object"),
+        parts=(),
+        strict_tools=True,
+        efforts={"minimal": "low", "medium": "high", "xhigh": "high"},
+        effort_none=_THINKING_OFF,
+        reasoning_field="reasoning_content",
+        replay_reasoning="with_tools",
+        requires_reasoning=True,
+    ),
+    "sambanova": replace(
+        COMPATIBLE,
+        issuer="sambanova",
+        lacks=_lacks("frequency_penalty", "presence_penalty", "logit_bias", "seed", "n", but=("top_k",)),
+        formats=("json_object", "json_schema"),
+        parts=("image_data",),
+        effort_none=_TEMPLATE_OFF,
+        reasoning_field="reasoning",
+        replay_reasoning="with_tools",
+    ),
+    "together": replace(
+        COMPATIBLE,
+        issuer="together",
+        lacks=_lacks(but=("top_k",)),
+        counts_logprobs=True,
+        parts=("image_url", "image_data", "input_audio", "video_url"),
+        plain_text=("system", "tool"),
+        reasoning_field="reasoning",
+        replay_reasoning="with_tools",
+        think_tags=True,
+    ),
+    "fireworks": replace(
+        COMPATIBLE,
+        issuer="fireworks",
+        lacks=_lacks(but=("top_k", "user", "metadata", "prompt_cache_key", "prediction", "service_tier")),
+        strict_tools=True,
+        reasoning_field="reasoning_content",
+        replay_reasoning="always",
+    ),
+    "cerebras": replace(
+        COMPATIBLE,
+        issuer="cerebras",
+        lacks=_lacks(but=("user", "prediction", "service_tier", "prompt_cache_key")),
+        max_tokens_field="max_completion_tokens",
+        parts=(),
+        strict_tools=True,
+        reasoning_field="reasoning",
+        replay_reasoning="always",
+    ),
+    "openrouter": replace(_OPENROUTER, issuer="openrouter", empty_details=False),
+    "mistral": replace(
+        COMPATIBLE,
+        issuer="mistral",
+        lacks=_lacks(
+            "logit_bias",
+            "logprobs",
+            "top_logprobs",
+            "stream_options",
+            but=("top_k", "prompt_cache_key", "prediction", "service_tier", "metadata"),
+        ),
+        seed_field="random_seed",
+        parts=("image_url", "image_data", "file_id", "file_url", "audio_text"),
+        documents_by_url=True,
+        strict_tools=True,
+        needs_parameters=True,
+        untyped_calls=True,
+        longest_call_id=9,
+        exact_call_id=True,
+        reasoning_field="thinking",
+        replay_reasoning="always",
+    ),
+    "meta": replace(
+        COMPATIBLE,
+        issuer="meta",
+        lacks=_lacks("stop"),
+        max_tokens_field="max_completion_tokens",
+        tool_choices=("auto",),
+        efforts={"none": "minimal"},
+        reasoning_field="reasoning_content",
+    ),
+    "huggingface": replace(COMPATIBLE, issuer="huggingface", lacks=_lacks(but=("top_k",)), reasoning_field="reasoning"),
+    "ollama": replace(
+        COMPATIBLE,
+        path="/v1/chat/completions",
+        issuer="ollama",
+        lacks=_lacks("logit_bias", "n", "parallel_tool_calls"),
+        parts=("image_data",),
+        tool_choices=("auto",),
+        reasoning_field="reasoning",
+    ),
+    "vllm": replace(_VLLM, issuer="vllm"),
+    "llamacpp": replace(
+        _VLLM,
+        issuer="llamacpp",
+        tool_choices=("none", "auto", "required"),
+        reasoning_field="reasoning_content",
+        replay_reasoning="with_tools",
+    ),
+    "lmstudio": replace(
+        COMPATIBLE,
+        issuer="lmstudio",
+        lacks=_lacks(but=("top_k",)),
+        formats=("text", "json_schema"),
+        reasoning_field="reasoning_content",
+        think_tags=True,
+    ),
+    "alibaba": replace(
+        COMPATIBLE,
+        issuer="alibaba",
+        lacks=_lacks(but=("top_k",)),
+        effort_none={"enable_thinking": False},
+        reasoning_field="reasoning_content",
+    ),
+    "moonshot": replace(
+        COMPATIBLE,
+        issuer="moonshot",
+        parts=("image_data",),
+        effort_none=_THINKING_OFF,
+        reasoning_field="reasoning_content",
+        replay_reasoning="with_tools",
+        requires_reasoning=True,
+    ),
+    "zai": replace(
+        COMPATIBLE,
+        issuer="zai",
+        effort_none=_THINKING_OFF,
+        reasoning_field="reasoning_content",
+        replay_reasoning="always",
+    ),
+    "minimax": replace(
+        COMPATIBLE, issuer="minimax", reasoning_field="reasoning_details", replay_reasoning="always", think_tags=True
+    ),
+    "perplexity": replace(
+        COMPATIBLE,
+        issuer="perplexity",
+        lacks=_lacks("tools", "tool_choice", "parallel_tool_calls", but=("top_k", "web_search_options")),
+        alternates=True,
+    ),
+    "snowflake": replace(_OPENROUTER, issuer="snowflake"),
+    "vercel_gateway": replace(_OPENROUTER, issuer="vercel_gateway"),
+    "nebius": replace(_VLLM, issuer="nebius"),
+    "deepinfra": replace(_VLLM, issuer="deepinfra"),
+    "crusoe": replace(_VLLM, issuer="crusoe"),
+    "heroku": replace(COMPATIBLE, issuer="heroku", reasoning_field="reasoning"),
+    "bedrock_mantle": replace(_VLLM, issuer="bedrock_mantle", max_tokens_field="max_completion_tokens"),
+    "github_copilot": replace(COMPATIBLE, issuer="github_copilot"),
+    "compatible": COMPATIBLE,
+}
+"""The dialect of every host we know of, by the vendor's name."""
+
+
+class MessagesDialect(Struct, frozen=True, kw_only=True):
+    """How a host of the wire `anthropic_messages` differs from Anthropic, whose facts are the defaults."""
+
+    path: str = "/v1/messages"
+    """The path of requests below the base URL; `{model}` in it is the model, which is left out of the body then."""
+    stream_path: str | None = None
+    """The path of streamed requests; `None` where it is the same."""
+    issuer: str = "anthropic"
+    """The name of who can verify the signatures of this host; hosts of one issuer can exchange them."""
+    body_version: str | None = None
+    """The value of `anthropic_version` in the body, for hosts that take it there; `None` sends it as a header."""
+    betas_in_body: bool = False
+    """Takes the betas as the body's field `anthropic_beta` instead of as a header."""
+    stream_in_body: bool = True
+    """Reads from the body whether to stream, not only from the path."""
+    url_sources: bool = True
+    """Takes images and documents by URL and by file id, not only as data."""
+
+
+class MessagesModel(Struct, frozen=True, kw_only=True):
+    """What a family of models takes on `anthropic_messages`; the defaults are the newest family's."""
+
+    thinking: tuple[Literal["adaptive", "enabled", "disabled", "between_tools"], ...] = ("adaptive",)
+    """The types of `thinking` that a request may set."""
+    thinks: Literal["no", "yes"] = "yes"
+    """Whether it thinks where the request does not set `thinking`."""
+    efforts: tuple[str, ...] = ("low", "medium", "high", "xhigh", "max")
+    default_effort: str = "high"
+    max_tokens: int = 128_000
+    sampling: Literal["no", "one", "yes"] = "no"
+    """Whether `temperature` and `top_p` are taken: never, one of the two, or both. Needs the older API version."""
+    forced_tools: bool = True
+    """Whether a tool choice may force a call."""
+    system_turns: bool = True
+    """Whether a system message may stand between turns."""
+    prefill: bool = False
+    """Whether the last message may be the beginning of the answer."""
+    web_search: str = "web_search_20260318"
+    code_execution: str = "code_execution_20260521"
+
+
+_OLD = MessagesModel(
+    thinking=("enabled", "disabled"),
+    thinks="no",
+    efforts=(),
+    max_tokens=64_000,
+    sampling="one",
+    system_turns=False,
+    prefill=True,
+    web_search="web_search_20250305",
+    code_execution="code_execution_20250825",
+)
+_4_6 = replace(
+    _OLD,
+    thinking=("adaptive", "enabled", "disabled"),
+    efforts=("low", "medium", "high", "max"),
+    max_tokens=128_000,
+    prefill=False,
+    web_search="web_search_20260209",
+    code_execution="code_execution_20260120",
+)
+_4_7 = MessagesModel(thinking=("adaptive", "disabled"), thinks="no")
+_NEWEST = MessagesModel(forced_tools=False)
+
+MESSAGES_MODELS: dict[str, MessagesModel] = {
+    # The older name of a family covers the newer ones that have no row of their own.
+    "claude-3": replace(_OLD, thinking=("disabled",), max_tokens=4096, sampling="yes"),
+    "claude-3-5": replace(_OLD, thinking=("disabled",), max_tokens=8192, sampling="yes"),
+    "claude-3-7": replace(_OLD, sampling="yes"),
+    "claude-sonnet-4": replace(_OLD, sampling="yes"),
+    "claude-opus-4": replace(_OLD, max_tokens=32_000, sampling="yes"),
+    "claude-opus-4-1": replace(_OLD, max_tokens=32_000),
+    "claude-sonnet-4-5": _OLD,
+    "claude-haiku-4-5": _OLD,
+    "claude-opus-4-5": replace(_OLD, efforts=("low", "medium", "high")),
+    "claude-sonnet-4-6": _4_6,
+    "claude-opus-4-6": _4_6,
+    "claude-opus-4-7": replace(_4_7, system_turns=False),
+    "claude-opus-4-8": _4_7,
+    "claude-sonnet-5": replace(_4_7, thinks="yes", system_turns=False),
+    "claude-opus-5": replace(_4_7, thinks="yes"),
+    "claude-fable-5": MessagesModel(),
+    "claude-mythos-5": MessagesModel(),
+    "claude-mythos-preview": MessagesModel(thinking=("adaptive", "enabled"), forced_tools=False, system_turns=False),
+    "claude-haiku-5-5": MessagesModel(thinking=("adaptive", "disabled"), system_turns=False),
+    "claude-sonnet-5-5": replace(_NEWEST, thinking=("adaptive", "between_tools")),
+    "claude-opus-5-5": replace(_NEWEST, default_effort="medium"),
+    "claude-fable-5-1": _NEWEST,
+    "claude-fable-5-2": _NEWEST,
+    "claude-mythos-5-1": _NEWEST,
+    "claude-mythos-5-2": _NEWEST,
+    "claude": _NEWEST,
+}
+"""What models take, by the longest prefix of their name; the vendor's model pages and guides, read 2026-11-20."""
+
+_FOREIGN = MessagesModel(
+    thinking=("adaptive", "disabled"), thinks="no", sampling="yes", system_turns=False, prefill=True
+)
+
+
+@lru_cache(maxsize=256)
+def messages_model(model: str) -> MessagesModel:
+    """What `model` takes: its family's row, the newest family's for an unknown Claude, everything for other models."""
+    name = model.lower().replace(".", "-").replace("@", "-")
+    start = name.find("claude")  # clouds and routers put regions and makers before it
+    if start < 0:
+        return _FOREIGN
+    name = name[start:]
+    best = max((prefix for prefix in MESSAGES_MODELS if f"{name}-".startswith(f"{prefix}-")), key=len, default="claude")
+    return MESSAGES_MODELS[best]
+
+
+class GeminiDialect(Struct, frozen=True, kw_only=True):
+    """How a host of the wire `gemini_generate_content` differs from Google's Developer API, whose facts are the defaults."""
+
+    root: str = "/v1beta"
+    """The path before the collection of models: the API version, where the base URL does not hold it."""
+    collection: str = "models"
+    """The collection of models that are named without one."""
+    issuer: str = "google"
+    """The name of who can use the thought signatures of this host; hosts of one issuer can exchange them."""
+    lacks: tuple[str, ...] = ("labels", "displayName", "excludeDomains")
+    """Fields and tools that the host does not take. They are left out and reported as losses; without `toolCall` it does not
+    return the steps of its hosted tools either."""
+    fetches_urls: bool = False
+    """Fetches media from any public URL for models that cannot do so themselves."""
+    is_vertex: bool = False
+    """Serves the models as Vertex does, which takes some options that the Developer API refuses."""
+    asks_to_keep_nothing: bool = False
+    """A default of the client, not of the host: a request without `store` is sent with `store: false`. Paid projects made since
+    2026-10-26 store answers by default (Google's API changelog)."""
+
+    @property
+    def path(self) -> str:
+        """The path of requests below the base URL; the model replaces `{model}`, and the method follows it after a colon."""
+        return f"{self.root}/{self.collection}/{{model}}"
+
+
+VERTEX = GeminiDialect(
+    root="",
+    collection="publishers/google/models",
+    lacks=("store", "serviceTier", "partMetadata", "fileSearch", "mcpServers", "toolCall", "generateContentRequest"),
+    fetches_urls=True,
+    is_vertex=True,
+)
+"""Gemini models on Vertex. The version and the project stand in the base URL."""
+
+
+class GeminiModel(Struct, frozen=True, kw_only=True):
+    """What a family of models takes on `gemini_generate_content`; the defaults are the newest family's."""
+
+    levels: tuple[str, ...] = ("minimal", "low", "medium", "high", "xhigh")
+    """The values of the thinking level that are taken, from little to much."""
+    budgets: tuple[int, int] | None = None
+    """The smallest and the largest thinking budget in tokens; `None` for models that take a level instead."""
+    always_thinks: bool = True
+    """Thinking cannot be turned off."""
+    prefill: bool = False
+    """Takes a conversation that ends with the beginning of the answer."""
+    sampling: bool = False
+    """Takes `temperature`, `topP` and `topK`."""
+    penalties: bool = False
+    """Takes `presencePenalty` and `frequencyPenalty`."""
+    penalties_on_vertex: bool = False
+    """Takes them on Vertex, though the Developer API refuses them."""
+    signs_calls: bool = True
+    """Refuses the first call of a step without its thought signature."""
+    mixes_tools: bool = True
+    """Takes the vendor's tools beside functions, and a schema for the answer beside tools."""
+    media_in_outputs: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain")
+    """The media that may stand inside a function's output; other media stand beside it."""
+    media_resolution: bool = True
+    """Takes a resolution for each image."""
+    external_urls: bool = True
+    """Fetches media from any public URL itself."""
+    draws: bool = False
+    """Answers with images, as every model does that has `image` in its name."""
+
+
+_GEMINI_OLD = GeminiModel(
+    levels=(),
+    always_thinks=False,
+    prefill=True,
+    sampling=True,
+    penalties=True,
+    signs_calls=False,
+    mixes_tools=False,
+    media_in_outputs=(),
+    media_resolution=False,
+    external_urls=False,
+)
+# "Penalty is not enabled for models/gemini-2.5-pro": github.com/vercel/ai/issues/8943 and google-gemini/cookbook/issues/1290 for
+# the Developer API; answers of Vertex to requests with penalties are recorded with status 200.
+_GEMINI_2_5 = replace(_GEMINI_OLD, budgets=(1, 24_576), penalties=False, penalties_on_vertex=True, external_urls=True)
+_GEMINI_3 = GeminiModel(levels=("minimal", "low", "medium", "high"), sampling=True, prefill=True)
+_GEMINI_3_NO_MINIMAL = replace(_GEMINI_3, levels=("low", "medium", "high"))
+
+GEMINI_MODELS: dict[str, GeminiModel] = {
+    "gemini-1.0": _GEMINI_OLD,
+    "gemini-1.5": _GEMINI_OLD,
+    "gemini-2.0": _GEMINI_OLD,
+    "gemini-2.5": _GEMINI_2_5,
+    "gemini-2.5-pro": replace(_GEMINI_2_5, budgets=(128, 32_768), always_thinks=True),
+    "gemini-2.5-flash-lite": replace(_GEMINI_2_5, budgets=(512, 24_576)),
+    "gemini-2.5-flash-image": replace(_GEMINI_2_5, budgets=None),
+    "gemini-3": _GEMINI_3_NO_MINIMAL,
+    "gemini-3-flash": _GEMINI_3,
+    "gemini-3.1": _GEMINI_3_NO_MINIMAL,
+    "gemini-3.1-flash-lite": _GEMINI_3,
+    "gemini-3.5": _GEMINI_3,
+    "gemini-3.5-flash-lite": replace(_GEMINI_3, sampling=False, prefill=False),
+    "gemini-3.6": replace(_GEMINI_3, sampling=False, prefill=False),
+    "gemini-3.7": replace(_GEMINI_3_NO_MINIMAL, sampling=False, prefill=False),
+    "gemini-3.8": replace(_GEMINI_3_NO_MINIMAL, sampling=False, prefill=False),
+    "gemini-4": GeminiModel(levels=("low", "medium", "high")),
+    "gemini-4-hydrogen": GeminiModel(levels=("low", "medium", "high", "xhigh")),
+    "gemini-4-neon": GeminiModel(levels=("low", "medium", "high", "xhigh")),
+    "gemini": GeminiModel(),
+    "gemma": replace(_GEMINI_OLD, penalties=False),
+}
+"""What models take, by the longest prefix of their name; Google's pages on thinking, models and tools, read 2026-11-20."""
+
+
+@lru_cache(maxsize=256)
+def gemini_model(model: str) -> GeminiModel:
+    """What `model` takes: its family's row, the newest family's for any other name."""
+    name = model.lower().rpartition("/")[2].partition("@")[0]
+    known = [prefix for prefix in GEMINI_MODELS if f"{name}-".startswith(f"{prefix}-")]
+    found = GEMINI_MODELS[max(known, key=len, default="gemini")]
+    return replace(found, draws=True) if "image" in name.split("-") else found
+
+
+class OllamaDialect(Struct, frozen=True, kw_only=True):
+    """How a host of the wire `ollama_chat` differs from a local Ollama server, whose facts are the defaults."""
+
+    path: str = "/api/chat"
+    """The path of requests below the base URL."""
+    issuer: str = "ollama"
+    """The name of whose reasoning may be sent back to a model as its own; hosts of one issuer can exchange it."""
+    loads_models: bool = True
+    """Takes the options for loading a model (`num_ctx`, `num_gpu`, ...), which Ollama's cloud does not."""
+    tool_images: bool = True
+    """A tool's output may hold images; for older servers they are sent in a user message after the outputs."""
+    efforts: dict[str, str] = field(default_factory=lambda: {"minimal": "low", "xhigh": "max"})
+    """Reasoning efforts the host does not know, and the nearest it does. Older servers refuse `max`."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.client.content import MCP
-from llm_rest.client.options import FIELDS, SETTINGS, Options, checked_names, surrogates_in, to_request
+from llm_rest.client.options import FIELDS, SETTINGS, Options, check_names, surrogates_in, to_request
 from llm_rest.errors import ConfigError
 from llm_rest.responses import FunctionCall, FunctionTool, McpTool, Message, Request
 from llm_rest.responses.request import REQUEST
@@ -137,7 +137,7 @@ def test_a_cycle_is_refused() -> None:
 )
 def test_an_unknown_option_is_refused_with_what_was_meant(name: str, hint: str) -> None:
     with pytest.raises(ConfigError, match=f"no option {name}.*({hint})"):
-        checked_names({name: 1})
+        check_names({name: 1})
 
 
 plain = st.recursive(

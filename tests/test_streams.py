@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.client.events import Halves, StreamReader
+from llm_rest.client.events import SplitSurrogates, StreamReader
 from llm_rest.errors import DecodeError, ResponseTooLargeError
 from llm_rest.responses import OutputTextDelta, ResponseCompleted
 from llm_rest.transport.framing import LIMIT
@@ -127,17 +127,17 @@ def test_half_a_character_never_ends_a_stream(pieces: list[str], text: str) -> N
 
 def test_a_document_that_is_wrong_in_another_way_stays_as_it_is() -> None:
     document = rb'{"a": "\ud83d\ude00 \\ud83d \n", "b": '
-    assert Halves().joined(document) == document
+    assert SplitSurrogates().joined(document) == document
 
 
 @given(st.binary(max_size=60))
 def test_joining_never_fails(data: bytes) -> None:
-    halves = Halves()
+    halves = SplitSurrogates()
     for _ in range(2):
         halves.joined(data)
 
 
 def test_what_is_joined_is_json() -> None:
-    halves = Halves()
+    halves = SplitSurrogates()
     joined = [halves.joined(d) for d in (rb'{"a":"x\ud83d","b":"\ud83d"}', rb'{"a":"\ude00","b":"\ude00"}')]
     assert [msgspec.json.decode(data) for data in joined] == [{"a": "x", "b": ""}, {"a": "😀", "b": "😀"}]

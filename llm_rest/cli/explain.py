@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..client.options import read_request
-from ..client.target import SENT_ALWAYS, Targets, url_of
+from ..client.target import DEFAULT_HEADERS, Targets, url_of
 from ..vendors import models
 from ..vendors.auth import Secret, credentials
 from ..vendors.rows import NoAuth
@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> int:
     if base.startswith("inproc:"):
         base = SERVED
         note("the simulator runs inside this process; the command reaches the one of `llm-rest serve --simulate`")
-    headers = {**_plain(SENT_ALWAYS), **_plain(_who(target)), **route.headers}
+    headers = {**_plain(DEFAULT_HEADERS), **_plain(_who(target)), **route.headers}
     problems = models.check(request, target.known, target.endpoint.wire)
     if origins is not None:
         problems = [replace(problem, path=origins.path(problem.path)) for problem in problems]

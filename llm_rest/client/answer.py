@@ -40,7 +40,7 @@ from ..transport.framing import check_entries
 from ..unknown import Unknown, check_depth, extras, given
 from ..vendors.auth import Secret, bytes_without_secrets, text_without_secrets, without_secrets
 from ..wires import long_wire
-from .events import Halves, StreamReader
+from .events import SplitSurrogates, StreamReader
 from .reply import Reply, reply
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from ..responses.response import Response
     from ..transport.exchange import Incoming
     from ..unknown import Decoder
-    from .send import Trial
+    from .send import RunningAttempt
     from .target import Target
 
 D = TypeVar("D")
 
 
-class Sent(NamedTuple):
+class ReceivedAnswer(NamedTuple):
     """An answer that is no error, and how it came."""
 
     answer: HTTPAnswer
@@ -67,11 +67,11 @@ class Sent(NamedTuple):
     """What was left out because the vendor refused it in an earlier attempt."""
 
 
-class Begun(NamedTuple):
+class FirstPart(NamedTuple):
     """A document that is one part of a long answer, and how it came."""
 
     document: Any
-    sent: Sent
+    sent: ReceivedAnswer
 
 
 class _Verdict(Struct):
@@ -92,7 +92,7 @@ _STATUS = re.compile("[45][0-9]{2}")
 _NO_ERROR = (b"null", b"false", b'""', b"{}", b"[]", b"0")
 
 
-def refusal(target: Target, answer: HTTPAnswer, sent: Mapping[str, str | Secret]) -> LLMError:
+def error_of_answer(target: Target, answer: HTTPAnswer, sent: Mapping[str, str | Secret]) -> LLMError:
     """The error that an answer with an error in it is."""
     facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
     facts = without_secrets(facts, sent)
@@ -102,7 +102,7 @@ def refusal(target: Target, answer: HTTPAnswer, sent: Mapping[str, str | Secret]
     return api_error(facts, vendor=target.vendor, model=target.model, rules=target.endpoint.vendor.errors)
 
 
-def redirect(answer: HTTPAnswer) -> LLMError:
+def redirect_error(answer: HTTPAnswer) -> LLMError:
     """The error for an answer that points elsewhere; keys go to one host and are not taken to another."""
     try:
         host = urlsplit(answer.headers.get("location", "")).hostname
@@ -112,7 +112,7 @@ def redirect(answer: HTTPAnswer) -> LLMError:
     return ProtocolError(f"the server redirects {where}, which is not followed", retryable=False, hint="check base_url")
 
 
-def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
+def decode_document(target: Target, sent: ReceivedAnswer, decoder: Decoder[D]) -> D:
     """The document in an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
     try:
         if len(sent.answer.body) > _SHALLOW:
@@ -125,14 +125,14 @@ def document_of(target: Target, sent: Sent, decoder: Decoder[D]) -> D:
         problem, limited = "it holds an error", False
     except ResponseTooLargeError as fault:
         fault.status = sent.answer.status
-        raise told(fault, target, sent.attempts) from None
+        raise with_context(fault, target, sent.attempts) from None
     except DecodeError as fault:
         problem, limited = fault.message, fault.limited
     failed = _is_error(sent.answer.body, target.endpoint.vendor.errors.verdict)
-    error = refusal(target, sent.answer, sent.secrets) if failed else malformed(target, sent, problem)
+    error = error_of_answer(target, sent.answer, sent.secrets) if failed else malformed_error(target, sent, problem)
     if limited:
         error.retryable = False  # a limit of ours, which the next one passes as well
-    raise told(error, target, sent.attempts)
+    raise with_context(error, target, sent.attempts)
 
 
 def _decoded(body: bytes, decoder: Decoder[D]) -> D:
@@ -141,7 +141,7 @@ def _decoded(body: bytes, decoder: Decoder[D]) -> D:
     try:
         return decoder.decode(body)
     except DecodeError:
-        whole = Halves().joined(body)
+        whole = SplitSurrogates().joined(body)
         if whole == body:
             raise
     return decoder.decode(whole)
@@ -157,7 +157,7 @@ def _is_error(raw: bytes, verdict: str) -> bool:
     return said.status_code != 0 or bytes(fields.get("error", b"null")) not in _NO_ERROR
 
 
-def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponseError:
+def malformed_error(target: Target, sent: ReceivedAnswer, problem: str) -> MalformedResponseError:
     """The error for an answer that is not what it should be, with the start of what it is."""
     answer = sent.answer
     kind = answer.headers.get("content-type", "no content type")
@@ -168,14 +168,14 @@ def malformed(target: Target, sent: Sent, problem: str) -> MalformedResponseErro
     return MalformedResponseError(facts.message, status=answer.status, request_id=facts.request_id, body=facts.body)
 
 
-def hushed(error: LLMError, sent: Mapping[str, str | Secret]) -> LLMError:
+def redact(error: LLMError, sent: Mapping[str, str | Secret]) -> LLMError:
     """The error without the secrets that were sent, which a server may have repeated in whatever it is about."""
     error.message = text_without_secrets(error.message, sent)
     error.args = (error.message,)
     return error
 
 
-def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLMError:
+def with_context(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLMError:
     """The error with what the call knows about it."""
     error.vendor = error.vendor or target.vendor
     error.model = error.model or target.model
@@ -184,7 +184,7 @@ def told(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLME
     return error
 
 
-def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]) -> LLMError:
+def generation_error(target: Target, response: Response, sent: Mapping[str, str | Secret]) -> LLMError:
     """The error that a failed generation is; HTTP says 200 for these."""
     error = response.error if given(response.error) else ResponseError()
     facts = ErrorFacts(
@@ -202,7 +202,7 @@ def failure(target: Target, response: Response, sent: Mapping[str, str | Secret]
     return made
 
 
-def partial_of(found: Reply, error: LLMError, sent: Mapping[str, str | Secret]) -> Reply:
+def partial_reply(found: Reply, error: LLMError, sent: Mapping[str, str | Secret]) -> Reply:
     """What an error leaves of a reply. What the vendor said about a failure is shown as the error shows it."""
     if given(found.error):
         found.error = replace(found.error, message=error.message)
@@ -227,7 +227,7 @@ _DOCUMENTS = {"sse": (b"{", b"[", b"<"), "ndjson": (b"[", b"<")}
 _EXCERPT = 4096
 
 
-class Arrival:
+class IncomingEvents:
     """The events in the body of a good answer: of a stream, or of a whole document that came in spite of what was asked for."""
 
     # With slots, an error reporter that unfolds objects shows nothing of what a server wrote.
@@ -250,7 +250,12 @@ class Arrival:
     )
 
     def __init__(
-        self, target: Target, request: Request, incoming: Incoming, trial: Trial, frames: StreamReader | None = None
+        self,
+        target: Target,
+        request: Request,
+        incoming: Incoming,
+        trial: RunningAttempt,
+        frames: StreamReader | None = None,
     ) -> None:
         """`frames` has read what came before of a long answer."""
         self.incoming = incoming
@@ -309,7 +314,7 @@ class Arrival:
         seen = Assembler()
         for event in events:
             seen.feed(event)
-        return failure(self._target, seen.response, self.trial.secrets)
+        return generation_error(self._target, seen.response, self.trial.secrets)
 
     async def more(self) -> list[AnyEvent]:
         """The events in the next bytes, perhaps none; `ended` says whether there are more bytes. Raises what ends it instead."""
@@ -368,11 +373,11 @@ class Arrival:
         if self._any:
             what = f"the stream from {self.incoming.peer} ended before its last event; make the call again"
             return StreamInterruptedError(what, retryable=self._begun is not None)
-        return malformed(self._target, self._sent(self._start), "it holds no event")
+        return malformed_error(self._target, self._sent(self._start), "it holds no event")
 
     def name(self, error: LLMError) -> None:
         """Say on the error which answer it is about, and nothing that was sent in secret."""
-        hushed(error, self.trial.secrets)
+        redact(error, self.trial.secrets)
         incoming = self.incoming
         error.status = error.status or incoming.status
         named = self._target.wire.decode_error(incoming.status, incoming.headers, b"")
@@ -393,7 +398,7 @@ class Arrival:
             return self._frames.close() if self._frames.checkpoint() is None else []
         body = b"".join(self._document)
         wire = self._target.wire
-        document = document_of(self._target, self._sent(body), wire.RESPONSE)
+        document = decode_document(self._target, self._sent(body), wire.RESPONSE)
         self.raw = body
         long = long_wire(wire)
         if self._continues or (long is not None and long.goes_on(document)):
@@ -404,6 +409,6 @@ class Arrival:
         )
         return disassemble(response)
 
-    def _sent(self, body: bytes) -> Sent:
+    def _sent(self, body: bytes) -> ReceivedAnswer:
         answer = HTTPAnswer(self.incoming.status, self.incoming.headers, body)
-        return Sent(answer, self.trial.secrets, self.trial.attempts)
+        return ReceivedAnswer(answer, self.trial.secrets, self.trial.attempts)

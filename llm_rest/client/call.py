@@ -31,12 +31,12 @@ from ..unknown import given
 from ..vendors import models
 from ..vendors.auth import Secret, Signed, checked_headers
 from ..wires import long_wire
-from .answer import Begun, Sent, document_of, failure, partial_of, told
+from .answer import FirstPart, ReceivedAnswer, decode_document, generation_error, partial_reply, with_context
 from .content import hidden
-from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, checked_names, listed, read_request, to_request
-from .reply import Reply, Told, reply
-from .send import CANCELLED, Accept, asked
-from .target import SENT_ALWAYS, encoded, with_headers
+from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, as_list, check_names, read_request, to_request
+from .reply import CallRecord, Reply, reply
+from .send import CANCELLED, Accept, send_with_retries
+from .target import DEFAULT_HEADERS, build_request, with_headers
 
 if TYPE_CHECKING:
     from ..errors import Attempt
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     from ..wires import Route
     from ..wires.foreign import Origins
     from .hooks import EventHook
-    from .options import Input, OnLoss
-    from .send import Trial
+    from .options import Input
+    from .send import RunningAttempt
     from .structured import Strategy
-    from .target import Outgoing, Target, Targets
+    from .target import OutgoingRequest, Target, Targets
 
 
-class Site:
+class CallSite:
     """The place in the caller's program that a warning points to. Holds no frame, so nothing is kept alive by it."""
 
     __slots__ = ("filename", "line", "names")
@@ -74,21 +74,21 @@ class Site:
         warnings.warn_explicit(message, LossWarning, self.filename, self.line, module, registry)
 
 
-def settle(losses: list[Loss], policy: OnLoss, site: Site, *, who: str, reply: Any = None) -> None:
+def report_losses(losses: list[Loss], policy: OnLoss, site: CallSite, *, who: str, reply: Any = None) -> None:
     """Do about these losses what the policy says. With a `reply` it is the answer that lost them, not the request."""
     refused = [loss for loss in losses if loss.kind == "refused"]
     if refused:
         raise LossError(f"{who} cannot take this request: {_listed(refused)}", losses=tuple(losses), vendor=who)
-    told = [loss for loss in losses if loss.kind != "withheld"]
-    if not told or policy == "ignore":
+    reported = [loss for loss in losses if loss.kind != "withheld"]
+    if not reported or policy == "ignore":
         return
     message = f"{who} does not get all of this request" if reply is None else f"not all of {who}'s answer came through"
     if policy == "raise":
         hint = 'on_loss="warn" or "ignore" carries on all the same'
-        raise LossError(f"{message}: {_listed(told)}", losses=tuple(losses), vendor=who, hint=hint, partial=reply)
-    # Positions move from turn to turn; without them the same loss at the same line is told once.
-    told_once = dict.fromkeys(re.sub(r"\[\d+\]", "[…]", str(loss)) for loss in told)
-    site.warn(f"{message}: {'; '.join(told_once)}")
+        raise LossError(f"{message}: {_listed(reported)}", losses=tuple(losses), vendor=who, hint=hint, partial=reply)
+    # Positions move from turn to turn; without them the same loss at the same line is reported once.
+    distinct = dict.fromkeys(re.sub(r"\[\d+\]", "[…]", str(loss)) for loss in reported)
+    site.warn(f"{message}: {'; '.join(distinct)}")
 
 
 def _listed(losses: list[Loss]) -> str:
@@ -139,7 +139,7 @@ def stream_timeouts_of(value: object) -> Timeouts:
     return Timeouts(connect=timeouts.connect, first_byte=value, read=value, stall=value)
 
 
-def hide(options: dict[str, Any]) -> None:
+def wrap_secrets(options: dict[str, Any]) -> None:
     """Wrap what is secret among the options, in place: tracebacks are recorded with the local variables of every frame."""
     if options.get("user_token") is not None:
         options["user_token"] = _secret(options.pop("user_token"))
@@ -149,7 +149,7 @@ def hide(options: dict[str, Any]) -> None:
             raise ConfigError(f"extra_headers: expected names and values, got {type(more).__name__}")
         options["extra_headers"] = {name: _secret(value) for name, value in cast("Mapping[str, Any]", more).items()}
     if options.get("tools") is not None:
-        options["tools"] = [hidden(tool) for tool in listed(options["tools"])]
+        options["tools"] = [hidden(tool) for tool in as_list(options["tools"])]
 
 
 def _secret(value: Any) -> Any:
@@ -172,18 +172,18 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     )
 
 
-def untold(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
+def without_recovered(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
     """The losses without those at the paths that the caller recovers. What cannot be sent never is."""
     return [loss for loss in lost if loss.kind == "refused" or not loss.path.startswith(recovered)]
 
 
-def left_of(settings: Settings, started: float) -> Settings:
+def with_time_left(settings: Settings, started: float) -> Settings:
     """The settings with what is left of the time for a whole answer that was asked for at `started`."""
     timeouts = settings.timeouts
     return settings._replace(timeouts=remaining(timeouts, limit(timeouts.total, WHOLE), started))
 
 
-class CanStop(Protocol):
+class Stoppable(Protocol):
     """What `Caller.cancel` ends."""
 
     def stop(self) -> None: ...
@@ -205,7 +205,7 @@ class Caller:
         self.targets = targets
         self.event_hooks = event_hooks
         self.budget = Budget()
-        self._under_way: WeakValueDictionary[int, CanStop] = WeakValueDictionary()
+        self._in_flight: WeakValueDictionary[int, Stoppable] = WeakValueDictionary()
         self._above: Caller | None = None
         self._waits = waits
         self.defaults: dict[str, Any] = {}
@@ -213,16 +213,16 @@ class Caller:
 
     def with_options(self, options: dict[str, Any]) -> Caller:
         """The same caller, with these options for every call that does not say otherwise."""
-        hide(options)
-        checked_names(options)
+        wrap_secrets(options)
+        check_names(options)
         other = copy(self)
         other._take(options)
         return other
 
     def _take(self, options: Mapping[str, Any]) -> None:
         options = {**options}
-        hide(options)
-        checked_names(options)
+        wrap_secrets(options)
+        check_names(options)
         merged = self._merged(options)
         to_request("checked", merged)
         if merged.get("model") is not None:
@@ -238,10 +238,10 @@ class Caller:
             merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
         return merged
 
-    def chosen(self, options: dict[str, Any]) -> tuple[Target, Settings]:
+    def resolve(self, options: dict[str, Any]) -> tuple[Target, Settings]:
         """Whom a call with these options goes to, and how it is made."""
-        hide(options)
-        checked_names(options)
+        wrap_secrets(options)
+        check_names(options)
         merged = self._merged(options)
         return self.targets.find(merged.get("model")), settings_of(merged)
 
@@ -249,15 +249,15 @@ class Caller:
         self, input: Input | None, options: dict[str, Any], *, stream: bool = False
     ) -> tuple[Target, Settings, Request, list[Loss]]:
         """The first steps, which are pure: whom to ask, how, and what, once everything is checked."""
-        hide(options)
-        checked_names(options, stream=stream)
+        wrap_secrets(options)
+        check_names(options, stream=stream)
         if isinstance(input, Request):
             # What the request says is said by the call: it comes before the defaults.
             said = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not None}
             options = {**said, **options}
         merged = self._merged(options)
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
-        request, lost, origins = read_request(input, merged, lambda: self.receiver(merged))
+        request, lost, origins = read_request(input, merged, lambda: self.destination(merged))
         if origins is not None:
             settings = settings._replace(origins=origins)
         target = self.targets.find(request.model or None)
@@ -275,7 +275,7 @@ class Caller:
         request, dropped = models.without(request, problems)
         return target, settings, request, lost + settings.located(dropped)
 
-    def receiver(self, options: Mapping[str, Any]) -> tuple[str, Any]:
+    def destination(self, options: Mapping[str, Any]) -> tuple[str, Any]:
         """The wire and the dialect of who gets a call with these options."""
         target = self.targets.find(options.get("model"))
         return target.endpoint.wire, target.dialect
@@ -283,42 +283,44 @@ class Caller:
     def call(self) -> Call:
         """A call that `cancel` ends."""
         call = self.transport.call() if self._above is None else self._above.call()
-        self._under_way[id(call)] = call
+        self._in_flight[id(call)] = call
         return call
 
-    def apart(self) -> Caller:
+    def scoped(self) -> Caller:
         """The same caller, whose `cancel` ends its own calls only, while that of this one ends them too."""
         other = copy(self)
-        other._above, other._under_way = self, WeakValueDictionary()
+        other._above, other._in_flight = self, WeakValueDictionary()
         return other
 
-    def watch(self, work: CanStop) -> None:
+    def watch(self, work: Stoppable) -> None:
         """Let `cancel` end this as well."""
-        self._under_way[id(work)] = work
+        self._in_flight[id(work)] = work
 
     def cancel(self) -> None:
         """End every call that is under way."""
-        for known in self._under_way.valuerefs():
+        for known in self._in_flight.valuerefs():
             call = known()
             if call is not None:
                 call.stop()
 
-    async def send(self, target: Target, settings: Settings, outgoing: Outgoing, read: Callable[[Sent], T]) -> T:
+    async def send(
+        self, target: Target, settings: Settings, outgoing: OutgoingRequest, read: Callable[[ReceivedAnswer], T]
+    ) -> T:
         """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does."""
 
-        async def accept(answer: HTTPAnswer, trial: Trial) -> tuple[T, None]:
-            return read(Sent(answer, trial.secrets, trial.end(answer.status), trial.losses)), None
+        async def accept(answer: HTTPAnswer, trial: RunningAttempt) -> tuple[T, None]:
+            return read(ReceivedAnswer(answer, trial.secrets, trial.end(answer.status), trial.losses)), None
 
         total = limit(settings.timeouts.total, WHOLE)
-        return await self._asked(self.call(), target, settings, outgoing, self.transport.send, accept, total)
+        return await self._send(self.call(), target, settings, outgoing, self.transport.send, accept, total)
 
     async def open(
         self,
         call: Call,
         target: Target,
         settings: Settings,
-        outgoing: Outgoing,
-        begin: Callable[[Incoming, Trial], Awaitable[tuple[T, LLMError | None]]],
+        outgoing: OutgoingRequest,
+        begin: Callable[[Incoming, RunningAttempt], Awaitable[tuple[T, LLMError | None]]],
     ) -> T:
         """What `begin` makes of the beginning of a good answer. Raises an `LLMError` for any other."""
         timeouts = settings.stream_timeouts
@@ -326,28 +328,28 @@ class Caller:
             timeouts = replace(timeouts, first_byte=target.endpoint.vendor.first_byte)
         settings = settings._replace(timeouts=timeouts)
         total = limit(timeouts.total, None)
-        return await self._asked(call, target, settings, outgoing, self.transport.open, begin, total)
+        return await self._send(call, target, settings, outgoing, self.transport.open, begin, total)
 
-    async def _asked(
+    async def _send(
         self,
         call: Call,
         target: Target,
         settings: Settings,
-        outgoing: Outgoing,
+        outgoing: OutgoingRequest,
         exchange: Callable[[HTTPRequest, Timeouts], Awaitable[Any]],
         accept: Accept[T],
         total: float | None,
     ) -> T:
-        """What `asked` gives, told where it is cancelled. Raises `CallCancelledError` where that was by `cancel`."""
+        """What `send_with_retries` gives, told where it is cancelled. Raises `CallCancelledError` where that was by `cancel`."""
         try:
             with call:
-                return await asked(self, call, target, settings, outgoing, exchange, accept, total)
+                return await send_with_retries(self, call, target, settings, outgoing, exchange, accept, total)
         except BaseException as problem:
             if not isinstance(problem, Exception) and call.trial is not None:
                 call.trial.cancel()
             raise
         attempts = () if call.trial is None else call.trial.cancel()
-        raise told(CallCancelledError("the call was cancelled"), target, attempts)
+        raise with_context(CallCancelledError("the call was cancelled"), target, attempts)
 
     async def headers(
         self, target: Target, settings: Settings, route: Route, refused: Signed | None, until: float | None
@@ -365,36 +367,36 @@ class Caller:
         self, target: Target, settings: Settings, refused: Signed | None, until: float | None
     ) -> dict[str, str | Secret]:
         """The headers of every request, and those that say who is calling."""
-        asked, (account, token) = target.credentials, (settings.account, settings.user_token)
-        if account is None and token is None and not asked.renewable:
+        send_with_retries, (account, token) = target.credentials, (settings.account, settings.user_token)
+        if account is None and token is None and not send_with_retries.renewable:
             if target.headers is None:
-                target.headers = {**SENT_ALWAYS, **asked.headers()}
+                target.headers = {**DEFAULT_HEADERS, **send_with_retries.headers()}
             return target.headers
         if not self._waits:
-            return {**SENT_ALWAYS, **asked.headers(account=account, user_token=token, refused=refused)}
+            return {**DEFAULT_HEADERS, **send_with_retries.headers(account=account, user_token=token, refused=refused)}
         try:
             with self.transport.within(None if until is None else until - time.monotonic()):
-                found = await asked.headers_async(account=account, user_token=token, refused=refused)
-                return {**SENT_ALWAYS, **found}
+                found = await send_with_retries.headers_async(account=account, user_token=token, refused=refused)
+                return {**DEFAULT_HEADERS, **found}
         except TimeoutError:
             if until is None or time.monotonic() < until:
                 raise  # the provider's own
         limit = limit_text("total", total_of(settings.timeouts, WHOLE))
         what = f"no token from the token provider for {target.vendor} after {limit}; allow more time, or return a kept token"
-        raise told(APITimeoutError(what), target, ())
+        raise with_context(APITimeoutError(what), target, ())
 
     def replied(
-        self, target: Target, sent: Sent, request: Request | None, lost: list[Loss], document: Any = None
+        self, target: Target, sent: ReceivedAnswer, request: Request | None, lost: list[Loss], document: Any = None
     ) -> tuple[Reply, list[Loss]]:
         """The reply in an answer, and what of it could not be carried; a failed generation is one too."""
         if document is None:
-            document = document_of(target, sent, target.wire.RESPONSE)
+            document = decode_document(target, sent, target.wire.RESPONSE)
         response, more = target.wire.decode_response(document, request=request, now=int(time.time()), **target.decoding)
         more = [*sent.losses, *more]
-        how = Told(lost + more, sent.attempts, sent.answer.body, target.vendor, target.model)
+        how = CallRecord(lost + more, sent.attempts, sent.answer.body, target.vendor, target.model)
         return reply(response, how), more
 
-    async def generate(self, input: Input | None, options: dict[str, Any], site: Site) -> Reply:
+    async def generate(self, input: Input | None, options: dict[str, Any], site: CallSite) -> Reply:
         """The reply of the model. Raises an `LLMError` for anything else."""
         if "output" in options and (form := options.pop("output")) is not None:
             from .typed import generate  # which most calls do not need
@@ -408,70 +410,76 @@ class Caller:
         settings: Settings,
         request: Request,
         lost: list[Loss],
-        site: Site,
+        site: CallSite,
         recovered: tuple[str, ...] = (),
     ) -> Reply:
         """The reply to a request. What is lost at the paths `recovered` is recorded only: the caller gets it back."""
         limit, most = target.known.whole_output, request.max_output_tokens
         if limit is not None and given(most) and most > limit and not request.background:
-            return await self._assembled(target, settings, request, lost, site, recovered)
+            return await self._from_stream(target, settings, request, lost, site, recovered)
         started = time.monotonic()
-        outgoing, more = encoded(target.wire.encode_request, target.wire.route, request, target.dialect)
+        outgoing, more = build_request(target.wire.encode_request, target.wire.route, request, target.dialect)
         lost = lost + settings.located(more)
         if lost:
-            settle(untold(lost, recovered), settings.on_loss, site, who=target.vendor)
+            report_losses(without_recovered(lost, recovered), settings.on_loss, site, who=target.vendor)
 
-        def read(sent: Sent) -> tuple[Reply, list[Loss]] | Begun:
-            document = document_of(target, sent, target.wire.RESPONSE)
+        def read(sent: ReceivedAnswer) -> tuple[Reply, list[Loss]] | FirstPart:
+            document = decode_document(target, sent, target.wire.RESPONSE)
             if long is not None and long.goes_on(document):
-                return Begun(document, sent)
+                return FirstPart(document, sent)
             found, more = self.replied(target, sent, request, lost, document)
-            return self.succeeded(target, found, sent.secrets), more
+            return self.raise_if_failed(target, found, sent.secrets), more
 
         long = long_wire(target.wire)
 
         try:
             came = await self.send(target, settings, outgoing, read)
-            if isinstance(came, Begun):
-                left = left_of(settings, started)
-                came = await self._continued(target, left, outgoing, request, lost, came)
+            if isinstance(came, FirstPart):
+                left = with_time_left(settings, started)
+                came = await self._in_hops(target, left, outgoing, request, lost, came)
             found, more = came
         except CallCancelledError as ended:
-            return interrupted(target, request, lost, ended.attempts)
+            return interrupted_reply(target, request, lost, ended.attempts)
         if more:
-            settle(more, settings.on_loss, site, who=target.vendor, reply=found)
+            report_losses(more, settings.on_loss, site, who=target.vendor, reply=found)
         return found
 
-    async def _assembled(
+    async def _from_stream(
         self,
         target: Target,
         settings: Settings,
         request: Request,
         lost: list[Loss],
-        site: Site,
+        site: CallSite,
         recovered: tuple[str, ...],
     ) -> Reply:
         """The reply to a request that the vendor answers with a stream only."""
         from .stream import AsyncStream  # which most calls do not need
 
-        settings = settings._replace(stream_timeouts=left_of(settings, time.monotonic()).timeouts)
+        settings = settings._replace(stream_timeouts=with_time_left(settings, time.monotonic()).timeouts)
         async with AsyncStream.prepared(self, target, settings, request, lost, site, recovered) as stream:
             while await stream.batch():
                 pass
         return stream.response
 
-    async def _continued(
-        self, target: Target, settings: Settings, outgoing: Outgoing, request: Request, lost: list[Loss], begun: Begun
+    async def _in_hops(
+        self,
+        target: Target,
+        settings: Settings,
+        outgoing: OutgoingRequest,
+        request: Request,
+        lost: list[Loss],
+        begun: FirstPart,
     ) -> tuple[Reply, list[Loss]]:
         """The reply in an answer that comes in several hops, of which the first is there."""
         from .continuation import Hops, Parts
 
-        def read(sent: Sent) -> Begun:
-            return Begun(document_of(target, sent, target.wire.RESPONSE), sent)
+        def read(sent: ReceivedAnswer) -> FirstPart:
+            return FirstPart(decode_document(target, sent, target.wire.RESPONSE), sent)
 
         def found() -> Reply:
             body = came.sent.answer.body
-            how = Told(lost + parts.losses, attempts, body, target.vendor, target.model, calls=calls)
+            how = CallRecord(lost + parts.losses, attempts, body, target.vendor, target.model, calls=calls)
             return reply(parts.response(), how)
 
         hops, parts, came = Hops(target, settings.timeouts, outgoing), Parts(target, request), begun
@@ -481,37 +489,39 @@ class Caller:
             try:
                 came = await self.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read)
             except LLMError as problem:
-                problem.partial = partial_of(found(), problem, came.sent.secrets)
-                raise told(problem, target, (*attempts, *problem.attempts)) from None
+                problem.partial = partial_reply(found(), problem, came.sent.secrets)
+                raise with_context(problem, target, (*attempts, *problem.attempts)) from None
             attempts, calls = (*attempts, *came.sent.attempts), calls + 1
             token = parts.add(came.document)
-        return self.succeeded(target, found(), came.sent.secrets), parts.losses
+        return self.raise_if_failed(target, found(), came.sent.secrets), parts.losses
 
-    def succeeded(self, target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
+    def raise_if_failed(self, target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
         """The reply, unless the generation failed. Raises what the vendor says about that."""
         if found.status == "completed" and found.error:
             found.status = "failed"  # some hosts say completed all the same
         if found.status != "failed":
             return found
-        error = failure(target, found, secrets)
-        error.partial = partial_of(found, error, secrets)
-        raise told(error, target, found.info.attempts)
+        error = generation_error(target, found, secrets)
+        error.partial = partial_reply(found, error, secrets)
+        raise with_context(error, target, found.info.attempts)
 
-    async def generate_text(self, input: Input | None, options: dict[str, Any], site: Site) -> str:
+    async def generate_text(self, input: Input | None, options: dict[str, Any], site: CallSite) -> str:
         """The text of the reply. Raises where the answer was cut or refused: a text alone could not say so."""
         if options.get("background"):
             raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
-        return whole(await self.generate(input, options, site))
+        return complete_text(await self.generate(input, options, site))
 
 
-def interrupted(target: Target, request: Request | None, lost: list[Loss], attempts: tuple[Attempt, ...]) -> Reply:
+def interrupted_reply(
+    target: Target, request: Request | None, lost: list[Loss], attempts: tuple[Attempt, ...]
+) -> Reply:
     """The reply of a call that was cancelled before anything of it came."""
     now = int(time.time())
     nothing = Response(id="", created_at=now, model=target.model, status=CANCELLED, output=[], **echo(request))
-    return reply(nothing, Told(lost, attempts, b"", target.vendor, target.model, interrupted=True))
+    return reply(nothing, CallRecord(lost, attempts, b"", target.vendor, target.model, interrupted=True))
 
 
-def whole(found: Reply, text: str | None = None) -> str:
+def complete_text(found: Reply, text: str | None = None) -> str:
     """The text of a reply, or what stands for it. Raises where the answer was cut, refused or cancelled."""
     text = found.output_text if text is None else text
     if found.refusal is None and found.status != "incomplete" and not found.interrupted:

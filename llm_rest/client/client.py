@@ -2,7 +2,7 @@
 
 Both are thin: what happens is in `call.py` and `endpoints.py`, written once as coroutines. The sync client drives them over
 a transport that never suspends, so no thread and no event loop is involved and it works inside a running loop as well.
-Before changing this file, know that every public method takes the caller's place in the program first (`Site`), because a
+Before changing this file, know that every public method takes the caller's place in the program first (`CallSite`), because a
 warning about a loss points there.
 """
 
@@ -18,7 +18,7 @@ from ..transport import Timeouts, Transport
 from ..transport.retry import RetryPolicy
 from ..vendors.auth import Secret, Token, TokenProvider
 from . import endpoints
-from .call import Caller, Site
+from .call import Caller, CallSite
 from .hooks import EventHook, hooks_of
 from .options import (
     FIELDS,
@@ -66,24 +66,24 @@ class _Shared:
     @property
     def vendor(self) -> str:
         """The name of the vendor behind the default model."""
-        return self._caller.chosen({})[0].vendor
+        return self._caller.resolve({})[0].vendor
 
     @property
     def model(self) -> str:
         """The default model, as the vendor calls it."""
-        return self._caller.chosen({})[0].model
+        return self._caller.resolve({})[0].model
 
     @property
     def endpoint(self) -> str:
         """The base URL of requests."""
-        return self._caller.chosen({})[0].endpoint.base_url
+        return self._caller.resolve({})[0].endpoint.base_url
 
     def capabilities(self, model: str | None = None) -> Capabilities:
         """What the default model supports, or `model` as `"vendor/model"`, by a table, without a request. `None` is not known.
 
         Raises `ConfigError` for an unknown vendor, and without any model.
         """
-        return self._caller.chosen({"model": model})[0].known
+        return self._caller.resolve({"model": model})[0].known
 
     def with_options(self, **options: Unpack[CallOptions]) -> Self:
         """A client with these options as defaults for every call; it shares the connections. Raises `ConfigError`."""
@@ -233,14 +233,14 @@ class Client(_Shared):
         is none. Raises `ConfigError`, `CapabilityError` or `LossError`
         before anything is sent, and an `APIError` where the call fails.
         """
-        return drive(self._caller.generate(input, _plain(options), Site()))
+        return drive(self._caller.generate(input, _plain(options), CallSite()))
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
         """The text of the model's reply. Takes and raises what `generate` does.
 
         Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
         """
-        return drive(self._caller.generate_text(input, _plain(options), Site()))
+        return drive(self._caller.generate_text(input, _plain(options), CallSite()))
 
     @overload
     def generate_json(self, input: Input | None, type: type[T], **options: Unpack[CallOptions]) -> T: ...
@@ -254,18 +254,18 @@ class Client(_Shared):
         """
         from .typed import generate_json
 
-        return drive(generate_json(self._caller, input, _plain(options), Site(), type))
+        return drive(generate_json(self._caller, input, _plain(options), CallSite(), type))
 
     def try_generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply | Failure:
         """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
-        return drive(_or_failure(self._caller.generate(input, _plain(options), Site())))
+        return drive(_or_failure(self._caller.generate(input, _plain(options), CallSite())))
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Takes what `generate` takes.
 
         Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `with`.
         """
-        return Stream(self._caller, input, _plain(options), Site())
+        return Stream(self._caller, input, _plain(options), CallSite())
 
     @overload
     def stream_json(
@@ -284,7 +284,7 @@ class Client(_Shared):
         """
         from .typed import JSONStream
 
-        return JSONStream(self._caller, input, _plain(options), Site(), type)
+        return JSONStream(self._caller, input, _plain(options), CallSite(), type)
 
     def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> Run[Reply]:
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
@@ -296,7 +296,7 @@ class Client(_Shared):
         """
         from .run import run_of
 
-        return run_of(self._caller, input, tools, _plain(options), Site())
+        return run_of(self._caller, input, tools, _plain(options), CallSite())
 
     def generate_with_tools(
         self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
@@ -304,7 +304,7 @@ class Client(_Shared):
         """The model's last reply, after all tool calls: `run(...).result()`. Raises what that raises."""
         from .run import run_of
 
-        return run_of(self._caller, input, tools, _plain(options), Site()).result()
+        return run_of(self._caller, input, tools, _plain(options), CallSite()).result()
 
     @property
     def responses(self) -> Responses:
@@ -325,7 +325,7 @@ class Client(_Shared):
 
         Raises `ConfigError` where the wire has no endpoint for that.
         """
-        return drive(endpoints.count_tokens(self._caller, input, _plain(options), Site()))
+        return drive(endpoints.count_tokens(self._caller, input, _plain(options), CallSite()))
 
     def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
@@ -339,7 +339,7 @@ class Client(_Shared):
         It lists the models, which costs no tokens, or makes the smallest request where a host has no list. Raises
         `ConfigError` for wrong arguments only, and `ClientClosedError`.
         """
-        return drive(endpoints.validate_access(self._caller, _plain(options), Site()))
+        return drive(endpoints.validate_access(self._caller, _plain(options), CallSite()))
 
     def close(self) -> None:
         """Close the connections. Later calls raise `ClientClosedError`."""
@@ -406,14 +406,14 @@ class AsyncClient(_Shared):
         is none. Raises `ConfigError`, `CapabilityError` or `LossError`
         before anything is sent, and an `APIError` where the call fails.
         """
-        return self._caller.generate(input, _plain(options), Site())
+        return self._caller.generate(input, _plain(options), CallSite())
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
         """The text of the model's reply. Takes and raises what `generate` does.
 
         Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
         """
-        return self._caller.generate_text(input, _plain(options), Site())
+        return self._caller.generate_text(input, _plain(options), CallSite())
 
     @overload
     def generate_json(
@@ -433,20 +433,20 @@ class AsyncClient(_Shared):
         """
         from .typed import generate_json
 
-        return generate_json(self._caller, input, _plain(options), Site(), type)
+        return generate_json(self._caller, input, _plain(options), CallSite(), type)
 
     def try_generate(
         self, input: Input | None = None, **options: Unpack[OutputOptions]
     ) -> Coroutine[Any, Any, Reply | Failure]:
         """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
-        return _or_failure(self._caller.generate(input, _plain(options), Site()))
+        return _or_failure(self._caller.generate(input, _plain(options), CallSite()))
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Takes what `generate` takes.
 
         Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `async with`.
         """
-        return AsyncStream(self._caller, input, _plain(options), Site())
+        return AsyncStream(self._caller, input, _plain(options), CallSite())
 
     @overload
     def stream_json(
@@ -462,7 +462,7 @@ class AsyncClient(_Shared):
         """`Client.stream_json` for async callers: `async with` and `async for`."""
         from .typed import AsyncJSONStream
 
-        return AsyncJSONStream(self._caller, input, _plain(options), Site(), type)
+        return AsyncJSONStream(self._caller, input, _plain(options), CallSite(), type)
 
     def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> AsyncRun[Reply]:
         """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it.
@@ -471,7 +471,7 @@ class AsyncClient(_Shared):
         """
         from .run import async_run_of
 
-        return async_run_of(self._caller, input, tools, _plain(options), Site())
+        return async_run_of(self._caller, input, tools, _plain(options), CallSite())
 
     def generate_with_tools(
         self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
@@ -479,7 +479,7 @@ class AsyncClient(_Shared):
         """The model's last reply, after all tool calls: `run(...).result()`. Raises what that raises."""
         from .run import async_run_of
 
-        return async_run_of(self._caller, input, tools, _plain(options), Site()).result()
+        return async_run_of(self._caller, input, tools, _plain(options), CallSite()).result()
 
     @property
     def responses(self) -> AsyncResponses:
@@ -500,7 +500,7 @@ class AsyncClient(_Shared):
 
         Raises `ConfigError` where the wire has no endpoint for that.
         """
-        return endpoints.count_tokens(self._caller, input, _plain(options), Site())
+        return endpoints.count_tokens(self._caller, input, _plain(options), CallSite())
 
     def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
@@ -514,7 +514,7 @@ class AsyncClient(_Shared):
         It lists the models, which costs no tokens, or makes the smallest request where a host has no list. Raises
         `ConfigError` for wrong arguments only, and `ClientClosedError`.
         """
-        return endpoints.validate_access(self._caller, _plain(options), Site())
+        return endpoints.validate_access(self._caller, _plain(options), CallSite())
 
     async def aclose(self) -> None:
         """Close the connections. Later calls raise `ClientClosedError`."""

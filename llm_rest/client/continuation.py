@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..responses.request import Request
     from ..responses.response import Response
     from ..transport import Timeouts
-    from .target import Outgoing, Target
+    from .target import OutgoingRequest, Target
 
 RECONNECTS = 3
 """How often a stream is resumed at one token."""
@@ -65,14 +65,16 @@ class Parts:
 class Hop(NamedTuple):
     """The request for the next part of an answer, and how long it may take."""
 
-    outgoing: Outgoing
+    outgoing: OutgoingRequest
     timeouts: Timeouts
 
 
 class Hops:
     """The hops of one answer. `timeouts` are those of the whole call; `count` is how many requests have brought parts of it."""
 
-    def __init__(self, target: Target, timeouts: Timeouts, outgoing: Outgoing, started: float | None = None) -> None:
+    def __init__(
+        self, target: Target, timeouts: Timeouts, outgoing: OutgoingRequest, started: float | None = None
+    ) -> None:
         self.count = 1
         self._wire = long_wire(target.wire)
         self._timeouts = timeouts
@@ -96,7 +98,7 @@ class Hops:
         return Hop(replace(self._outgoing, body=body), limits)
 
 
-def may_be_resumed(problem: LLMError) -> bool:
+def is_resumable(problem: LLMError) -> bool:
     """Whether an answer that broke off so can be resumed: its connection broke, or went silent, and there is time left."""
     return isinstance(problem, APIConnectionError) and not (
         isinstance(problem, APITimeoutError) and problem.phase == "total"

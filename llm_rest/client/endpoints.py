@@ -20,10 +20,10 @@ from ..responses.estimate import estimate_tokens
 from ..transport import is_duration
 from ..unknown import Decoder, Model, given
 from ..wires import Route
-from .answer import document_of
-from .call import Site, interrupted, settle
+from .answer import decode_document
+from .call import CallSite, interrupted_reply, report_losses
 from .reply import Reply
-from .target import Outgoing, encoded
+from .target import OutgoingRequest, build_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ Order = Literal["asc", "desc"]
 """Oldest first (`asc`), or newest first."""
 
 
-def _described(target: Target, *names: str) -> tuple[Any, ...]:
+def _functions_of_wire(target: Target, *names: str) -> tuple[Any, ...]:
     """The functions of the wire, or of its `endpoints` module. Raises `ConfigError` where it has no such endpoint."""
     module = f"{wires.__name__}.{target.endpoint.wire}.endpoints"
     found: Any = target.wire
@@ -58,14 +58,14 @@ def _described(target: Target, *names: str) -> tuple[Any, ...]:
     )
 
 
-async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> int:
+async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> int:
     """How many tokens the vendor counts in this input."""
     target, settings, request, _ = caller.prepare(input, options)
-    encode, route, decoder = _described(target, "encode_count", "count_route", "COUNT")
-    outgoing, lost = encoded(encode, route, request, target.dialect)
-    settle(settings.located(lost), settings.on_loss, site, who=target.vendor)
+    encode, route, decoder = _functions_of_wire(target, "encode_count", "count_route", "COUNT")
+    outgoing, lost = build_request(encode, route, request, target.dialect)
+    report_losses(settings.located(lost), settings.on_loss, site, who=target.vendor)
     counted: int = await caller.send(
-        target, settings, outgoing, lambda sent: document_of(target, sent, decoder).input_tokens
+        target, settings, outgoing, lambda sent: decode_document(target, sent, decoder).input_tokens
     )
     return counted
 
@@ -76,19 +76,19 @@ def estimated_tokens(caller: Caller, input: Input | None, options: dict[str, Any
     return estimate_tokens(request)
 
 
-async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: Site) -> CompactedResponse:
+async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> CompactedResponse:
     """The items that stand for this conversation, to be sent first and unchanged instead of it."""
     target, settings, request, lost = caller.prepare(input, options)
-    encode, route, decoder, decode = _described(
+    encode, route, decoder, decode = _functions_of_wire(
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
     )
-    outgoing, more = encoded(encode, route, request, target.dialect)
-    settle(lost + settings.located(more), settings.on_loss, site, who=target.vendor)
+    outgoing, more = build_request(encode, route, request, target.dialect)
+    report_losses(lost + settings.located(more), settings.on_loss, site, who=target.vendor)
     compacted: CompactedResponse
     compacted, more = await caller.send(
-        target, settings, outgoing, lambda sent: decode(document_of(target, sent, decoder), dialect=target.dialect)
+        target, settings, outgoing, lambda sent: decode(decode_document(target, sent, decoder), dialect=target.dialect)
     )
-    settle(more, settings.on_loss, site, who=target.vendor, reply=compacted)
+    report_losses(more, settings.on_loss, site, who=target.vendor, reply=compacted)
     return compacted
 
 
@@ -96,39 +96,39 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
 
 
 async def retrieve(
-    caller: Caller, response_id: str, options: dict[str, Any], site: Site, include: Sequence[str] = ()
+    caller: Caller, response_id: str, options: dict[str, Any], site: CallSite, include: Sequence[str] = ()
 ) -> Reply:
     """A response that the vendor kept, whatever its status."""
-    target, settings = caller.chosen(options)
-    (route,) = _described(target, "retrieve_route")
+    target, settings = caller.resolve(options)
+    (route,) = _functions_of_wire(target, "retrieve_route")
     asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
-    return await _kept(caller, target, settings, asked, site)
+    return await _stored(caller, target, settings, asked, site)
 
 
-async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: Site) -> Reply:
+async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: CallSite) -> Reply:
     """Stop a response that is being made in the background."""
-    target, settings = caller.chosen(options)
-    (route,) = _described(target, "cancel_route")
-    return await _kept(caller, target, settings, route(response_id, dialect=target.dialect), site)
+    target, settings = caller.resolve(options)
+    (route,) = _functions_of_wire(target, "cancel_route")
+    return await _stored(caller, target, settings, route(response_id, dialect=target.dialect), site)
 
 
 async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> None:
     """Delete a stored response."""
-    target, settings = caller.chosen(options)
-    route, decoder = _described(target, "delete_route", "DELETED")
+    target, settings = caller.resolve(options)
+    route, decoder = _functions_of_wire(target, "delete_route", "DELETED")
     asked: Route = route(response_id, dialect=target.dialect)
-    await caller.send(target, settings, Outgoing(asked), lambda sent: document_of(target, sent, decoder))
+    await caller.send(target, settings, OutgoingRequest(asked), lambda sent: decode_document(target, sent, decoder))
 
 
-async def _kept(caller: Caller, target: Target, settings: Settings, route: Route, site: Site) -> Reply:
+async def _stored(caller: Caller, target: Target, settings: Settings, route: Route, site: CallSite) -> Reply:
     try:
         found, lost = await caller.send(
-            target, settings, Outgoing(route), lambda sent: caller.replied(target, sent, None, [])
+            target, settings, OutgoingRequest(route), lambda sent: caller.replied(target, sent, None, [])
         )
     except CallCancelledError as ended:
-        return interrupted(target, None, [], ended.attempts)
+        return interrupted_reply(target, None, [], ended.attempts)
     if lost:
-        settle(lost, settings.on_loss, site, who=target.vendor, reply=found)
+        report_losses(lost, settings.on_loss, site, who=target.vendor, reply=found)
     return found
 
 
@@ -136,8 +136,8 @@ async def input_items(
     caller: Caller, response_id: str, options: dict[str, Any], order: Order = "asc", include: Sequence[str] = ()
 ) -> list[AnyItem]:
     """All items that a kept response was given."""
-    target, settings = caller.chosen(options)
-    route, decoder, decode = _described(target, "input_items_route", "ITEMS", "decode_input_items")
+    target, settings = caller.resolve(options)
+    route, decoder, decode = _functions_of_wire(target, "input_items_route", "ITEMS", "decode_input_items")
     items: list[AnyItem] = []
     after: str | None = None
     while True:
@@ -147,8 +147,8 @@ async def input_items(
         page, _ = await caller.send(
             target,
             settings,
-            Outgoing(asked),
-            lambda sent: decode(document_of(target, sent, decoder), dialect=target.dialect),
+            OutgoingRequest(asked),
+            lambda sent: decode(decode_document(target, sent, decoder), dialect=target.dialect),
         )
         items += page.data
         # A page that does not move on would be asked for again and again.
@@ -158,7 +158,7 @@ async def input_items(
 
 
 async def poll(
-    caller: Caller, response: Reply | str, options: dict[str, Any], site: Site, interval: float, limit: float | None
+    caller: Caller, response: Reply | str, options: dict[str, Any], site: CallSite, interval: float, limit: float | None
 ) -> Reply:
     """The response once it is finished. Raises what the vendor says where it failed."""
     for name, seconds in (("interval", interval), ("timeout", limit)):
@@ -173,11 +173,11 @@ async def poll(
         with caller.call() as waiting:
             await caller.transport.sleep(interval)
         if waiting.stopped:
-            target, _ = caller.chosen(options)
-            return interrupted(target, None, [], ())
+            target, _ = caller.resolve(options)
+            return interrupted_reply(target, None, [], ())
         found = await retrieve(caller, found.id, {**options}, site)
-    target, _ = caller.chosen(options)
-    return caller.succeeded(target, found)
+    target, _ = caller.resolve(options)
+    return caller.raise_if_failed(target, found)
 
 
 # --- is the key good? -----------------------------------------------------------------------------------------------
@@ -203,12 +203,12 @@ class Access(Struct, frozen=True):
         return self.valid
 
 
-async def validate_access(caller: Caller, options: dict[str, Any], site: Site) -> Access:
+async def validate_access(caller: Caller, options: dict[str, Any], site: CallSite) -> Access:
     """Whether the vendor accepts the key. Lists the models, which costs nothing. Raises `ConfigError` for wrong arguments."""
-    target, settings = caller.chosen(options)
+    target, settings = caller.resolve(options)
     try:
         try:
-            await caller.send(target, settings, Outgoing(_models_route(target)), lambda sent: None)
+            await caller.send(target, settings, OutgoingRequest(_models_route(target)), lambda sent: None)
         except NotFoundError:
             # A host without a list of models: the smallest request tells as well.
             smallest = {**options, "max_output_tokens": 16, "on_loss": "ignore", "invalid_options": "drop"}
@@ -272,16 +272,16 @@ _MODELS: Decoder[_ModelList] = Decoder(_ModelList)
 
 async def list_models(caller: Caller, options: dict[str, Any]) -> list[ModelInfo]:
     """All models that the vendor lists."""
-    target, settings = caller.chosen(options)
+    target, settings = caller.resolve(options)
     try:
-        (decoder,) = _described(target, "MODELS")
+        (decoder,) = _functions_of_wire(target, "MODELS")
     except ConfigError:
         decoder = _MODELS
     route = _models_route(target)
     found: list[ModelInfo] = []
     while True:
         page: Any = await caller.send(
-            target, settings, Outgoing(route), lambda sent: document_of(target, sent, decoder)
+            target, settings, OutgoingRequest(route), lambda sent: decode_document(target, sent, decoder)
         )
         found += [_model_info(target, entry) for entry in (page.data if hasattr(page, "data") else page.models or ())]
         after = _next_page(page)
@@ -313,7 +313,7 @@ def _model_info(target: Target, entry: Any) -> ModelInfo:
 def _models_route(target: Target) -> Route:
     """Where the vendor lists its models: what the wire says, else beside where it answers."""
     try:
-        (listed,) = _described(target, "models_route")
+        (listed,) = _functions_of_wire(target, "models_route")
     except ConfigError:
         beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
         headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers

@@ -54,7 +54,7 @@ class StreamReader:
         self._decode = wire.EVENT.decode
         self._ends = (b"[DONE]", wire.END)
         self._machine = wire.decode_stream(request=request, dialect=dialect, now=now, **decoding)
-        self._halves = Halves()
+        self._halves = SplitSurrogates()
         self._problem: DecodeError | ResponseTooLargeError | None = None
         self._ended = False
 
@@ -77,7 +77,7 @@ class StreamReader:
         """Read another body, which continues the answer at the checkpoint."""
         machine: Any = self._machine
         machine.resume()
-        self._frames, self._halves, self._problem = self._framing(), Halves(), None
+        self._frames, self._halves, self._problem = self._framing(), SplitSurrogates(), None
 
     def document(self, document: Any) -> list[AnyEvent]:
         """The events of a document that came whole instead of in frames."""
@@ -109,7 +109,7 @@ class StreamReader:
                     check_depth(data)
                 document = decode(data)
             except (DecodeError, ResponseTooLargeError) as problem:
-                document = self._mended(data) if isinstance(problem, DecodeError) else None
+                document = self._repaired(data) if isinstance(problem, DecodeError) else None
                 if document is None:
                     if not events:
                         raise
@@ -125,7 +125,7 @@ class StreamReader:
         self._ended = True
         return (getattr(self._machine, "end", None) or self._machine.close)() if marked else self._machine.close()
 
-    def _mended(self, data: bytes) -> Any:
+    def _repaired(self, data: bytes) -> Any:
         """The document with what is cut in two joined; `None` where that is not what is wrong with it."""
         whole = self._halves.joined(data)
         if whole == data:
@@ -137,7 +137,7 @@ class StreamReader:
             return None
 
 
-class Halves:
+class SplitSurrogates:
     """Mends documents that hold half a character: hosts that cut a text anywhere cut escaped emoji in two.
 
     `joined` puts the first half, which ended a text of one document, before the second one, which begins a text of a later

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
 from ..errors import ConfigError, OutputError
 from ..responses.items import AnyItem, Message
-from .call import whole
+from .call import complete_text
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client  # noqa: F401 (named as text below)
@@ -25,10 +25,10 @@ Entry = tuple[str, str]
 
 ROLES = ("system", "developer", "human", "user", "assistant", "agent")
 
-Told = str | Entry | AnyItem | Sequence["Entry | AnyItem"] | None
+Provided = str | Entry | AnyItem | Sequence["Entry | AnyItem"] | None
 """What a context provider returns: a text (of the user), an entry, an item, several of them, or nothing."""
 
-Provider = Callable[[], Told | Awaitable[Told]]
+Provider = Callable[[], Provided | Awaitable[Provided]]
 """A context provider: a function without arguments, called before every turn; async for `AsyncContentGenerator` only."""
 
 
@@ -71,7 +71,7 @@ class PromptContext:
         return made
 
 
-def _at_once(told: Told | Awaitable[Told]) -> Told:
+def _at_once(told: Provided | Awaitable[Provided]) -> Provided:
     if not isawaitable(told):
         return told
     if iscoroutine(told):
@@ -79,7 +79,7 @@ def _at_once(told: Told | Awaitable[Told]) -> Told:
     raise ConfigError("a context provider has to be awaited", hint="use AsyncContentGenerator")
 
 
-def _items(told: Told) -> list[AnyItem]:
+def _items(told: Provided) -> list[AnyItem]:
     if told is None or told == "":
         return []
     if isinstance(told, list | tuple) and not _is_entry(told):
@@ -108,7 +108,7 @@ Asked = str | Sequence[AnyItem]
 """The question of a turn: a text of the user, or items."""
 
 
-class _Generating(Generic[C, T]):
+class _GeneratorBase(Generic[C, T]):
     """What `ContentGenerator` and `AsyncContentGenerator` share."""
 
     def __init__(
@@ -153,7 +153,7 @@ class _Generating(Generic[C, T]):
         return [Message(role="user", content=question)] if isinstance(question, str) else question
 
     def _answered(self, conversation: list[AnyItem], found: Reply) -> tuple[T, dict[str, str]]:
-        text = whole(found)
+        text = complete_text(found)
         if found.function_calls:
             names = ", ".join(call.name for call in found.function_calls)
             raise OutputError(
@@ -171,7 +171,7 @@ def _check(asked: Asked, name: str) -> None:
         raise ConfigError(f"{name} is empty", hint="give a text, or items")
 
 
-class ContentGenerator(_Generating["Client", T]):
+class ContentGenerator(_GeneratorBase["Client", T]):
     """Sends `prompt` with its context and returns each answer as `output`: `str` for plain text, a type, or a JSON Schema.
 
     Every turn is sent with the turns before it. With `tools`, which the tool loop runs, the answer is the one after all
@@ -195,7 +195,7 @@ class ContentGenerator(_Generating["Client", T]):
         return self._answered(run.state.items, found)
 
 
-class AsyncContentGenerator(_Generating["AsyncClient", T]):
+class AsyncContentGenerator(_GeneratorBase["AsyncClient", T]):
     """`ContentGenerator` for async callers; providers of its context may be asynchronous."""
 
     async def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:

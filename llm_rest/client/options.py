@@ -230,7 +230,7 @@ CHOICES = {
 """The words that a setting may be."""
 
 
-def checked_names(options: dict[str, Any], *, stream: bool = False) -> None:
+def check_names(options: dict[str, Any], *, stream: bool = False) -> None:
     """Return if every keyword is known, else raise `ConfigError` with the word here. What the others held is forgotten."""
     if not options:
         return
@@ -269,7 +269,7 @@ def read_request(
     lost: list[Loss] = []
     origins: Origins | None = None
     if "tools" in fields:
-        fields["tools"] = [one for i, tool in enumerate(listed(fields["tools"])) for one in _definitions(tool, i)]
+        fields["tools"] = [one for i, tool in enumerate(as_list(fields["tools"])) for one in _definitions(tool, i)]
     if isinstance(input, Request):
         if isinstance(input.input, list) and not all(map(_is_item, input.input)):
             fields["input"], lost, origins = _items(input.input, receiver)
@@ -285,7 +285,7 @@ def read_request(
     return request, lost, origins
 
 
-def listed(tools: Any) -> Iterable[Any]:
+def as_list(tools: Any) -> Iterable[Any]:
     """The tools as a list, where one alone was given or none."""
     if tools is None:
         return ()

@@ -53,7 +53,7 @@ class CallInfo(Struct, kw_only=True):
     """Whether `client.cancel()` ended the call."""
 
 
-class Told(NamedTuple):
+class CallRecord(NamedTuple):
     """What a call knows of itself, to be put into words when somebody asks."""
 
     losses: list[Loss]
@@ -86,7 +86,7 @@ class Reply(Response):
     @property
     def info(self) -> CallInfo:
         """Losses, attempts, the raw body and the metadata of the call."""
-        found: CallInfo | Told | None = vars(self).get("info")
+        found: CallInfo | CallRecord | None = vars(self).get("info")
         if not isinstance(found, CallInfo):
             found = vars(self)["info"] = CallInfo() if found is None else found.info(self)
         return found
@@ -94,13 +94,13 @@ class Reply(Response):
     @property
     def losses(self) -> list[Loss]:
         """What the vendor did not get of the request, and what could not be converted of its answer."""
-        found: CallInfo | Told | None = vars(self).get("info")
+        found: CallInfo | CallRecord | None = vars(self).get("info")
         return [] if found is None else found.losses
 
     @property
     def interrupted(self) -> bool:
         """Whether `client.cancel()` ended the call: the status is `cancelled`, and the output is what had come until then."""
-        found: CallInfo | Told | None = vars(self).get("info")
+        found: CallInfo | CallRecord | None = vars(self).get("info")
         return found is not None and found.interrupted
 
     @property
@@ -131,7 +131,7 @@ class Reply(Response):
         known = self.info
         named = known.metadata.get("model") or (self.model if given(self.model) else "")
         model = "/".join(filter(None, (known.metadata.get("provider", ""), named)))
-        facts, readers = [_ending(self)], list[str]()
+        facts, readers = [_status_text(self)], list[str]()
         if self.output_text:
             facts.append(repr(printable(self.output_text, 60)))
             readers.append(".output_text")
@@ -169,7 +169,7 @@ class Reply(Response):
         if self.interrupted:
             pieces.append(f"*{CANCELLED_TEXT}*")
         elif self.status != "completed" or not pieces:
-            pieces.append(f"*[{_ending(self)}]*")
+            pieces.append(f"*[{_status_text(self)}]*")
         return "\n\n".join(pieces)
 
     def __eq__(self, other: object) -> bool:
@@ -196,7 +196,7 @@ _NEUTRAL = ResponsesDialect(issuer="")
 """Of no host, so that no envelope is opened."""
 
 
-def _ending(reply: Reply) -> str:
+def _status_text(reply: Reply) -> str:
     """The status, and its reason where there is one."""
     details, error = reply.incomplete_details, reply.error
     reason: object = details.reason if given(details) else None
@@ -205,7 +205,7 @@ def _ending(reply: Reply) -> str:
     return printable(f"{reply.status} ({reason})" if reason else reply.status, 120)
 
 
-def reply(response: Response, info: CallInfo | Told) -> Reply:
+def reply(response: Response, info: CallInfo | CallRecord) -> Reply:
     """The response as a reply that was obtained so. The response itself may become it, so it belongs to the reply then."""
     if type(response) is Response:
         # Copying its fifty fields would cost more than decoding them did.
@@ -231,7 +231,7 @@ def metadata(response: Response, *, vendor: str, model: str, seconds: float, api
     }
 
 
-def summed(calls: Sequence[CallInfo]) -> CallInfo:
+def sum_calls(calls: Sequence[CallInfo]) -> CallInfo:
     """How a reply was obtained that took several calls: all their attempts, the sums of what they cost, the last one's rest."""
     last = calls[-1]
     named = dict(last.metadata)

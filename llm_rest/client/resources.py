@@ -1,6 +1,6 @@
 """`client.responses` and `client.models`: stored responses and the vendor's list of models.
 
-The methods have the names of OpenAI's package. Before changing this file, know that every public method makes its `Site`
+The methods have the names of OpenAI's package. Before changing this file, know that every public method makes its `CallSite`
 itself, because a warning about a loss points to the line that called it.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 from ..errors import ConfigError
 from ..sync import drive
 from . import endpoints
-from .call import Site
+from .call import CallSite
 from .endpoints import ModelInfo
 from .options import CallOptions, CallSettings, Input, RequestSettings
 
@@ -65,11 +65,11 @@ class Responses(_Elsewhere):
 
     def retrieve(self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]) -> Reply:
         """A stored response as a `Reply`, whatever its status. `include` names further output to include."""
-        return drive(endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include))
+        return drive(endpoints.retrieve(self._caller, response_id, _plain(options), CallSite(), include))
 
     def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Reply:
         """Cancel a response that is generated in the background (`background=True`); the response with its new status."""
-        return drive(endpoints.cancel_response(self._caller, response_id, _plain(options), Site()))
+        return drive(endpoints.cancel_response(self._caller, response_id, _plain(options), CallSite()))
 
     def delete(self, response_id: str, **options: Unpack[CallSettings]) -> None:
         """Delete a stored response. Raises `NotFoundError` where there is none."""
@@ -88,7 +88,7 @@ class Responses(_Elsewhere):
 
     def compact(self, input: Input | None = None, **options: Unpack[CallOptions]) -> CompactedResponse:
         """Compact a conversation: the `output` of the result replaces it as the beginning of the next input, unchanged."""
-        return drive(endpoints.compact(self._caller, input, _plain(options), Site()))
+        return drive(endpoints.compact(self._caller, input, _plain(options), CallSite()))
 
     def poll(
         self,
@@ -102,7 +102,7 @@ class Responses(_Elsewhere):
 
         Raises `APITimeoutError` when it is not finished after `timeout` seconds, and the vendor's error where it failed.
         """
-        return drive(endpoints.poll(self._caller, response, _plain(options), Site(), interval, timeout))
+        return drive(endpoints.poll(self._caller, response, _plain(options), CallSite(), interval, timeout))
 
 
 class AsyncResponses(_Elsewhere):
@@ -114,11 +114,11 @@ class AsyncResponses(_Elsewhere):
         self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]
     ) -> Coroutine[Any, Any, Reply]:
         """A stored response as a `Reply`, whatever its status. `include` names further output to include."""
-        return endpoints.retrieve(self._caller, response_id, _plain(options), Site(), include)
+        return endpoints.retrieve(self._caller, response_id, _plain(options), CallSite(), include)
 
     def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Reply]:
         """Cancel a response that is generated in the background (`background=True`); the response with its new status."""
-        return endpoints.cancel_response(self._caller, response_id, _plain(options), Site())
+        return endpoints.cancel_response(self._caller, response_id, _plain(options), CallSite())
 
     def delete(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
         """Delete a stored response. Raises `NotFoundError` where there is none."""
@@ -139,7 +139,7 @@ class AsyncResponses(_Elsewhere):
         self, input: Input | None = None, **options: Unpack[CallOptions]
     ) -> Coroutine[Any, Any, CompactedResponse]:
         """Compact a conversation: the `output` of the result replaces it as the beginning of the next input, unchanged."""
-        return endpoints.compact(self._caller, input, _plain(options), Site())
+        return endpoints.compact(self._caller, input, _plain(options), CallSite())
 
     def poll(
         self,
@@ -153,7 +153,7 @@ class AsyncResponses(_Elsewhere):
 
         Raises `APITimeoutError` when it is not finished after `timeout` seconds, and the vendor's error where it failed.
         """
-        return endpoints.poll(self._caller, response, _plain(options), Site(), interval, timeout)
+        return endpoints.poll(self._caller, response, _plain(options), CallSite(), interval, timeout)
 
 
 class Models(_Resource):

@@ -28,10 +28,10 @@ from ..tools.context import DEPS_HINT
 from ..transport import Timeouts
 from ..unknown import convert, given
 from . import endpoints, typed
-from .call import hide, settle
+from .call import report_losses, wrap_secrets
 from .hooks import hooks_of
-from .options import SETTINGS, Fields, RequestSettings, checked_names, listed, read_request
-from .reply import COUNTS, CallInfo, Reply, metadata, reply, summed
+from .options import SETTINGS, Fields, RequestSettings, as_list, check_names, read_request
+from .reply import COUNTS, CallInfo, Reply, metadata, reply, sum_calls
 from .stream import AsyncStream, Stream
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..losses import Loss
     from ..responses.response import Response
     from ..tools import ToolExecutor
-    from .call import Caller, Settings, Site
+    from .call import Caller, CallSite, Settings
     from .options import Input, Receiver
     from .target import Target
 
@@ -87,20 +87,20 @@ _LOOP = frozenset(LoopOptions.__annotations__)
 _LIMITS = frozenset(Limits.__struct_fields__)
 
 
-def run_of(caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: Site) -> Run[Reply]:
+def run_of(caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: CallSite) -> Run[Reply]:
     """A run that has not begun, with the model behind this client. Raises `ConfigError` for what is wrong already."""
-    asked = _Asked(caller, site)
+    asked = _ModelCalls(caller, site)
     engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
-    return Run(engine, asked.concluded)
+    return Run(engine, asked.final_reply)
 
 
 def async_run_of(
-    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: Site
+    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: CallSite
 ) -> AsyncRun[Reply]:
     """The same for async callers."""
-    asked = _Asked(caller, site)
+    asked = _ModelCalls(caller, site)
     engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
-    return AsyncRun(engine, asked.concluded)
+    return AsyncRun(engine, asked.final_reply)
 
 
 def _state(
@@ -137,11 +137,11 @@ def _limits(known: Limits, given: dict[str, Any]) -> Limits:
         raise ConfigError(f"{name.rstrip('`')}: {what}") from None
 
 
-class _Asked:
+class _ModelCalls:
     """The model calls that this process makes for a run."""
 
-    def __init__(self, caller: Caller, site: Site) -> None:
-        self._client, self._caller = caller, caller.apart()
+    def __init__(self, caller: Caller, site: CallSite) -> None:
+        self._client, self._caller = caller, caller.scoped()
         self._site = site
         self._settings: dict[str, Any] = {}
         self._form: Any = None
@@ -156,11 +156,11 @@ class _Asked:
         options: dict[str, Any],
     ) -> Callable[[Any], Engine]:
         """What drives the run, as soon as the run is there."""
-        hide(options)
+        wrap_secrets(options)
         how = {name: options.pop(name) for name in _LOOP & options.keys()}
         if isinstance(how.get("timeout"), Timeouts):
             options["timeout"] = how.pop("timeout")
-        checked_names(options, stream=True)
+        check_names(options, stream=True)
         self._form = how.get("output")
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
         said = input if isinstance(input, Request) else Request()
@@ -172,7 +172,7 @@ class _Asked:
         executor = how.get("executor")
         if tools is None:  # nothing was said; an empty list is none
             tools = said.tools if given(said.tools) else defaults.get("tools") or executor
-        toolbox = Toolbox(listed(tools), executor)
+        toolbox = Toolbox(as_list(tools), executor)
         if how.get("deps") is None and (needing := toolbox.needs_deps):
             raise ConfigError(f"the tool {needing[0]!r} needs deps, and this run was given none", hint=DEPS_HINT)
         known = {} if how.get("state") is not None else defaults
@@ -185,14 +185,14 @@ class _Asked:
             raise ConfigError("approve= takes a function of a call, which says True, False or None")
         model = options.pop("model", None) if how.get("state") is not None else None
         asked = {"model": options.get("model") or said.model or defaults.get("model")}
-        state, lost = _state(input, options, how, lambda: self._caller.receiver(asked))
+        state, lost = _state(input, options, how, lambda: self._caller.destination(asked))
         if lost:
-            target, settings = self._caller.chosen({**self._settings, **asked})
-            settle(lost, settings.on_loss, self._site, who=target.vendor)
+            target, settings = self._caller.resolve({**self._settings, **asked})
+            report_losses(lost, settings.on_loss, self._site, who=target.vendor)
         if model is not None:
             state = self._with_model(state, model)
         if state.limits.use_previous_response_id:
-            self._can_chain(state.request)
+            self._check_chaining(state.request)
         make = partial(
             Engine,
             shell,
@@ -216,16 +216,16 @@ class _Asked:
     def _with_model(self, state: RunState, model: str) -> RunState:
         """The saved run for another model. Raises `ConfigError` where the conversation is stored at another vendor."""
         before, after = (
-            self._caller.chosen({**self._settings, "model": name or None})[0] for name in (state.request.model, model)
+            self._caller.resolve({**self._settings, "model": name or None})[0] for name in (state.request.model, model)
         )
         if state.limits.use_previous_response_id and state.response is not None and before.vendor != after.vendor:
             hint = "with use_previous_response_id=False the whole conversation is sent"
             raise ConfigError(f"model={model!r}: the conversation of this run is stored at {before.vendor}", hint=hint)
         return replace(state, request=replace(state.request, model=model))
 
-    def _can_chain(self, request: Request) -> None:
+    def _check_chaining(self, request: Request) -> None:
         """Raises `ConfigError` for a wire that knows no earlier response, before tools have run."""
-        target, _ = self._caller.chosen({**self._settings, "model": request.model or None})
+        target, _ = self._caller.resolve({**self._settings, "model": request.model or None})
         probe = replace(request, previous_response_id="resp", input="?")
         _, lost = target.wire.encode_request(probe, dialect=target.dialect)
         for loss in lost:
@@ -240,7 +240,7 @@ class _Asked:
         caller, settings, site = self._caller, {**self._settings}, self._site
         if self._form is not None:
             return (await typed.generate(caller, request, settings, site, self._form)).reply
-        found = await caller.ask(*caller.prepare(request, settings), site, _said_in_words(request))
+        found = await caller.ask(*caller.prepare(request, settings), site, _failed_call_paths(request))
         if found.status in endpoints.UNFINISHED:
             found = await endpoints.poll(caller, found, {**self._settings}, site, 2.0, None)
         return found
@@ -249,16 +249,16 @@ class _Asked:
         """The model's reply as it comes."""
         return kind(self._caller, request, {**self._settings}, self._site, _shape)
 
-    def concluded(self, state: RunState, answers: list[Response]) -> Reply:
+    def final_reply(self, state: RunState, answers: list[Response]) -> Reply:
         """The last answer as a reply that tells of the whole run, as far as this process saw it."""
         response = state.response
         if response is None:
             raise ConfigError("the model has not answered yet", hint="result() waits for it")
         made = [one.info for one in answers if isinstance(one, Reply)]
         if made:
-            known = summed(made)
+            known = sum_calls(made)
         else:
-            target, _ = self._caller.chosen({**self._settings, "model": state.request.model or None})
+            target, _ = self._caller.resolve({**self._settings, "model": state.request.model or None})
             named = metadata(response, vendor=target.vendor, model=target.model, seconds=0)
             known = CallInfo(metadata=named)
         # The state knows of other processes, the calls of this one of repairs inside of them.
@@ -274,10 +274,10 @@ class _Asked:
 
 
 def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:
-    return request, [], _said_in_words(request)
+    return request, [], _failed_call_paths(request)
 
 
-def _said_in_words(request: Request) -> tuple[str, ...]:
+def _failed_call_paths(request: Request) -> tuple[str, ...]:
     """The places of calls that failed. Their outputs say so in words, so a wire that has no mark for it loses nothing."""
     items = request.input if isinstance(request.input, list) else []
     failed = {item.call_id for item in items if isinstance(item, _MARKED) and item.is_error is True}

@@ -2,7 +2,7 @@
 
 `retry.py` decides whether and when to retry. Before changing this file, know that one deadline covers all attempts of a call and
 the waits between them, that the body is sent again byte for byte (but for one option that vendors reject for some models,
-`without_refused`), and that cancellation passes through at any point.
+`without_rejected`), and that cancellation passes through at any point.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..errors import Attempt, LLMError, MalformedResponseError
 from ..transport import HTTPAnswer, HTTPRequest, Timeouts, remaining
 from ..transport.cancellation import Stopped
 from ..transport.retry import Failed, cost_of, decide
-from .answer import hushed, redirect, refusal, told
+from .answer import error_of_answer, redact, redirect_error, with_context
 from .hooks import EventHook, RequestCancelled, RequestEnd, RequestRetry, RequestStart, notify
-from .target import without_refused
+from .target import without_rejected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from ..transport.exchange import Incoming
     from ..vendors.auth import Secret
     from .call import Caller, Settings
-    from .target import Outgoing, Target
+    from .target import OutgoingRequest, Target
 
 CANCELLED = "cancelled"
 """The outcome of a request that was given up."""
 
 
-class Trial:
+class RunningAttempt:
     """One request from the moment it is sent. It tells event hooks of its beginning and its end, and becomes an `Attempt`.
 
     `secrets` is what was sent that an answer must not show; `attempts` are those before it, and itself as far as it has come;
@@ -63,7 +63,7 @@ class Trial:
         self._earlier = earlier
         self._ended: Attempt | None = None
         self._first: float | None = None
-        self._tell(RequestStart, method=method, url=url)
+        self._notify(RequestStart, method=method, url=url)
         self._started, self._clock = time.time(), time.perf_counter()
 
     @property
@@ -87,7 +87,7 @@ class Trial:
         if self._ended is None:
             took = self._took()
             self._ended = Attempt(self._started, took, kind or str(status))
-            self._tell(RequestEnd, seconds=took, status=status, error=kind, first_event=self._first)
+            self._notify(RequestEnd, seconds=took, status=status, error=kind, first_event=self._first)
         return self.attempts
 
     def cancel(self) -> tuple[Attempt, ...]:
@@ -95,13 +95,13 @@ class Trial:
         took = self._took()
         if self._ended is None:
             self._ended = Attempt(self._started, took, CANCELLED)
-        self._tell(RequestCancelled, seconds=took)
+        self._notify(RequestCancelled, seconds=took)
         return self.attempts
 
     def _took(self) -> float:
         return time.perf_counter() - self._clock
 
-    def _tell(self, event: type[RequestStart | RequestEnd | RequestCancelled], **facts: Any) -> None:
+    def _notify(self, event: type[RequestStart | RequestEnd | RequestCancelled], **facts: Any) -> None:
         if self._event_hooks:
             target = self._target
             facts |= {"vendor": target.vendor, "model": target.model, "wire": target.endpoint.wire}
@@ -112,7 +112,7 @@ A = TypeVar("A", bound="HTTPAnswer | Incoming")
 T = TypeVar("T")
 
 Exchange = Callable[[HTTPRequest, Timeouts], Awaitable[A]]
-Accept = Callable[[Any, Trial], Awaitable[tuple[T, LLMError | None]]]
+Accept = Callable[[Any, RunningAttempt], Awaitable[tuple[T, LLMError | None]]]
 """Makes of an answer what the caller gets, or raises what is wrong with it. What is returned with an error tells of it itself,
 and is handed out where the request is not made again."""
 
@@ -120,12 +120,12 @@ NO_BUDGET = "retry budget exhausted"
 NO_TIME = "the time of the call does not allow another attempt"
 
 
-async def asked(
+async def send_with_retries(
     caller: Caller,
     call: Call,
     target: Target,
     settings: Settings,
-    outgoing: Outgoing,
+    outgoing: OutgoingRequest,
     exchange: Exchange[A],
     accept: Accept[T],
     total: float | None,
@@ -148,7 +148,7 @@ async def asked(
             timeouts = remaining(timeouts, total, started)
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
         method = outgoing.route.method
-        call.trial = trial = Trial(
+        call.trial = trial = RunningAttempt(
             target, caller.event_hooks, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost
         )
         answer, found, error = None, None, None
@@ -157,7 +157,7 @@ async def asked(
                 HTTPRequest(method, url, headers, outgoing.body, outgoing.stream, target.vendor), timeouts
             )
             if isinstance(answer, HTTPAnswer) and answer.status >= 300:
-                error = redirect(answer) if answer.status < 400 else refusal(target, answer, secrets)
+                error = redirect_error(answer) if answer.status < 400 else error_of_answer(target, answer, secrets)
             else:
                 found, error = await accept(answer, trial)
                 if error is None:
@@ -167,20 +167,20 @@ async def asked(
             if call.stopped:
                 raise Stopped from None
             error = problem
-        hushed(error, secrets)
+        redact(error, secrets)
         status = None if answer is None else answer.status
         if renewable and status == 401:
             renewable, refused = False, headers
             attempts = trial.end(status, error)
             continue
-        if not lost and (changed := without_refused(outgoing, error)) is not None:
+        if not lost and (changed := without_rejected(outgoing, error)) is not None:
             outgoing, loss = changed
             lost = [loss]
             attempts = trial.end(status, error)
             continue
         failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponseError))
         left = None if total is None else started + total - time.monotonic()
-        wait: float | str = decide(error, failed, settings.retry, left=left, chance=_chance())
+        wait: float | str = decide(error, failed, settings.retry, left=left, chance=_random())
         if isinstance(error, MalformedResponseError):
             came = hash(answer.body if isinstance(answer, HTTPAnswer) else error.message)
             if came == wrong:
@@ -193,12 +193,12 @@ async def asked(
                 error.hint = _HINTS[wait]
             if found is not None:
                 return found
-            raise told(error, target, trial.end(status, error))
+            raise with_context(error, target, trial.end(status, error))
         paid += cost_of(error)
         if answer is not None and not isinstance(answer, HTTPAnswer):
             await answer.close()
         attempts = trial.end(status, error)
-        _tell_of(error, failed.attempts, wait, caller, target)
+        _notify_retry(error, failed.attempts, wait, caller, target)
         await caller.transport.sleep(wait)
 
 
@@ -209,13 +209,13 @@ _HINTS = {
 }
 
 
-def _chance() -> float:
+def _random() -> float:
     from random import random  # not needed before something fails
 
     return random()
 
 
-def _tell_of(error: LLMError, attempt: int, wait: float, caller: Caller, target: Target) -> None:
+def _notify_retry(error: LLMError, attempt: int, wait: float, caller: Caller, target: Target) -> None:
     if caller.event_hooks:
         wire = target.endpoint.wire
         retry = RequestRetry(

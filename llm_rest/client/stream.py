@@ -18,12 +18,12 @@ from ..errors import CallCancelledError, LLMError, StreamInterruptedError, print
 from ..responses import events as ev
 from ..responses.assemble import Assembler
 from ..sync import drive
-from .answer import FAILURES, Arrival, failure, partial_of, told
-from .call import settle, untold
-from .continuation import Hops, may_be_resumed
-from .reply import Reply, Told, reply
+from .answer import FAILURES, IncomingEvents, generation_error, partial_reply, with_context
+from .call import report_losses, without_recovered
+from .continuation import Hops, is_resumable
+from .reply import CallRecord, Reply, reply
 from .send import CANCELLED
-from .target import encoded
+from .target import build_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.request import Request
     from ..transport.exchange import Incoming
-    from .call import Caller, Settings, Site
+    from .call import Caller, CallSite, Settings
     from .options import Input
-    from .send import Trial
+    from .send import RunningAttempt
     from .target import Target
 
     Shape = Callable[[Target, Settings, Request], tuple[Request, list[Loss], tuple[str, ...]]]
@@ -52,7 +52,7 @@ class _Streaming:
     _whole = False  # the answer is retried until its end came, instead of until it began
 
     def __init__(
-        self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, shape: Shape | None = None
+        self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, shape: Shape | None = None
     ) -> None:
         target, settings, request, lost = caller.prepare(input, options, stream=True)
         recovered: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class _Streaming:
         settings: Settings,
         request: Request,
         lost: list[Loss],
-        site: Site,
+        site: CallSite,
         recovered: tuple[str, ...],
     ) -> Self:
         """The stream of a request that was validated already, which yields nothing before its end. For internal use."""
@@ -85,14 +85,14 @@ class _Streaming:
         settings: Settings,
         request: Request,
         lost: list[Loss],
-        site: Site,
+        site: CallSite,
         recovered: tuple[str, ...],
     ) -> None:
         wire = target.wire
-        outgoing, more = encoded(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
+        outgoing, more = build_request(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
         lost = lost + settings.located(more)
         if lost:
-            settle(untold(lost, recovered), settings.on_loss, site, who=target.vendor)
+            report_losses(without_recovered(lost, recovered), settings.on_loss, site, who=target.vendor)
         self._caller = caller
         self._target = target
         self._settings = settings
@@ -102,7 +102,7 @@ class _Streaming:
         self._lost = lost
         self._seen = Assembler()
         self._batch: Iterator[AnyEvent] = iter(())
-        self._came: Arrival | None = None
+        self._came: IncomingEvents | None = None
         self._failed: list[AnyEvent] = []  # the events that tell of a failure, which nobody is handed
         self._fault: LLMError | None = None
         self._call = caller.call()
@@ -153,18 +153,18 @@ class _Streaming:
             found = replace(found, status=CANCELLED if self._cancelled else "incomplete")
         came, target = self._came, self._target
         attempts, raw = (self._made(came), came.raw) if came else (self._attempts, b"")
-        how = Told(self.losses, attempts, raw, target.vendor, target.model, self._cancelled, self._hops.count)
+        how = CallRecord(self.losses, attempts, raw, target.vendor, target.model, self._cancelled, self._hops.count)
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:
             self._reply = made
         return made
 
-    def _made(self, came: Arrival) -> tuple[Attempt, ...]:
+    def _made(self, came: IncomingEvents) -> tuple[Attempt, ...]:
         """All requests that were made."""
         return (*self._attempts, *came.trial.attempts, *self._refused)
 
-    async def _open(self) -> Arrival | None:
+    async def _open(self) -> IncomingEvents | None:
         """Send the request and see a good answer begin, or none where the call was cancelled. Raises an `LLMError` otherwise."""
         if self._came is None and not self._cancelled:
             if self._over:
@@ -182,17 +182,17 @@ class _Streaming:
                 raise
         return self._came
 
-    async def _begun(self, incoming: Incoming, trial: Trial) -> tuple[Arrival, LLMError | None]:
-        came = Arrival(self._target, self._request, incoming, trial)
+    async def _begun(self, incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
+        came = IncomingEvents(self._target, self._request, incoming, trial)
         # Who never asks again need not wait for the first piece of the answer.
         return came, await came.begin(whole=self._whole) if self._settings.retry.attempts > 1 else None
 
-    async def _resume(self, came: Arrival, problem: LLMError | None) -> bool:
+    async def _resume(self, came: IncomingEvents, problem: LLMError | None) -> bool:
         """Ask for what follows the checkpoint of an answer whose body ended, or broke off. False where it has none.
 
         Raises what the vendor says about that.
         """
-        if problem is not None and not may_be_resumed(problem):
+        if problem is not None and not is_resumable(problem):
             return False
         hop = self._hops.next(came.frames.checkpoint())
         if hop is None or self._call.stopped:
@@ -203,8 +203,8 @@ class _Streaming:
         frames.resume()
         settings = self._settings._replace(stream_timeouts=hop.timeouts)
 
-        async def begun(incoming: Incoming, trial: Trial) -> tuple[Arrival, LLMError | None]:
-            return Arrival(self._target, self._request, incoming, trial, frames), None
+        async def begun(incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
+            return IncomingEvents(self._target, self._request, incoming, trial, frames), None
 
         self._came = await self._caller.open(self._call, self._target, settings, hop.outgoing, begun)
         self._attempts = (*self._attempts, *earlier)
@@ -226,14 +226,14 @@ class _Streaming:
             raise self._fault.with_traceback(None)
         return False
 
-    async def _received(self, came: Arrival) -> list[AnyEvent]:
+    async def _received(self, came: IncomingEvents) -> list[AnyEvent]:
         """The events in the next bytes, without those that tell of a failure."""
         events: list[AnyEvent] | None = None
         try:
             with self._call:
                 events = await came.more()
         except LLMError as problem:
-            if not self._over and not await self._goes_on(came, problem):  # or somebody else closed it
+            if not self._over and not await self._continues_in_hop(came, problem):  # or somebody else closed it
                 self._ended, self._fault = True, self._fault or problem
             return []
         except BaseException as problem:
@@ -244,7 +244,7 @@ class _Streaming:
             raise
         if events is None:
             return []  # the call was cancelled
-        self._ended = came.ended and not await self._goes_on(came, None)
+        self._ended = came.ended and not await self._continues_in_hop(came, None)
         if events and isinstance(events[-1], _ENDS):
             self._ended = self._complete = True
             shown: list[AnyEvent] = [event for event in events if not isinstance(event, FAILURES)]
@@ -252,7 +252,7 @@ class _Streaming:
             return shown
         return events
 
-    async def _goes_on(self, came: Arrival, problem: LLMError | None) -> bool:
+    async def _continues_in_hop(self, came: IncomingEvents, problem: LLMError | None) -> bool:
         """Whether another hop brings more. What stops it from being asked for is what ends the stream."""
         try:
             return await self._resume(came, problem)
@@ -262,30 +262,30 @@ class _Streaming:
                 self._fault = fault
         return False
 
-    async def _end(self, came: Arrival) -> None:
+    async def _end(self, came: IncomingEvents) -> None:
         """All that came was handed out: settle what is left to say."""
         failed, self._failed = self._failed, []
         for event in failed:
             self._seen.feed(event)
         if failed:
-            self._fault = failure(self._target, self._seen.response, came.trial.secrets)
+            self._fault = generation_error(self._target, self._seen.response, came.trial.secrets)
         elif self._fault is None and not self._complete:
             self._fault = came.cut()
         await self._leave(came)
         if self._fault is not None:
-            told(self._fault, self._target, self._made(came))
+            with_context(self._fault, self._target, self._made(came))
             came.name(self._fault)
-            self._fault.partial = partial_of(self.response, self._fault, came.trial.secrets)
+            self._fault.partial = partial_reply(self.response, self._fault, came.trial.secrets)
         elif came.losses:
-            settle(came.losses, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
+            report_losses(came.losses, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
 
-    async def _stop(self, came: Arrival) -> None:
+    async def _stop(self, came: IncomingEvents) -> None:
         """The call was cancelled: what was handed out is all there is."""
         self._batch, self._cancelled = iter(()), True
         came.trial.cancel()
         await self._leave(came)
 
-    async def _leave(self, came: Arrival) -> None:
+    async def _leave(self, came: IncomingEvents) -> None:
         self._ended = self._over = True
         if self._complete:
             await came.incoming.finish()

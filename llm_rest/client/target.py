@@ -154,14 +154,14 @@ def _row(vendor: Vendor | str | None) -> Vendor | None:
 
 _encoder = msgspec.json.Encoder()
 
-SENT_ALWAYS: dict[str, str | Secret] = {
+DEFAULT_HEADERS: dict[str, str | Secret] = {
     "Content-Type": "application/json",
     "Accept-Encoding": "gzip",
     "User-Agent": "llm_rest",
 }
 """The headers of every request, unless the vendor or the caller says otherwise."""
 
-SENT_FOR_STREAMS = {"Accept-Encoding": "identity"}
+STREAM_HEADERS = {"Accept-Encoding": "identity"}
 """A server that compresses may hold events back until they fill a block."""
 
 
@@ -178,7 +178,7 @@ def url_of(base_url: str, route: Route) -> str:
     return f"{base_url}{route.path}?{urlencode(route.query, doseq=True)}" if route.query else base_url + route.path
 
 
-class Outgoing(Struct, frozen=True):
+class OutgoingRequest(Struct, frozen=True):
     """A document on its way: its bytes, where they go, and the secrets in them. Its repr shows no content."""
 
     route: Route
@@ -194,16 +194,16 @@ class Outgoing(Struct, frozen=True):
         return f"<{self.route.method} {self.route.path}, {len(self.body)} bytes>"
 
 
-def encoded(
+def build_request(
     encode: Callable[..., tuple[Any, list[Loss]]], route: Callable[..., Route], request: Request, dialect: Any
-) -> tuple[Outgoing, list[Loss]]:
+) -> tuple[OutgoingRequest, list[Loss]]:
     """The request as a wire sends it, and what the wire could not carry. Raises `ConfigError` for what is no character."""
     try:
         body, lost = encode(request, dialect=dialect)
         where = route(request, dialect=dialect)
         if request.stream is True:
-            where = replace(where, headers={**SENT_FOR_STREAMS, **where.headers})
-        return Outgoing(where, _encoder.encode(body), _secrets_in(request), request.stream is True), lost
+            where = replace(where, headers={**STREAM_HEADERS, **where.headers})
+        return OutgoingRequest(where, _encoder.encode(body), _secrets_in(request), request.stream is True), lost
     except UnicodeEncodeError:
         pass
     raise surrogates_in(request)
@@ -212,7 +212,7 @@ def encoded(
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def without_refused(outgoing: Outgoing, error: LLMError) -> tuple[Outgoing, Loss] | None:
+def without_rejected(outgoing: OutgoingRequest, error: LLMError) -> tuple[OutgoingRequest, Loss] | None:
     """The request without the encrypted reasoning that the vendor refused to give for this model, and the loss that this is.
 
     `None` where the error is about something else. The other fields stay byte for byte.

@@ -20,9 +20,9 @@ from ..responses.request import items_of
 from ..tools.forms import DoesNotFit
 from ..unknown import given
 from ..vendors import models
-from .call import whole
+from .call import complete_text
 from .partial import PartialJSON
-from .reply import CallInfo, Reply, summed
+from .reply import CallInfo, Reply, sum_calls
 from .stream import AsyncStream, Stream
 from .structured import Elements, Output, Way, as_message, corrected
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.items import AnyItem
     from ..responses.request import Request
-    from .call import Caller, Settings, Site
+    from .call import Caller, CallSite, Settings
     from .options import Input
     from .target import Target
 
@@ -50,28 +50,28 @@ class Typed(NamedTuple):
     found: bool
 
 
-async def generate(caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> Typed:
+async def generate(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> Typed:
     """The reply whose answer is a value of the form. Raises an `OutputError` where there is none after all repairs."""
     if options.get("background"):
         raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
     output: Output[Any] = Output(form)
     target, settings, request, lost = caller.prepare(input, options)
-    way = chosen(output, target, request, settings)
+    way = choose_way(output, target, request, settings)
     asked, calls, notes = way.request, list[CallInfo](), list[Loss]()
     began = monotonic()
     while True:
         left = within(settings, monotonic() - began)
-        found = await caller.ask(target, left, asked, [*lost, *way.lost], site, recovered(way))
+        found = await caller.ask(target, left, asked, [*lost, *way.lost], site, recovered_paths(way))
         calls.append(found.info)
         if found.interrupted:
             return Typed(found, None, found=False)
         came = found.output
-        vars(found)["info"] = replace(summed(calls), losses=[*calls[-1].losses, *notes])
+        vars(found)["info"] = replace(sum_calls(calls), losses=[*calls[-1].losses, *notes])
         try:
-            typed = answered(output, way, found)
+            typed = read_value(output, way, found)
             if not typed.found:
                 # The conversation goes on from the calls, and has to hold what they were made after.
-                found.output[:0] = _said_since(way.request, asked)
+                found.output[:0] = _repair_messages(way.request, asked)
             return typed
         except SchemaMismatchError as problem:
             if len(calls) > settings.max_repairs:
@@ -80,7 +80,7 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
             asked = corrected(asked, came, way.tool, problem.problems)
 
 
-def _said_since(first: Request, last: Request) -> list[AnyItem]:
+def _repair_messages(first: Request, last: Request) -> list[AnyItem]:
     """What was said between two requests of one answer: answers that did not fit, and what is wrong with them."""
     said = last.input if isinstance(last.input, list) and last is not first else []
     return said if given(last.conversation) else said[len(items_of(first)) :]
@@ -94,16 +94,16 @@ def within(settings: Settings, spent: float) -> Settings:
     return settings._replace(timeouts=replace(settings.timeouts, total=max(total - spent, 0.001)))
 
 
-async def generate_json(caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> Any:
+async def generate_json(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> Any:
     """The value alone. Raises where the model calls a tool instead."""
     found = await generate(caller, input, options, site, form)
-    return only(found)
+    return require_value(found)
 
 
-def only(typed: Typed) -> Any:
+def require_value(typed: Typed) -> Any:
     """The value. Raises where there is none yet."""
     if not typed.found:
-        whole(typed.reply)
+        complete_text(typed.reply)
         names = ", ".join(call.name for call in typed.reply.function_calls)
         raise OutputError(
             f"the model calls {names} first", partial=typed.reply, hint="generate(..., output=...) gives the calls"
@@ -111,7 +111,7 @@ def only(typed: Typed) -> Any:
     return typed.value
 
 
-def chosen(output: Output[Any], target: Target, request: Request, settings: Settings) -> Way:
+def choose_way(output: Output[Any], target: Target, request: Request, settings: Settings) -> Way:
     """The first way that the model and the wire can take. Raises `CapabilityError` where the caller wants another."""
     strict = getattr(target.dialect, "strict_schemas", False)
     *ways, last = output.ways(request, settings.strategy, strict=strict)
@@ -121,13 +121,13 @@ def chosen(output: Output[Any], target: Target, request: Request, settings: Sett
     def problems(way: Way) -> list[models.Problem]:
         return [one for one in models.check(way.request, target.known, wire) if one.path not in before]
 
-    way = next((way for way in ways if not problems(way) and _is_whole(way, target)), last)
+    way = next((way for way in ways if not problems(way) and _is_expressible(way, target)), last)
     if settings.invalid_options != "send" and (found := problems(way)):
         raise models.capability_error(found, model=target.model, vendor=target.vendor)
     return way
 
 
-def _is_whole(way: Way, target: Target) -> bool:
+def _is_expressible(way: Way, target: Target) -> bool:
     """Whether the wire can say what the way is about."""
     _, lost = target.wire.encode_request(way.request, dialect=target.dialect)
     return not any(
@@ -138,31 +138,31 @@ def _is_whole(way: Way, target: Target) -> bool:
     )
 
 
-def recovered(way: Way) -> tuple[str, ...]:
+def recovered_paths(way: Way) -> tuple[str, ...]:
     """The paths where losses are recorded without a warning, since the value itself is checked when it comes back."""
     if way.tool is None:
         return ("text.format",)
     return "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"
 
 
-def answered(output: Output[T], way: Way, found: Reply) -> Typed:
+def read_value(output: Output[T], way: Way, found: Reply) -> Typed:
     """The value in a reply, which then shows it. Raises an `OutputError` where there is none."""
     mine = [call for call in found.function_calls if call.name == way.tool]
     if mine and way.tool is not None:
         found.output = as_message(found.output, way.tool)
-    text = whole(found, mine[0].arguments if mine else None)
+    text = complete_text(found, mine[0].arguments if mine else None)
     if any(isinstance(item, FunctionCall | CustomToolCall) for item in found.output):
         return Typed(found, None, found=False)
     try:
         value, notes = output.value(text)
     except DoesNotFit as problem:
-        raise does_not_fit(problem, text, found) from None
+        raise mismatch_error(problem, text, found) from None
     known = found.info
     vars(found)["info"] = replace(known, parsed=value, losses=[*known.losses, *notes])
     return Typed(found, value, found=True)
 
 
-def does_not_fit(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatchError:
+def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatchError:
     """The error for an answer that is not the value."""
     known = found.info
     return SchemaMismatchError(
@@ -200,7 +200,7 @@ class _JSONStreaming(Generic[T_co]):
     @property
     def value(self) -> T_co:
         """The validated value. Raises an `OutputError` where the answer is none, and `ConfigError` before the stream's end."""
-        return cast("T_co", only(self._finished()))
+        return cast("T_co", require_value(self._finished()))
 
     @property
     def response(self) -> Reply:
@@ -212,8 +212,8 @@ class _JSONStreaming(Generic[T_co]):
         self, target: Target, settings: Settings, request: Request
     ) -> tuple[Request, list[Loss], tuple[str, ...]]:
         """What the stream asks instead of the plain request."""
-        self._way = way = chosen(self._output, target, request, settings)
-        return way.request, way.lost, recovered(way)
+        self._way = way = choose_way(self._output, target, request, settings)
+        return way.request, way.lost, recovered_paths(way)
 
     def _feed(self, event: AnyEvent) -> None:
         assert self._way is not None
@@ -230,7 +230,9 @@ class _JSONStreaming(Generic[T_co]):
         self._show(self._partial.feed(piece))
 
     def _show(self, snapshots: list[Any]) -> None:
-        self._ready = [shown for whole in snapshots for shown in self._output.partial(whole)] or self._ready
+        self._ready = [
+            shown for snapshot in snapshots for shown in self._output.partial(snapshot)
+        ] or self._ready
 
     def _ended(self) -> bool:
         """Whether nothing is left to show now that the stream is over. Raises where the answer is not the value."""
@@ -244,7 +246,7 @@ class _JSONStreaming(Generic[T_co]):
             if not self._inner.ended and not self._inner.response.interrupted:
                 raise ConfigError("the value is there when the stream came to its end", hint="iterate to its end first")
             assert self._way is not None
-            self._typed = answered(self._output, self._way, self._inner.response)
+            self._typed = read_value(self._output, self._way, self._inner.response)
         return self._typed
 
     def _finish(self, elements: Elements) -> None:
@@ -253,7 +255,7 @@ class _JSONStreaming(Generic[T_co]):
         try:
             elements.finish(value, reply.output_text)
         except DoesNotFit as problem:
-            raise does_not_fit(problem, reply.output_text, reply) from None
+            raise mismatch_error(problem, reply.output_text, reply) from None
 
 
 class JSONStream(_JSONStreaming[T_co]):
@@ -264,7 +266,7 @@ class JSONStream(_JSONStreaming[T_co]):
     `OutputError` is raised where it does not match the type; the model is not re-prompted.
     """
 
-    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
         super().__init__(form)
         self._inner: Stream = Stream(caller, input, options, site, self._shape)
 
@@ -314,7 +316,7 @@ class JSONStream(_JSONStreaming[T_co]):
 class AsyncJSONStream(_JSONStreaming[T_co]):
     """`JSONStream` for async callers: `async with`, `async for`, and `aclose`."""
 
-    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: Site, form: Any) -> None:
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
         super().__init__(form)
         self._inner: AsyncStream = AsyncStream(caller, input, options, site, self._shape)
 

@@ -90,14 +90,14 @@ class Recorder:
         from llm_rest.client import call
 
         self.bodies: list[Any] = []
-        encoded = call.encoded
+        build_request = call.build_request
 
         def recording(*args: Any) -> Any:
-            made, lost = encoded(*args)
+            made, lost = build_request(*args)
             self.bodies.append(json.loads(made.body))
             return made, lost
 
-        monkeypatch.setattr(call, "encoded", recording)
+        monkeypatch.setattr(call, "build_request", recording)
 
 
 @every_wire

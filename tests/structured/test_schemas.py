@@ -15,7 +15,7 @@ from llm_rest.client.call import settings_of
 from llm_rest.client.client import Client
 from llm_rest.client.structured import Output
 from llm_rest.client.target import Targets
-from llm_rest.client.typed import chosen
+from llm_rest.client.typed import choose_way
 from llm_rest.errors import SchemaMismatchError
 from llm_rest.responses import Request
 from llm_rest.server.peers import schemas as vendors
@@ -42,7 +42,7 @@ def target(wire: str) -> Any:
 def native(wire: str, schema: dict[str, Any]) -> tuple[Any, list[str]] | None:
     """The schema as it is sent where the wire can be held to it, and the paths of what was changed."""
     there = target(wire)
-    way = chosen(Output(schema), there, Request(model="m", input="x"), settings_of({}))
+    way = choose_way(Output(schema), there, Request(model="m", input="x"), settings_of({}))
     if way.strategy != "native":
         return None
     body, lost = there.wire.encode_request(way.request, dialect=there.dialect)

@@ -35,6 +35,7 @@ from ..tools import ToolContext, output_of
 from . import RunState, ToolCall, Turn, snapshot
 from . import inputs as h
 from .calls import answer, answers
+from .events import RunEnd
 
 if TYPE_CHECKING:
     from ..responses.events import AnyEvent
@@ -123,6 +124,7 @@ class Engine:
         self._asked_about: set[str] = set()
         self._to_ask_about: deque[ToolCall] = deque()
         self._deciding = 0
+        self._waiting_end: AnyLoopEvent | None = None
 
     @property
     def state(self) -> RunState:
@@ -172,7 +174,7 @@ class Engine:
                 report = await workers.receive(0.0)
                 self._resting = report is None
             if self._resting:
-                return False
+                return self._tell_waiting_end()
         if report is None:
             self.take(h.Ticked(at=self._now()))
         elif isinstance(report, h.Happening):
@@ -214,7 +216,16 @@ class Engine:
         """Nobody drives the run any more. What was under way is cancelled."""
         if self.state.running:
             self.take(h.Cancelled(at=self._now()))
+        self._tell_waiting_end()
         self._workers = None
+
+    def _tell_waiting_end(self) -> bool:
+        """Tell that the run stopped because calls wait for a decision; whether it had to be told."""
+        event, self._waiting_end = self._waiting_end, None
+        if event is None or self.state.outcome != "waiting":
+            return False
+        self._tell(event)
+        return True
 
     def take(self, happening: h.AnyHappening) -> None:
         """Let it happen, and do what follows from it."""
@@ -222,7 +233,11 @@ class Engine:
             actions = self.turn.take(happening)
         for action in actions:
             if isinstance(action, h.Emit):
-                self._tell(action.event)
+                waits = isinstance(action.event, RunEnd) and action.event.outcome == "waiting"
+                if waits and self._workers is not None and not self._resting:
+                    self._waiting_end = action.event  # a decision may come before the run is at rest
+                else:
+                    self._tell(action.event)
             elif self._workers is not None:  # or the run is at rest and starts nothing
                 self._do(action, self._workers)
 

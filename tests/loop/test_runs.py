@@ -552,6 +552,20 @@ async def test_a_callback_reads_the_arguments_as_a_dict(way: str) -> None:
     assert [one.parsed_arguments for one in run.calls] == [{"name": "a"}, {"name": "b"}]
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "outcome"),
+    [((True,), "completed"), ((None,), "waiting"), ((True, None), "waiting"), ((None, None), "waiting")],
+)
+async def test_a_run_ends_once_and_after_its_approvals(way: str, verdicts: tuple[Any, ...], outcome: str) -> None:
+    calls = [call("delete", f'{{"name": "{i}"}}', f"c{i}") for i in range(len(verdicts))]
+    model = Model(says(*calls), says("Done"))
+    run = new_run(way, model, [delete], approve=lambda asked: verdicts[int(asked.parsed_arguments["name"])])
+    events = await watched(run)
+    ends = [event for event in events if event.type == "run:end"]
+    assert ends == [events[-1]]
+    assert ends[0].outcome == outcome
+
+
 async def test_a_callback_may_leave_it_open(way: str, caplog: pytest.LogCaptureFixture) -> None:
     def fails(one: Any) -> bool:
         raise RuntimeError("nobody is there")

@@ -230,9 +230,7 @@ class _JSONStreaming(Generic[T_co]):
         self._show(self._partial.feed(piece))
 
     def _show(self, snapshots: list[Any]) -> None:
-        self._ready = [
-            shown for snapshot in snapshots for shown in self._output.partial(snapshot)
-        ] or self._ready
+        self._ready = [shown for snapshot in snapshots for shown in self._output.partial(snapshot)] or self._ready
 
     def _ended(self) -> bool:
         """Whether nothing is left to show now that the stream is over. Raises where the answer is not the value."""

@@ -6,12 +6,16 @@ travel as Responses: options that several wires share and Responses lacks, the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import compress
+from operator import not_
 from typing import Any, ClassVar, Literal
 
-from msgspec import field
+import msgspec
+from msgspec import UNSET, Raw, Struct, field
 
-from ..unknown import MOST_UNKNOWN, Decoder, Open, ResponsesModel
+from ..unknown import MOST_UNKNOWN, Decoder, Open, ResponsesModel, decoder_of
 from .items import AnyItem, Message
 from .normalize import normalize
 from .parts import Leftovers
@@ -240,5 +244,57 @@ def items_of(request: Request) -> list[AnyItem]:
 OURS = ("stop", "seed", "top_k", "extra", "leftovers")
 """The fields of `Request` that are not part of the Responses format."""
 
-REQUEST: Decoder[Request] = Decoder(Request, repair=normalize, most_unknown=MOST_UNKNOWN)
+
+# --- messages without a type ----------------------------------------------------------------------------------------
+
+
+class _OfMessages(Request):
+    """A request whose items are all messages, which msgspec takes without their type."""
+
+    input: str | list[Message] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]  (only decoded)
+
+
+class _Tag(Struct):
+    type: Any = UNSET
+
+
+_MISFITS = (msgspec.MsgspecError, UnicodeError, RecursionError)
+_fields = msgspec.json.Decoder(dict[str, Raw])
+_entries = msgspec.json.Decoder(list[Raw])
+_tags = msgspec.json.Decoder(list[_Tag])
+
+
+class _RequestDecoder(Decoder[Request]):
+    """Most clients send messages without a `type`. These are decoded whole lists at a time, not one by one."""
+
+    __slots__ = ()
+
+    def _decode_open(self, data: bytes | bytearray | str) -> Request:
+        with suppress(*_MISFITS):
+            request: Request = decoder_of(_OfMessages).decode(data)
+            request.__class__ = Request  # which has the same fields
+            return request
+        with suppress(*_MISFITS):
+            return _mixed(data)
+        return super()._decode_open(data)
+
+
+def _mixed(data: bytes | bytearray | str) -> Request:
+    """A request with items of several types and messages without one, each kind decoded as one list."""
+    fields = _fields.decode(data)
+    raw = fields.get("input", Raw(b"null"))
+    untyped = [tag.type is UNSET for tag in _tags.decode(raw)]
+    entries = _entries.decode(raw)
+    messages: Iterator[AnyItem] = iter(decoder_of(list[Message]).decode(_array(compress(entries, untyped))))
+    others: Iterator[AnyItem] = iter(decoder_of(list[AnyItem]).decode(_array(compress(entries, map(not_, untyped)))))
+    request: Request = decoder_of(Request).decode(msgspec.json.encode({**fields, "input": Raw(b"null")}))
+    request.input = [next(messages if alone else others) for alone in untyped]
+    return request
+
+
+def _array(entries: Iterable[Raw]) -> bytes:
+    return b"[" + b",".join(entries) + b"]"
+
+
+REQUEST: Decoder[Request] = _RequestDecoder(Request, repair=normalize, most_unknown=MOST_UNKNOWN)
 """Decodes a request as it stands, and what people write instead of it (`responses/normalize.py`)."""

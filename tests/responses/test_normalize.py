@@ -12,6 +12,8 @@ import pytest
 from llm_rest.errors import DecodeError
 from llm_rest.responses import REQUEST, Message, Request
 from llm_rest.responses.normalize import normalize
+from llm_rest.responses.request import items_of
+from llm_rest.unknown import Unknown, extras
 
 
 def read(document: Any) -> Any:
@@ -237,3 +239,44 @@ def test_the_older_spelling_and_the_new_one_are_the_same_request() -> None:
     }
     decoded: Request = REQUEST.decode(json.dumps(older))
     assert decoded == REQUEST.decode(json.dumps(newer))
+
+
+# --- messages without a type ----------------------------------------------------------------------------------------
+
+CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "4"}
+PARTS = [
+    {"type": "input_text", "text": "What is this?"},
+    {"type": "input_image", "image_url": "https://a.example/b.png"},
+]
+
+
+@pytest.mark.parametrize(
+    "kinds", [("user",), ("user", "assistant"), ("user", "call", "output", "user"), ("call", "output")]
+)
+@pytest.mark.parametrize("untyped", [(), (0,), (0, 3), (0, 1, 2, 3)])
+@pytest.mark.parametrize("content", ["Hi", PARTS])
+def test_messages_without_a_type_are_read_as_with_it(
+    kinds: tuple[str, ...], untyped: tuple[int, ...], content: Any
+) -> None:
+    entries = [{"call": CALL, "output": OUTPUT}.get(kind) or {"role": kind, "content": content} for kind in kinds]
+    typed = [{"type": "message", **item} for item in entries]
+    sent = [item if i in untyped else typed[i] for i, item in enumerate(entries)]
+    fields = {"model": "m", "temperature": 0.5, "tools": [{"type": "function", "name": "f", "parameters": {}}]}
+    read, expected = (REQUEST.decode(msgspec.json.encode({**fields, "input": each})) for each in (sent, typed))
+    assert type(read) is Request
+    assert read == expected
+
+
+def test_unknown_fields_and_kinds_beside_messages_without_a_type_are_kept() -> None:
+    entries = [
+        {"role": "user", "content": "Hi", "mood": "good"},
+        {"type": "new_kind", "a": 1},
+        {"role": "user", "content": "Bye"},
+    ]
+    found = items_of(REQUEST.decode(msgspec.json.encode({"input": entries, "new_field": 1})))
+    assert [extras(found[0]) if isinstance(found[0], Message) else None, found[1]] == [
+        {"mood": "good"},
+        Unknown(entries[1]),
+    ]
+    assert isinstance(found[2], Message)

@@ -16,91 +16,35 @@ from llm_rest.wires import load
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
-ANTHROPIC_TEXT = msgspec.json.encode(
-    {
-        "id": "msg_01",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-haiku-4-5",
-        "content": [{"type": "text", "text": "The sea is salt because rivers carry minerals into it. " * 8}],
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 21, "output_tokens": 88},
-    }
-)
-
-ANTHROPIC_TOOLS = msgspec.json.encode(
-    {
-        "id": "msg_02",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-haiku-4-5",
-        "content": [
-            {"type": "text", "text": "I look at both cities."},
-            {"type": "tool_use", "id": "toolu_01", "name": "weather", "input": {"city": "Oslo", "days": [1, 2, 3]}},
-            {"type": "tool_use", "id": "toolu_02", "name": "weather", "input": {"city": "Rome", "days": [1, 2, 3]}},
-        ],
-        "stop_reason": "tool_use",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 421, "output_tokens": 96},
-    }
-)
-
-CHAT_TEXT = msgspec.json.encode(
-    {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1763600000,
-        "model": "some-model",
-        "choices": [
-            {
-                "index": 0,
-                "message": {
-                    "role": "assistant",
-                    "content": "The sea is salt because rivers carry minerals into it. " * 8,
-                },
-                "finish_reason": "stop",
-            }
-        ],
-        "usage": {"prompt_tokens": 21, "completion_tokens": 88, "total_tokens": 109},
-    }
-)
-
-CHAT_TOOLS = msgspec.json.encode(
-    {
-        "id": "chatcmpl-2",
-        "object": "chat.completion",
-        "created": 1763600000,
-        "model": "some-model",
-        "choices": [
-            {
-                "index": 0,
-                "message": {
-                    "role": "assistant",
-                    "content": "I look at both cities.",
-                    "tool_calls": [
-                        {
-                            "id": f"call_{city}",
-                            "type": "function",
-                            "function": {"name": "weather", "arguments": f'{{"city":"{city}","days":[1,2,3]}}'},
-                        }
-                        for city in ("Oslo", "Rome")
-                    ],
-                },
-                "finish_reason": "tool_calls",
-            }
-        ],
-        "usage": {"prompt_tokens": 421, "completion_tokens": 96, "total_tokens": 517},
-    }
-)
-
-
 SENTENCE = "The weather over the North Atlantic stays unsettled, with rain from the west. "
 LONG = (SENTENCE * 42).strip()
 
 
-def conversation(items: int = 200, text: str = (SENTENCE * 4).strip()) -> Request:
-    """A request with `items` items: questions, tool calls, their outputs and answers, in turn, all around `text`."""
+PROSE = "The sea is salt because rivers carry minerals into it. " * 8
+
+
+def answer(wire: str, *, calls: bool = False, unknown: bool = False) -> bytes:
+    """A small answer on a wire: a text, or a text and two calls; with a field that nobody knows on it, if asked for."""
+    text = "I look at both cities." if calls else PROSE
+    output: list[AnyItem] = [
+        Message(id="msg_1", role="assistant", status="completed", content=[OutputText(text=text, annotations=[])])
+    ]
+    if calls:
+        for city in ("Oslo", "Rome"):
+            arguments = f'{{"city":"{city}","days":[1,2,3]}}'
+            output.append(FunctionCall(call_id=f"call_{city}", name="weather", arguments=arguments, status="completed"))
+    usage = Usage(input_tokens=421, output_tokens=96, total_tokens=517)
+    response = Response(
+        id="resp_01", created_at=1763600000, model="some-model", status="completed", output=output, usage=usage
+    )
+    document = msgspec.json.encode(load(wire).encode_response(response)[0])
+    if unknown:
+        document = msgspec.json.encode({**msgspec.json.decode(document), "new_field": {"of": "a vendor"}})
+    return document
+
+
+def conversation(items: int = 201, text: str = (SENTENCE * 4).strip()) -> Request:
+    """A request with `items` items: questions, calls, their outputs and answers, in turn, all around `text`, and a question."""
     made: list[AnyItem] = []
     for i in range(items // 4):
         made += [
@@ -109,6 +53,7 @@ def conversation(items: int = 200, text: str = (SENTENCE * 4).strip()) -> Reques
             FunctionCallOutput(call_id=f"call_{i}", output=text),
             Message(role="assistant", content=f"Answer {i}: {text}"),
         ]
+    made.append(Message(role="user", content=text))
     return Request(
         model="claude-haiku-4-5",
         instructions="Answer briefly.",

@@ -6,8 +6,10 @@ what generality costs.
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from llm_rest.responses.items import FunctionCall, FunctionCallOutput, Message
 from llm_rest.responses.request import Request
@@ -132,6 +134,106 @@ def chat_answer(data: bytes) -> Answer:
     return Answer(body.id, "completed", body.model, output, usage)
 
 
+class GeminiCall(Struct):
+    name: str
+    args: Raw
+    id: str = ""
+
+
+class GeminiAnswerPart(Struct, rename="camel"):
+    text: str = ""
+    function_call: GeminiCall | None = None
+
+
+class GeminiAnswerContent(Struct):
+    parts: list[GeminiAnswerPart]
+
+
+class GeminiAnswerCandidate(Struct, rename="camel"):
+    content: GeminiAnswerContent
+    finish_reason: str
+
+
+class GeminiUsage(Struct, rename="camel"):
+    prompt_token_count: int
+    candidates_token_count: int
+    total_token_count: int
+
+
+class GeminiAnswer(Struct, rename="camel"):
+    candidates: list[GeminiAnswerCandidate]
+    usage_metadata: GeminiUsage
+    model_version: str
+    response_id: str
+
+
+_gemini_answer = msgspec.json.Decoder(GeminiAnswer)
+
+
+def gemini_answer(data: bytes) -> Answer:
+    body = _gemini_answer.decode(data)
+    output: list[Said | Call] = []
+    for part in body.candidates[0].content.parts:
+        if part.function_call is not None:
+            call = part.function_call
+            output.append(Call(call.id, call.name, bytes(call.args).decode()))
+        else:
+            output.append(Said([Text(part.text)]))
+    used = body.usage_metadata
+    usage = Usage(used.prompt_token_count, used.candidates_token_count, used.total_token_count)
+    return Answer(body.response_id, "completed", body.model_version, output, usage)
+
+
+class OllamaFunction(Struct):
+    name: str
+    arguments: Raw
+
+
+class OllamaCall(Struct):
+    function: OllamaFunction
+    id: str = ""
+
+
+class OllamaAnswerMessage(Struct):
+    content: str = ""
+    tool_calls: list[OllamaCall] = []
+
+
+class OllamaAnswer(Struct):
+    model: str
+    created_at: str
+    message: OllamaAnswerMessage
+    prompt_eval_count: int
+    eval_count: int
+
+
+_ollama_answer = msgspec.json.Decoder(OllamaAnswer)
+
+
+def ollama_answer(data: bytes) -> Answer:
+    body = _ollama_answer.decode(data)
+    output: list[Said | Call] = [Said([Text(body.message.content)])] if body.message.content else []
+    output += [Call(c.id, c.function.name, bytes(c.function.arguments).decode()) for c in body.message.tool_calls]
+    usage = Usage(body.prompt_eval_count, body.eval_count, body.prompt_eval_count + body.eval_count)
+    return Answer(body.created_at, "completed", body.model, output, usage)
+
+
+_responses_answer = msgspec.json.Decoder(Answer)
+
+
+def responses_answer(data: bytes) -> Answer:
+    return _responses_answer.decode(data)
+
+
+ANSWERS = {
+    "openai_responses": responses_answer,
+    "openai_chat": chat_answer,
+    "anthropic_messages": anthropic_answer,
+    "ollama_chat": ollama_answer,
+    "gemini_generate_content": gemini_answer,
+}
+
+
 # --- requests: our Request -> bytes of the vendor --------------------------------------------------------------------
 
 
@@ -188,6 +290,188 @@ def anthropic_request(request: Request) -> bytes:
     assert request.model
     body = AnthropicRequest(request.model, request.max_output_tokens or 0, request.instructions or "", turns, tools)
     return _encoder.encode(body)
+
+
+class OpenRequest(Struct):
+    model: str
+    instructions: str
+    input: list[Message | FunctionCall | FunctionCallOutput]
+    max_output_tokens: int
+    tools: list[FunctionTool]
+
+
+def responses_request(request: Request) -> bytes:
+    model, items, tools = _said(request)
+    return _encoder.encode(OpenRequest(model, request.instructions or "", items, request.max_output_tokens or 0, tools))
+
+
+class ChatRequestCall(Struct):
+    id: str
+    function: ChatFunction
+    type: str = field(default_factory=lambda: "function")
+
+
+class ChatTurn(Struct, omit_defaults=True):
+    role: str
+    content: str | None
+    tool_calls: list[ChatRequestCall] = []
+    tool_call_id: str = ""
+
+
+class ChatToolFunction(Struct):
+    name: str
+    description: str
+    parameters: dict[str, object]
+
+
+class ChatTool(Struct):
+    function: ChatToolFunction
+    type: str = "function"
+
+
+class ChatRequest(Struct):
+    model: str
+    max_completion_tokens: int
+    tools: list[ChatTool]
+    messages: list[ChatTurn]
+
+
+def chat_request(request: Request) -> bytes:
+    model, items, tools = _said(request)
+    turns = [ChatTurn("developer", request.instructions)]
+    for item in items:
+        if isinstance(item, Message):
+            turns.append(ChatTurn(item.role, _text(item.content)))
+        elif isinstance(item, FunctionCall):
+            call = ChatRequestCall(item.call_id, ChatFunction(item.name, item.arguments))
+            turns.append(ChatTurn("assistant", None, [call]))
+        else:
+            turns.append(ChatTurn("tool", _text(item.output), tool_call_id=item.call_id or ""))
+    return _encoder.encode(ChatRequest(model, request.max_output_tokens or 0, _chat_tools(tools), turns))
+
+
+def _chat_tools(tools: list[FunctionTool]) -> list[ChatTool]:
+    return [ChatTool(ChatToolFunction(tool.name, tool.description or "", tool.parameters or {})) for tool in tools]
+
+
+class OllamaTurn(Struct, omit_defaults=True):
+    role: str
+    content: str
+    tool_calls: list[OllamaCall] = []
+    tool_name: str = ""
+    tool_call_id: str = ""
+
+
+class OllamaOptions(Struct):
+    num_predict: int
+
+
+class OllamaRequest(Struct):
+    model: str
+    messages: list[OllamaTurn]
+    tools: list[ChatTool]
+    options: OllamaOptions
+    stream: bool = False
+
+
+def ollama_request(request: Request) -> bytes:
+    model, items, tools = _said(request)
+    turns, names = [OllamaTurn("system", request.instructions or "")], dict[str, str]()
+    for item in items:
+        if isinstance(item, Message):
+            turns.append(OllamaTurn(item.role, _text(item.content)))
+        elif isinstance(item, FunctionCall):
+            names[item.call_id] = item.name
+            call = OllamaCall(OllamaFunction(item.name, Raw(item.arguments.encode())), item.call_id)
+            turns.append(OllamaTurn("assistant", "", [call]))
+        else:
+            known = item.call_id or ""
+            turns.append(OllamaTurn("tool", _text(item.output), tool_name=names[known], tool_call_id=known))
+    options = OllamaOptions(request.max_output_tokens or 0)
+    return _encoder.encode(OllamaRequest(model, turns, _chat_tools(tools), options))
+
+
+class GeminiResult(Struct):
+    output: str
+
+
+class GeminiResponsePart(Struct):
+    id: str
+    name: str
+    response: GeminiResult
+
+
+class GeminiRequestPart(Struct, rename="camel", omit_defaults=True):
+    text: str = ""
+    thought_signature: str = ""
+    function_call: GeminiCall | None = None
+    function_response: GeminiResponsePart | None = None
+
+
+class GeminiTurn(Struct, omit_defaults=True):
+    parts: list[GeminiRequestPart]
+    role: str = ""
+
+
+class GeminiFunction(Struct, rename="camel"):
+    name: str
+    description: str
+    parameters_json_schema: dict[str, object]
+
+
+class GeminiTools(Struct, rename="camel"):
+    function_declarations: list[GeminiFunction]
+
+
+class GeminiConfig(Struct, rename="camel"):
+    max_output_tokens: int
+
+
+class GeminiRequest(Struct, rename="camel"):
+    contents: list[GeminiTurn]
+    system_instruction: GeminiTurn
+    tools: list[GeminiTools]
+    generation_config: GeminiConfig
+
+
+def gemini_request(request: Request) -> bytes:
+    _, items, tools = _said(request)
+    turns, names = list[GeminiTurn](), dict[str, str]()
+    for item in items:
+        if isinstance(item, Message):
+            role = "model" if item.role == "assistant" else "user"
+            turns.append(GeminiTurn([GeminiRequestPart(text=_text(item.content))], role))
+        elif isinstance(item, FunctionCall):
+            names[item.call_id] = item.name
+            call = GeminiCall(item.name, Raw(item.arguments.encode()), item.call_id)
+            part = GeminiRequestPart(thought_signature="skip_thought_signature_validator", function_call=call)
+            turns.append(GeminiTurn([part], "model"))
+        else:
+            known = item.call_id or ""
+            found = GeminiResponsePart(known, names[known], GeminiResult(_text(item.output)))
+            turns.append(GeminiTurn([GeminiRequestPart(function_response=found)], "user"))
+    functions = [GeminiFunction(tool.name, tool.description or "", tool.parameters or {}) for tool in tools]
+    system = GeminiTurn([GeminiRequestPart(text=request.instructions or "")])
+    config = GeminiConfig(request.max_output_tokens or 0)
+    return _encoder.encode(GeminiRequest(turns, system, [GeminiTools(functions)], config))
+
+
+def _said(request: Request) -> tuple[str, list[Message | FunctionCall | FunctionCallOutput], list[FunctionTool]]:
+    found: Any = request.model, request.input, request.tools
+    return cast("tuple[str, list[Message | FunctionCall | FunctionCallOutput], list[FunctionTool]]", found)
+
+
+def _text(content: object) -> str:
+    return cast("str", content)
+
+
+REQUESTS = {
+    "openai_responses": responses_request,
+    "openai_chat": chat_request,
+    "anthropic_messages": anthropic_request,
+    "ollama_chat": ollama_request,
+    "gemini_generate_content": gemini_request,
+}
 
 
 # --- streams: one event of the vendor -> its text --------------------------------------------------------------------

@@ -14,11 +14,12 @@ from llm_rest.responses.request import Request
 from llm_rest.vendors.rows import DIALECTS
 from llm_rest.wires import NAMES, load
 
-from .documents import CHAT_TEXT, WORDS, stream
+from .documents import WORDS, answer, stream
 
+_TEXT = answer("openai_chat")
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
-    len(CHAT_TEXT),
-    CHAT_TEXT,
+    len(_TEXT),
+    _TEXT,
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from benchmarks import documents, floors, streams
+from benchmarks import conversions, documents, floors, streams
 from benchmarks.__main__ import main
 from benchmarks.calls import cases
 from benchmarks.measure import Case, Result, compare, table
@@ -15,40 +15,40 @@ from llm_rest.wires import NAMES, load
 
 
 def core(answer: Any) -> Any:
-    """What both sides must agree on: status, model, usage, and the texts and calls in order."""
+    """What both sides must agree on: status, model, usage, and the texts and calls in order; not every wire has ids."""
     plain = msgspec.to_builtins(answer)
-    kept = []
+    kept = list[Any]()
     for item in plain["output"]:
         if item["type"] == "message":
             kept.append([part["text"] for part in item["content"]])
         else:
-            kept.append((item["call_id"], item["name"], msgspec.json.decode(item["arguments"])))
+            kept.append((item["name"], msgspec.json.decode(item["arguments"])))
     usage = {name: plain["usage"][name] for name in ("input_tokens", "output_tokens", "total_tokens")}
     return plain["status"], plain["model"], usage, kept
 
 
-@pytest.mark.parametrize(
-    ("wire", "floor", "data"),
-    [
-        ("anthropic_messages", floors.anthropic_answer, documents.ANTHROPIC_TEXT),
-        ("anthropic_messages", floors.anthropic_answer, documents.ANTHROPIC_TOOLS),
-        ("openai_chat", floors.chat_answer, documents.CHAT_TEXT),
-        ("openai_chat", floors.chat_answer, documents.CHAT_TOOLS),
-    ],
-)
-def test_a_floor_gives_the_answer_that_the_wire_gives(wire: str, floor: Any, data: bytes) -> None:
-    loaded = load(wire)
+@pytest.mark.parametrize("wire", NAMES)
+@pytest.mark.parametrize("calls", [False, True])
+def test_a_floor_gives_the_answer_that_the_wire_gives(wire: str, calls: bool) -> None:
+    loaded, data = load(wire), documents.answer(wire, calls=calls)
     response, lost = loaded.decode_response(loaded.RESPONSE.decode(data))
-    assert core(floor(data)) == core(response)
+    assert core(floors.ANSWERS[wire](data)) == core(response)
     assert lost == []
 
 
-def test_the_floor_of_a_request_sends_what_the_wire_sends() -> None:
-    request = documents.conversation(items=8)
-    ours, lost = load("anthropic_messages").encode_request(request)
-    assert lost == []
+@pytest.mark.parametrize("wire", NAMES)
+def test_the_floor_of_a_request_sends_what_the_wire_sends(wire: str) -> None:
+    request = documents.conversation(items=9)
+    ours, lost = load(wire).encode_request(request)
+    assert {loss.kind for loss in lost} <= {"emulated"}
     sent = msgspec.json.decode(msgspec.json.encode(ours))
-    assert {**sent, **msgspec.json.decode(floors.anthropic_request(request))} == sent
+    assert {**sent, **msgspec.json.decode(floors.REQUESTS[wire](request))} == sent
+
+
+@pytest.mark.parametrize("case", list(conversions.cases()), ids=lambda case: case.name)
+def test_both_sides_of_a_conversion_run(case: Case) -> None:
+    assert case.floor()
+    assert case.ours()
 
 
 def test_the_long_request_has_half_a_megabyte() -> None:

@@ -382,12 +382,12 @@ async def test_a_whole_answer_in_place_of_a_stream_is_handed_out_as_events(
 
 
 @pytest.mark.parametrize(
-    ("model", "document"), [("groq/m", documents.CHAT_TOOLS), ("anthropic/claude-haiku-4-5", documents.ANTHROPIC_TOOLS)]
+    ("model", "wire"), [("groq/m", "openai_chat"), ("anthropic/claude-haiku-4-5", "anthropic_messages")]
 )
 async def test_a_whole_answer_of_any_wire_is_handed_out(
-    new_client: NewClient, httpx_mock: HTTPXMock, model: str, document: bytes
+    new_client: NewClient, httpx_mock: HTTPXMock, model: str, wire: str
 ) -> None:
-    httpx_mock.add_response(content=document, headers=TYPE)
+    httpx_mock.add_response(content=documents.answer(wire, calls=True), headers=TYPE)
     async with new_client(model) as llm, llm.stream("Hi") as stream:
         events = [event async for event in stream]
     assert faults(events) == []

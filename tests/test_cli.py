@@ -23,7 +23,7 @@ from llm_rest import wires
 from llm_rest.cli import BROKEN_PIPE, CUT, FAILED, INTERRUPTED, LOST, USAGE, main
 from llm_rest.responses import Request
 from llm_rest.responses.events import TERMINAL, OutputTextDelta
-from llm_rest.server.simulator import handle_stream
+from llm_rest.simulator import handle_stream
 from llm_rest.vendors.rows import DIALECTS, VENDORS, NoAuth
 from tests.support.legal import faults
 from tests.support.streams import read
@@ -32,9 +32,7 @@ SAMPLE = '{"model":"claude-haiku-4-5","max_tokens":50,"messages":[{"role":"user"
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 
 
-ENDED_EARLY = (
-    "the stream from inproc:llm_rest.server.simulator (simulator) ended before its last event; make the call again"
-)
+ENDED_EARLY = "the stream from inproc:llm_rest.simulator (simulator) ended before its last event; make the call again"
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from llm_rest import (
 from llm_rest.client.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
 from llm_rest.server.app import serve_in_thread
-from llm_rest.server.simulator import handle
+from llm_rest.simulator import handle
 
 Plain = dict[str, Any]
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from llm_rest import wires
 from llm_rest.responses import REQUEST, CustomToolCall, FunctionCall, FunctionCallOutput, Message, Request
-from llm_rest.server import peers
 from llm_rest.server.handler import Context
-from llm_rest.server.simulator import handle
+from llm_rest.simulator import handle, peers
 from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.vendors.rows import DIALECTS, VENDORS
 from tests.laws import strategies

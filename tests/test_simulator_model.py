@@ -33,9 +33,9 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.estimate import estimate_tokens
 from llm_rest.responses.request import items_of
-from llm_rest.server import model
 from llm_rest.server.handler import Refused
-from llm_rest.server.script import Call, Cite, Cut, Fail, Refuse, Say, Think, parse
+from llm_rest.simulator import model
+from llm_rest.simulator.script import Call, Cite, Cut, Fail, Refuse, Say, Think, parse
 
 WEATHER = FunctionTool(
     name="get_weather",

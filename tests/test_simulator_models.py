@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from llm_rest import Client
 from llm_rest.errors import BadRequestError, CapabilityError
 from llm_rest.responses import FunctionCallOutput, FunctionTool, Message, Request
-from llm_rest.server.simulator import handle
+from llm_rest.simulator import handle
 from llm_rest.vendors.dialects import REFUSALS
 from llm_rest.vendors.models import ROWS, Capabilities, capabilities, check
 from llm_rest.vendors.rows import VENDORS, Vendor
 
-SIMULATOR = "inproc:llm_rest.server.simulator"
+SIMULATOR = "inproc:llm_rest.simulator"
 
 
 def simulated(name: str) -> Vendor:

@@ -10,10 +10,9 @@ import pytest
 
 from llm_rest import wires
 from llm_rest.errors import ErrorFacts
-from llm_rest.server import peers
 from llm_rest.server.handler import Context
-from llm_rest.server.peers import anthropic_messages, gemini_generate_content, openai_chat, openai_responses
-from llm_rest.server.simulator import MAKERS
+from llm_rest.simulator import MAKERS, peers
+from llm_rest.simulator.peers import anthropic_messages, gemini_generate_content, openai_chat, openai_responses
 from llm_rest.vendors.dialects import CHAT_HOSTS, ResponsesDialect
 from llm_rest.vendors.models import capabilities, check
 from llm_rest.vendors.rows import DIALECTS

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.server.schema import FORMATS, NoInstance, instance
+from llm_rest.simulator.examples import FORMATS, NoInstance, instance
 
 DRAFT = jsonschema.Draft202012Validator
 

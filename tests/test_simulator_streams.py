@@ -14,11 +14,11 @@ from llm_rest.client.reply import Reply
 from llm_rest.errors import APITimeoutError
 from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Request
 from llm_rest.responses import events as ev
-from llm_rest.server import model, peers
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Pause, Refused
-from llm_rest.server.script import Break, Delay, Pieces, parse
 from llm_rest.server.telling import PIECES, told
+from llm_rest.simulator import model, peers
+from llm_rest.simulator.script import Break, Delay, Pieces, parse
 from tests.support.legal import faults
 from tests.support.streams import assembled
 

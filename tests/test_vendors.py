@@ -106,7 +106,7 @@ def test_the_simulator_speaks_every_wire_in_process_and_without_a_key() -> None:
     assert row.wires == wires.NAMES
     assert row.auth == Bearer(optional=True), "a key is passed on, because the simulator refuses one of them"
     for wire in wires.NAMES:
-        assert at("simulator/demo", wire=wire).base_url == "inproc:llm_rest.server.simulator"
+        assert at("simulator/demo", wire=wire).base_url == "inproc:llm_rest.simulator"
 
 
 @pytest.mark.parametrize(

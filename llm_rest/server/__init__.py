@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..simulator import Simulator
     from .access import Door, Limits
     from .app import create_app, serve, serve_in_thread
     from .config import Config, Keep, Upstream, door, load
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from .handler import Context, Handler, Pause, Refused
     from .history import StoredHistory
     from .logs import JSONLines
-    from .simulator import Simulator
     from .store import MemoryStore, SQLiteStore
 
 _HOME = {
@@ -30,7 +30,7 @@ _HOME = {
         ".handler": "Context Handler Pause Refused",
         ".history": "StoredHistory",
         ".logs": "JSONLines",
-        ".simulator": "Simulator",
+        "..simulator": "Simulator",
         ".store": "MemoryStore SQLiteStore",
     }.items()
     for name in names.split()

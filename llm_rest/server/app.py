@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from anyio import create_task_group, move_on_after, sleep
 
 from ..errors import ConfigError
+from ..simulator import Simulator
 from .access import GRACE, Door
 from .asgi import Endpoint
-from .simulator import Simulator
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator

@@ -460,7 +460,7 @@ _ROWS = (
     Vendor(
         name="simulator",
         wire=RESPONSES,
-        base_url="inproc:llm_rest.server.simulator",
+        base_url="inproc:llm_rest.simulator",
         auth=Bearer(optional=True),
         other_wires=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA), Surface(GEMINI)),
     ),

@@ -26,7 +26,7 @@ from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
 
 WIRES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat", "gemini_generate_content")
 TOKEN = "a-token-for-codex-alone"

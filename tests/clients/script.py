@@ -18,7 +18,7 @@ from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
 
 TOKEN = "a-token-for-this-client-alone"
 EXPECTED: list[dict[str, Any]] = [

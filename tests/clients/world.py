@@ -20,9 +20,9 @@ from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway, History
 from llm_rest.server.handler import Context, Refused, Told
 from llm_rest.server.history import StoredHistory
-from llm_rest.server.peers.openai_state import START
-from llm_rest.server.seals import opened
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
+from llm_rest.simulator.peers.openai_state import START
+from llm_rest.simulator.signatures import opened
 from llm_rest.sync import drive
 
 from .neutral import Client

@@ -17,7 +17,7 @@ from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Keep
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
 from tests.gateway.upstreams import everything
 
 Plain = dict[str, Any]

@@ -20,7 +20,7 @@ from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import door
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
 from tests.gateway.upstreams import everything
 from tests.oracles.test_open_responses import DOCUMENT, faults, jsonschema, validator
 from tests.support.legal import faults as illegal

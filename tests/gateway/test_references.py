@@ -15,7 +15,7 @@ from llm_rest import wires
 from llm_rest.server.access import Door
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.gateway import Gateway, NoHistory
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
 from tests.gateway.upstreams import everything
 
 Plain = dict[str, Any]

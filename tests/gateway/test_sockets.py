@@ -18,7 +18,7 @@ from llm_rest.server.config import door
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
 from llm_rest.server.logs import JSONLines
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
 from tests.gateway.attacks.world import eventually
 from tests.gateway.upstreams import Busy, everything
 

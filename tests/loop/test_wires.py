@@ -41,7 +41,7 @@ from llm_rest import (
     wires,
 )
 from llm_rest.responses import FunctionCallOutput, Request
-from llm_rest.server.simulator import handle
+from llm_rest.simulator import handle
 from tests.callers import answer
 from tests.loop.support import result, streamed_text, watched
 from tests.loopback import loopback

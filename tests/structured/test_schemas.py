@@ -18,7 +18,7 @@ from llm_rest.client.target import Targets
 from llm_rest.client.typed import choose_way
 from llm_rest.errors import SchemaMismatchError
 from llm_rest.responses import Request
-from llm_rest.server.peers import schemas as vendors
+from llm_rest.simulator.peers import schemas as vendors
 from llm_rest.tools.schema import problems, unchecked
 from tests.laws.harness import every_wire
 from tests.structured.schemas import Pair, fitting

@@ -18,7 +18,7 @@ from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Keep, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.logs import JSONLines
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
 
 MiB = 1024 * 1024
 LIMITS = Limits(

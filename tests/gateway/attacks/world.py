@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from llm_rest.responses import Request, Response
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context, Told
-from llm_rest.server.simulator import Simulator
+from llm_rest.simulator import Simulator
 from tests.gateway.attacks.canned import canned
 from tests.gateway.attacks.raw import LONG, Answer, Line, http, one
 from tests.gateway.upstreams import Busy, question

@@ -15,7 +15,7 @@ from llm_rest.loop.inputs import Ask
 from llm_rest.responses.items import Message
 from llm_rest.responses.request import Request
 from llm_rest.responses.tools import FunctionTool
-from llm_rest.server.simulator import handle
+from llm_rest.simulator import handle
 from tests.loop.simulation.ledger import Broken
 from tests.loop.simulation.mutants import MUTANTS, stepping
 from tests.loop.simulation.world import World

@@ -29,7 +29,7 @@ from llm_rest.responses import (
     Request,
     SummaryText,
 )
-from llm_rest.server.simulator import handle
+from llm_rest.simulator import handle
 from llm_rest.unknown import Unknown
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain

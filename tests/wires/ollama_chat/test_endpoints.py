@@ -23,10 +23,10 @@ from llm_rest.errors import (
     api_error,
 )
 from llm_rest.responses import InputImage, InputText, Message, Request
-from llm_rest.server import peers
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
-from llm_rest.server.peers import ollama_chat as peer
+from llm_rest.simulator import peers
+from llm_rest.simulator.peers import ollama_chat as peer
 from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
 from tests.corpus import exchanges

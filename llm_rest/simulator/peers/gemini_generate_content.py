@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from ...responses import Response
-    from ..handler import Context
+    from ...server.handler import Context
 
 __all__ = ["finished", "problems", "refusal", "unknown_model", "wrong_key"]
 

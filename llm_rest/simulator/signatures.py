@@ -17,7 +17,7 @@ from .. import wires
 
 if TYPE_CHECKING:
     from ..responses import AnyItem
-    from .handler import Context
+    from ..server.handler import Context
 
 KEY = b"llm_rest simulator: this key is public"
 

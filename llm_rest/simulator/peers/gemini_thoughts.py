@@ -15,14 +15,14 @@ import msgspec
 from msgspec.structs import replace
 
 from ...responses import CustomToolCall, FunctionCall, Message, OutputText, Reasoning
-from ..seals import mac, opened, seal, wire_item
+from ..signatures import mac, opened, seal, wire_item
 from .plain import Plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...responses import AnyItem, Response
-    from ..handler import Context
+    from ...server.handler import Context
     from .gemini_turns import Group
 
 WIRE = "gemini_generate_content"

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 
 from ...responses import CustomToolCall, FunctionCall, Reasoning
 from ...vendors.dialects import REFUSALS
-from ..seals import mac, mark, opened, seal, wire_item
+from ..signatures import mac, mark, opened, seal, wire_item
 from .plain import Plain, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...responses import AnyItem, Response
+    from ...server.handler import Context
     from ...vendors.dialects import ChatDialect
-    from ..handler import Context
 
 _OUR_CALL = re.compile(r"call_([0-9a-f]{17,18})x([0-9a-f]{4})([0-9a-f]{12})")
 

@@ -33,12 +33,12 @@ from ..responses.carriers import digest
 from ..responses.estimate import AnyFunction, offered, text_of
 from ..responses.request import items_of
 from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
+from ..server.handler import Refused
+from ..server.telling import Pace
 from ..unknown import decoder_of, given
-from .handler import Refused
-from .performance import Performance
-from .schema import NoInstance, compact, instance
+from .examples import NoInstance, compact, instance
+from .playback import Performance
 from .script import Break, Call, Cut, Delay, Fail, Pieces, Say, Step, Tempo, Think, parse
-from .telling import Pace
 
 if TYPE_CHECKING:
     from ..responses import ContentPart, Request, Response

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from ...responses import CustomToolCall, FunctionCall, Reasoning
-from ..seals import mac, mark, opened, seal, wire_item
+from ..signatures import mac, mark, opened, seal, wire_item
 from .anthropic_turns import Group, groups_of, latest
 from .plain import Plain, table
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...responses import AnyItem, Response
-    from ..handler import Context
+    from ...server.handler import Context
 
 PREFIX_BOUND = re.compile(r"(fable|mythos)-5[.-][12]|(opus|sonnet|haiku)-5[.-]5")
 """Models that take a thought back only where nothing before it changed."""

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from ...errors import ErrorFacts
 from ...responses import Message, OutputText, Reasoning
 from ...unknown import Unknown
-from ..seals import mac, mark, opened, seal
+from ..signatures import mac, mark, opened, seal
 from .plain import Plain, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...responses import AnyItem, Response
-    from ..handler import Context
+    from ...server.handler import Context
 
 START = "gAAAA"
 """How the vendor's encrypted content begins."""

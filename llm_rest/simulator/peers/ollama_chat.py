@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from ...errors import ErrorFacts
 from ...responses import CustomToolCall, FunctionCall, Reasoning
-from ..seals import mac, wire_item
+from ..signatures import mac, wire_item
 from .plain import Plain, rows, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...responses import AnyItem, Response
-    from ..handler import Context
+    from ...server.handler import Context
 
 NUMBERS = set(
     """

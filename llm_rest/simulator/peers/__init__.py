@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ...errors import ErrorFacts
     from ...responses import Response
-    from ..handler import Context
+    from ...server.handler import Context
 
 Plain = dict[str, Any]
 

@@ -21,8 +21,8 @@ from .plain import Plain, rows, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ...server.handler import Context
     from ...vendors.dialects import ChatDialect
-    from ..handler import Context
 
 __all__ = ["finished", "problems", "refusal", "unknown_model", "wrong_key"]
 

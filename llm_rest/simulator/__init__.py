@@ -14,22 +14,22 @@ import msgspec
 
 from ..errors import ErrorFacts
 from ..responses.estimate import estimate_tokens
+from ..server.access import key
+from ..server.exchange import Answer, Streamed, exchange
+from ..server.handler import Pause, Refused
+from ..server.telling import told
 from ..sync import drive
 from ..unknown import given
 from ..vendors import models
 from ..vendors.dialects import REFUSALS
 from . import model, peers
-from .access import key
-from .exchange import Answer, Streamed, exchange
-from .handler import Pause, Refused
 from .script import Fail
-from .telling import told
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
     from ..responses import Request, Response
-    from .handler import Context, Told
+    from ..server.handler import Context, Told
 
 MODELS = ("simulator",)
 """The models it lists; it answers under any other name but `MISSING` as well."""

@@ -20,7 +20,7 @@ from .plain import Plain, rows, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..handler import Context
+    from ...server.handler import Context
 
 __all__ = ["finished", "problems", "refusal", "unknown_model", "wrong_key"]
 

@@ -58,7 +58,7 @@ ROWS = (
         ("msgspec", "anyio", "typing_extensions"),
     ),
     # The simulated model is a handler of the server, and needs nothing of what serves it over a socket.
-    Row(("simulator",), (*PURE, "wires", "vendors.models", "sync", "loop", "server")),
+    Row(("simulator",), (*PURE, "wires", "vendors.models", "sync", "tools.schema", "loop", "server")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),
     Row(("cli",), ("*",), ("msgspec", "rich")),
     # The package itself hands out names of everything and is imported by nobody below the rim.

@@ -15,7 +15,7 @@ from llm_rest.wires import NAMES as WIRES
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "llm_rest"
-SERVED = {"llm_rest.server.patience"}
+SERVED = {"llm_rest.server.limits"}
 """Modules that begin with classes of an extra, and are loaded by `serve` alone."""
 MODULES = sorted(
     {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in PACKAGE.rglob("*.py")}

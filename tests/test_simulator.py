@@ -18,12 +18,13 @@ from llm_rest import (
     Client,
     OverloadedError,
     ReasoningStateError,
+    simulator,
     wires,
 )
 from llm_rest.client.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
 from llm_rest.server.app import serve_in_thread
-from llm_rest.simulator import handle
+from tests import peers
 
 Plain = dict[str, Any]
 
@@ -33,10 +34,24 @@ SCRIPT = (
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
+server: list[Any] = [simulator]
+
+
+@pytest.fixture(autouse=True, params=[simulator, peers], ids=["sealed alike", "sealed as the vendors do"])
+def answering(request: pytest.FixtureRequest) -> Any:
+    """What answers: the simulator, and the one with the signatures of the vendors."""
+    server[:] = [request.param]
+    return request.param
+
+
+VENDORS = pytest.mark.parametrize("answering", [peers], indirect=True)
+"""For what a single vendor's signatures cover beyond the text and the turn."""
+
+
 def post(path: str, document: Plain, **headers: str) -> tuple[int, Plain]:
     """The simulator's answer to a vendor's own JSON."""
     sent = [("anthropic-version", "2026-10-21"), *((name.replace("_", "-"), value) for name, value in headers.items())]
-    status, _, body = handle("POST", path, sent, json.dumps(document).encode())
+    status, _, body = server[0].handle("POST", path, sent, json.dumps(document).encode())
     return status, json.loads(body)
 
 
@@ -178,6 +193,7 @@ def test_marks_for_the_cache_and_spelling_do_not_count_as_changes() -> None:
     accepted("/v1/messages", follow_up)
 
 
+@VENDORS
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-5"])
 def test_only_newer_models_bind_a_thought_to_everything_before_it(model: str) -> None:
     _, follow_up = thinking_turn(model=model, system="Be brief.")
@@ -376,6 +392,7 @@ def test_gemini_notices_what_became_of_a_signature() -> None:
     assert "not valid in this turn" in refused(GEMINI, moved)
 
 
+@VENDORS
 def test_gemini_notices_a_text_that_is_not_the_one_it_signed() -> None:
     answer = accepted(GEMINI, contents("say One.\nsay Two."))["candidates"][0]["content"]["parts"]
     accepted(GEMINI, contents("say One.\nsay Two.", answer, "Thanks"))
@@ -470,7 +487,7 @@ def test_the_same_request_gets_the_same_bytes(wire: str) -> None:
     """BUGS 81"""
     sent = json.dumps(plainly(wire, SCRIPT)).encode()
     headers = [("anthropic-version", "2026-10-21")]
-    assert handle("POST", PATHS[wire], headers, sent) == handle("POST", PATHS[wire], headers, sent)
+    assert server[0].handle("POST", PATHS[wire], headers, sent) == server[0].handle("POST", PATHS[wire], headers, sent)
 
 
 # --- through the client ---------------------------------------------------------------------------------------------

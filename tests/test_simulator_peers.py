@@ -11,8 +11,8 @@ import pytest
 from llm_rest import wires
 from llm_rest.errors import ErrorFacts
 from llm_rest.server.handler import Context
-from llm_rest.simulator import MAKERS, peers
-from llm_rest.simulator.peers import anthropic_messages, gemini_generate_content, openai_chat, openai_responses
+from llm_rest.simulator import MAKERS
+from llm_rest.simulator.refusals import TESTS, problems, reserved, rules
 from llm_rest.vendors.dialects import CHAT_HOSTS, ResponsesDialect
 from llm_rest.vendors.models import capabilities, check
 from llm_rest.vendors.rows import DIALECTS
@@ -31,6 +31,10 @@ def context(wire: str, dialect: Any = None, headers: dict[str, str] | None = Non
     return Context(wire=wire, dialect=spoken, vendor=None, model=model, headers=headers or {}, body=b"")
 
 
+def refusal(document: dict[str, Any], context: Context) -> ErrorFacts | None:
+    return next(problems(document, context, "~*"), None)
+
+
 def says(facts: ErrorFacts | None) -> str:
     assert facts is not None, "accepted"
     assert facts.status in (400, 404)
@@ -47,14 +51,12 @@ def complaints(wire: str) -> dict[str, list[str]]:
     headers = {"anthropic-version": "2023-06-01", "anthropic-beta": betas}
     accepted = [one for one in exchanges(wire) if one.question and one.response.status == 200]
     assert len(accepted) > 200
-    peer = peers.of(wire)
-    assert peer
     found = {}
     for one in accepted:
         # As a client resolves it: opaque state belongs to the host itself.
         dialect = msgspec.structs.replace(one.dialect, issuer=one.vendor)
-        problems = peer.problems(json.loads(one.question or b""), context(wire, dialect, headers, one.model))
-        found[one.id] = [problem.message for problem in problems]
+        asked = json.loads(one.question or b"")
+        found[one.id] = [found.message for found in problems(asked, context(wire, dialect, headers, one.model))]
     return {name: wrong for name, wrong in found.items() if wrong}
 
 
@@ -166,7 +168,7 @@ def messages(*said: Any, **fields: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_messages_refuses(document: dict[str, Any], message: str) -> None:
     """BUGS 34, 35, 47"""
-    assert message in says(anthropic_messages.refusal(document, context("anthropic_messages", headers=VERSION)))
+    assert message in says(refusal(document, context("anthropic_messages", headers=VERSION)))
 
 
 @pytest.mark.parametrize(
@@ -188,26 +190,24 @@ def test_messages_refuses(document: dict[str, Any], message: str) -> None:
     ],
 )
 def test_messages_accepts(document: dict[str, Any]) -> None:
-    assert anthropic_messages.refusal(document, context("anthropic_messages", headers=VERSION)) is None
+    assert refusal(document, context("anthropic_messages", headers=VERSION)) is None
 
 
 def test_messages_wants_its_version_named() -> None:
     for headers, message in (({}, "header is required"), ({"anthropic-version": "1"}, "not a valid version")):
-        assert message in says(
-            anthropic_messages.refusal(messages("hi"), context("anthropic_messages", headers=headers))
-        )
+        assert message in says(refusal(messages("hi"), context("anthropic_messages", headers=headers)))
 
 
 def test_sampling_is_for_the_older_version_and_beta_fields_for_those_who_ask() -> None:
     headers = {"anthropic-version": "2023-06-01", "anthropic-beta": "x, mcp-client-2025-11-20"}
     document = messages("hi", temperature=0.5, mcp_servers=[])
-    assert anthropic_messages.refusal(document, context("anthropic_messages", headers=headers)) is None
+    assert refusal(document, context("anthropic_messages", headers=headers)) is None
 
 
 def test_messages_has_no_threads_and_says_so_in_the_word_by_which_clients_know() -> None:
     headers = {"anthropic-version": "2026-10-21", "anthropic-beta": "message-threads-2026-08-12"}
     asked = context("anthropic_messages", headers=headers)
-    facts = anthropic_messages.refusal(messages("hi", thread={"type": "create"}), asked)
+    facts = refusal(messages("hi", thread={"type": "create"}), asked)
     assert facts is not None
     assert (facts.status, facts.code) == (400, "thread_unsupported_request")
 
@@ -270,6 +270,7 @@ def responses(input: Any = "hi", **fields: Any) -> dict[str, Any]:
         (responses(previous_response_id="resp_1"), "id 'resp_1' not found.", "previous_response_not_found"),
         (responses(conversation="conv_1"), "Conversation not found.", None),
         (responses([{"type": "item_reference", "id": "msg_1"}]), "Item with id 'msg_1' not found.", None),
+        (responses([{}]), "Item with id 'None' not found.", None),
         (responses([{"type": "reasoning", "id": "rs_1", "summary": []}]), "Item with id 'rs_1' not found.", None),
         (
             responses([{"type": "reasoning", "summary": [], "encrypted_content": "llm_rest.1.anthropic_messages.x.y"}]),
@@ -279,7 +280,7 @@ def responses(input: Any = "hi", **fields: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_responses_refuses(document: dict[str, Any], message: str, code: str | None) -> None:
-    facts = openai_responses.refusal(document, context("openai_responses"))
+    facts = refusal(document, context("openai_responses"))
     assert message in says(facts)
     assert facts
     assert facts.code == code
@@ -288,15 +289,15 @@ def test_responses_refuses(document: dict[str, Any], message: str, code: str | N
 def test_responses_accepts_outputs_in_any_order_after_their_calls() -> None:
     other = {**FUNCTION_CALL, "call_id": "b"}, {**OUTPUT, "call_id": "b"}
     document = responses([FUNCTION_CALL, other[0], other[1], {"role": "user", "content": "Hurry"}, OUTPUT])
-    assert openai_responses.refusal(document, context("openai_responses")) is None
+    assert refusal(document, context("openai_responses")) is None
 
 
 def test_a_host_of_responses_refuses_what_it_lacks() -> None:
     dialect = ResponsesDialect(lacks=("truncation",))
     assert "Unknown parameter: 'truncation'." in says(
-        openai_responses.refusal(responses(truncation="auto"), context("openai_responses", dialect))
+        refusal(responses(truncation="auto"), context("openai_responses", dialect))
     )
-    assert openai_responses.refusal(responses(presence_penalty=1), context("openai_responses", dialect)) is None
+    assert refusal(responses(presence_penalty=1), context("openai_responses", dialect)) is None
 
 
 # --- Chat -----------------------------------------------------------------------------------------------------------
@@ -353,13 +354,13 @@ def chat(*said: Any, **fields: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_chat_refuses(document: dict[str, Any], message: str) -> None:
     """BUGS 31, 34"""
-    assert message in says(openai_chat.refusal(document, context("openai_chat")))
+    assert message in says(refusal(document, context("openai_chat")))
 
 
 def test_chat_accepts_a_tool_conversation() -> None:
     both = {**CALLING, "tool_calls": [CHAT_CALL, {**CHAT_CALL, "id": "b"}]}
     document = chat({"role": "developer", "content": "be"}, USER, both, {**ANSWER, "tool_call_id": "b"}, ANSWER, USER)
-    assert openai_chat.refusal(document, context("openai_chat")) is None
+    assert refusal(document, context("openai_chat")) is None
 
 
 @pytest.mark.parametrize(
@@ -390,7 +391,7 @@ def test_chat_accepts_a_tool_conversation() -> None:
 )
 def test_hosts_of_chat_refuse(host: str, document: dict[str, Any], message: str) -> None:
     """BUGS 5"""
-    assert message in says(openai_chat.refusal(document, context("openai_chat", CHAT_HOSTS[host])))
+    assert message in says(refusal(document, context("openai_chat", CHAT_HOSTS[host])))
 
 
 # --- Gemini ---------------------------------------------------------------------------------------------------------
@@ -464,7 +465,7 @@ def calling(**config: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_gemini_refuses(document: dict[str, Any], message: str) -> None:
     """BUGS 47, 51"""
-    assert message in says(gemini_generate_content.refusal(document, context("gemini_generate_content")))
+    assert message in says(refusal(document, context("gemini_generate_content")))
 
 
 @pytest.mark.parametrize(
@@ -482,36 +483,74 @@ def test_gemini_refuses(document: dict[str, Any], message: str) -> None:
 )
 def test_older_models_of_gemini_refuse_what_newer_ones_take(document: dict[str, Any], message: str) -> None:
     wire = "gemini_generate_content"
-    assert message in says(gemini_generate_content.refusal(document, context(wire, model="gemini-2.5-flash")))
-    assert gemini_generate_content.refusal(document, context(wire, model="gemini-3-flash")) is None
+    assert message in says(refusal(document, context(wire, model="gemini-2.5-flash")))
+    assert refusal(document, context(wire, model="gemini-3-flash")) is None
 
 
 def test_gemini_accepts_results_without_ids_as_the_vendors_own_client_sends_them() -> None:
     document = gemini("hi", [ASKS], [{"functionResponse": {"name": "f", "response": {}}}])
-    assert gemini_generate_content.refusal(document, context("gemini_generate_content")) is None
+    assert refusal(document, context("gemini_generate_content")) is None
 
 
 def test_gemini_accepts_a_conversation_in_either_spelling() -> None:
     said = gemini("hi", [ASKS], [GAVE, {"text": "Hurry"}], generationConfig={"topP": 0.5})
-    assert gemini_generate_content.refusal(said, context("gemini_generate_content")) is None
+    assert refusal(said, context("gemini_generate_content")) is None
     snake = {
         "contents": [{"role": "user", "parts": {"inline_data": {"mime_type": "image/png", "data": ""}}}],
         "generation_config": {"top_p": 0.5},
         "system_instruction": {"parts": [{"text": "be"}]},
     }
-    assert gemini_generate_content.refusal(snake, context("gemini_generate_content")) is None
+    assert refusal(snake, context("gemini_generate_content")) is None
 
 
 # --- all of them ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_every_wire_has_a_peer_with_the_same_functions(wire: str) -> None:
-    peer = peers.of(wire)
-    assert peer
-    assert peer.wrong_key("invalid").status == (400 if wire == "gemini_generate_content" else 401)
-    assert "missing" in peer.unknown_model("missing").message
+def test_every_wire_has_rows_and_errors_of_its_own(wire: str) -> None:
+    assert len(rules(wire)) > 10
+    assert reserved(wire, "key", "invalid").status == (400 if wire == "gemini_generate_content" else 401)
+    assert "missing" in reserved(wire, "model", "missing").message
 
 
-def test_a_wire_nobody_knows_has_no_peer() -> None:
-    assert peers.of("smoke_signals") is None
+def test_a_wire_without_rows_refuses_nothing() -> None:
+    assert rules("smoke_signals") == []
+
+
+def test_every_test_of_a_row_exists_and_none_is_left_over() -> None:
+    assert {rule.test for wire in wires.NAMES for rule in rules(wire)} == set(TESTS)
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_no_row_fails_on_values_of_any_type(wire: str) -> None:
+    """What the converters cannot read is refused before; what they can read may still hold anything."""
+    names = ("input", "messages", "contents", "tools", "tool_choice", "text", "metadata", "generationConfig", "system")
+    values: list[Any] = [
+        None,
+        True,
+        1,
+        "x",
+        [],
+        [1],
+        [None],
+        [{}],
+        {},
+        {"a": [None]},
+        [{"type": "tool_use"}],
+        [{"text": 1}],
+    ]
+    for value in values:
+        item = {"type": "reasoning", "id": value, "encrypted_content": value, "content": value, "summary": value}
+        message = {
+            "role": "assistant",
+            "content": value,
+            "tool_calls": value,
+            "reasoning_details": value,
+            "parts": value,
+        }
+        block = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": value, "text": value, "id": value}]}
+        part = {"parts": [{"functionCall": value, "functionResponse": value, "thoughtSignature": value, "text": value}]}
+        tool = {"function": value, "functionDeclarations": value, "name": value, "strict": True, "parameters": value}
+        mixed = {"input": [item, message], "messages": [block, message], "contents": [part, message], "tools": [tool]}
+        for document in ({"model": "m", **mixed, "metadata": value}, *({"model": "m", name: value} for name in names)):
+            list(problems(document, context(wire), "~*"))

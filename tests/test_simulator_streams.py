@@ -16,8 +16,8 @@ from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Reques
 from llm_rest.responses import events as ev
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Pause, Refused
-from llm_rest.server.telling import PIECES, told
-from llm_rest.simulator import model, peers
+from llm_rest.server.streaming import PIECES, told
+from llm_rest.simulator import model
 from llm_rest.simulator.script import Break, Delay, Pieces, parse
 from tests.support.legal import faults
 from tests.support.streams import assembled
@@ -173,7 +173,7 @@ def test_a_tool_conversation_is_streamed(wire: str, url: str) -> None:
     script = 'reason It is about weather.\ncall get_weather {"city": "Oslo"}\nreason\nsay Four degrees.'
     said: list[Any] = [Message(role="user", content=script)]
     # A vendor that is not simulated signs nothing, which is a loss where it should have.
-    on_loss: Literal["raise", "ignore"] = "raise" if peers.of(wire) else "ignore"
+    on_loss: Literal["raise", "ignore"] = "raise"
     with Client("simulator/x", wire=wire, base_url=url, on_loss=on_loss) as llm:
         text = ""
         for _ in range(2):

@@ -129,7 +129,7 @@ def _server(
     try:
         import uvicorn
 
-        from .patience import PatientServer, protocols
+        from .limits import PatientServer, protocols
     except ImportError as missing:
         raise _missing(missing) from None
     http, websocket = protocols(door)

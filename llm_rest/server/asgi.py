@@ -16,13 +16,13 @@ from anyio import CancelScope, CapacityLimiter, create_task_group, move_on_after
 from anyio.lowlevel import checkpoint
 
 from ..errors import ErrorFacts
-from . import sockets
+from . import websocket
 from .exchange import Answer, Streamed, exchange, refused
 from .handler import Pause, Refused
-from .kept import Session
 from .logs import finished
 from .routes import find, nowhere, spoken
 from .store import MemoryStore
+from .stored import Session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, MutableMapping
@@ -48,7 +48,7 @@ class Endpoint:
     def __init__(self, handler: Handler, door: Door) -> None:
         self._handler = handler
         self._door = door
-        self._remembered = MemoryStore(sockets.REMEMBERED)
+        self._remembered = MemoryStore(websocket.REMEMBERED)
         self._one_at_a_time: CapacityLimiter | None = None  # belongs to the event loop
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -112,18 +112,18 @@ class Endpoint:
 
         try:
             caller = self._door.scope(headers)
-            if not any(place.wire == sockets.WIRE for place in find(path, headers)):
-                raise Refused(nowhere("GET", path, sockets.WIRE))
+            if not any(place.wire == websocket.WIRE for place in find(path, headers)):
+                raise Refused(nowhere("GET", path, websocket.WIRE))
             with self._door.admitted(caller) as reading:
                 own = Session(self._remembered)
                 try:
-                    talk = sockets.Talk(ask, caller, own)
-                    await sockets.converse(receive, send, talk, reading, stall=self._door.limits.stall)
+                    talk = websocket.Talk(ask, caller, own)
+                    await websocket.converse(receive, send, talk, reading, stall=self._door.limits.stall)
                 finally:
                     await own.end()
         except Refused as refusal:
-            facts = _facts("GET", wire=sockets.WIRE, status=refusal.facts.status)
-            await sockets.decline(receive, send, refused(sockets.WIRE, refusal.facts, facts["request_id"]))
+            facts = _facts("GET", wire=websocket.WIRE, status=refusal.facts.status)
+            await websocket.decline(receive, send, refused(websocket.WIRE, refusal.facts, facts["request_id"]))
             finished(facts)
 
     async def _exchange(

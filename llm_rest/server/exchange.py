@@ -36,11 +36,11 @@ from ..responses.estimate import estimate_tokens
 from ..unknown import given, or_unset
 from ..vendors.models import UNKNOWN, Capabilities
 from ..wires import ollama_chat as ollama
-from . import keeping, listings, routes
+from . import listings, routes, stored
 from .handler import Context, Refused
 from .logs import counted
 from .public import public
-from .telling import as_array, as_generated, written
+from .streaming import as_array, as_generated, written
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from ..responses import Request, Response
     from ..unknown import Opt
     from .handler import Handler, Hold, Pause
-    from .kept import Session
     from .routes import Place
+    from .stored import Session
 
 T = TypeVar("T")
 
@@ -180,19 +180,19 @@ async def exchange(
             case "model":
                 document = listings.model(wire, _known(place.model, handler))
             case "compact":
-                document = await keeping.compacted(
+                document = await stored.compacted(
                     _keeper(handler, path, wire), await aside(partial(_read, place, context, asked)), context
                 )
             case "kept" | "items" | "cancel":
                 keeper, name = _keeper(handler, path, wire), place.model or ""
                 if place.purpose == "items":
-                    document = await keeping.items(keeper, name, context, query)
+                    document = await stored.items(keeper, name, context, query)
                 elif place.purpose == "cancel":
-                    document = await keeping.cancelled(keeper, name, context)
+                    document = await stored.cancelled(keeper, name, context)
                 elif method.upper() == "DELETE":
-                    document = await keeping.deleted(keeper, name, context)
+                    document = await stored.deleted(keeper, name, context)
                 else:
-                    document = await keeping.response(keeper, name, context, query)
+                    document = await stored.response(keeper, name, context, query)
         answer = _answer(200, document, wire, request_id, _losses(context))
         if hold is not None:
             hold(len(answer.body))
@@ -286,8 +286,8 @@ def _unknown(model: str, handler: Handler) -> Capabilities:
     return UNKNOWN
 
 
-def _keeper(handler: Handler, path: str, wire: str) -> keeping.Keeper:
-    if not isinstance(handler, keeping.Keeper):
+def _keeper(handler: Handler, path: str, wire: str) -> stored.Keeper:
+    if not isinstance(handler, stored.Keeper):
         raise Refused(routes.nowhere("GET", path, wire))
     return handler
 

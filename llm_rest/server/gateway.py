@@ -28,8 +28,8 @@ from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from . import compaction
 from .config import Config, Upstream, door
 from .handler import Refused
-from .kept import item_not_found
-from .restored import strangers
+from .history import strangers
+from .stored import item_not_found
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..unknown import Opt
     from .access import Door
     from .handler import Context, Told
-    from .kept import Turn
+    from .stored import Turn
 
 T = TypeVar("T")
 

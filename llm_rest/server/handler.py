@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..errors import ErrorFacts
     from ..responses import Request, Response
-    from .kept import Session
+    from .stored import Session
 
 Hold = Callable[[int], None]
 """Counts so many more bytes against `Limits.bodies`. Raises `Refused` where they would exceed it."""

@@ -1,8 +1,8 @@
 """A simulated vendor in this process: no key, no network, and the same answer every time.
 
 `handle` and `handle_stream` are what a socket server or an in-process transport calls. The simulated model is `model.py`, its
-script language `script.py`; what it refuses and signs on each wire is in `peers/`. Two words are reserved, so that errors can
-be had: the model `missing` does not exist and the key `invalid` is not accepted.
+script language `script.py`; what it refuses on each wire is in `refusals.txt`, and its seals in `signatures.py`. Two words are
+reserved, so that errors can be had: the model `missing` does not exist and the key `invalid` is not accepted.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from ..responses.estimate import estimate_tokens
 from ..server.access import key
 from ..server.exchange import Answer, Streamed, exchange
 from ..server.handler import Pause, Refused
-from ..server.telling import told
+from ..server.streaming import told
 from ..sync import drive
 from ..unknown import given
 from ..vendors import models
 from ..vendors.dialects import REFUSALS
-from . import model, peers
+from . import model, refusals, signatures
+from .plain import Plain
 from .script import Fail
 
 if TYPE_CHECKING:
@@ -44,13 +45,13 @@ class Simulator:
     async def answer(self, request: Request, context: Context) -> Response:
         """The model's response, signed as the wire's vendor signs. Raises `Refused` where that vendor answers with an error."""
         document = self._checked(request, context, whole=True)
-        return _signed(model.answer(request), document, context)
+        return self.signed(model.answer(request), document, context)
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
         """The same as a stream, with the pauses, errors and cuts that a script in the input asks for."""
         document = self._checked(request, context)
         tale = model.tale(request)
-        response = _signed(tale.response, document, context)
+        response = self.signed(tale.response, document, context)
         for event in told(response, tale.pace, unfinished=tale.end is not None):
             yield event
         if isinstance(tale.end, Fail):
@@ -69,17 +70,23 @@ class Simulator:
         """Whether there is a model of this name: any but `missing`."""
         return name != MISSING
 
-    def _checked(self, request: Request, context: Context, *, whole: bool = False) -> dict[str, Any]:
-        """The request's plain JSON, once nothing is wrong with it; empty on a wire whose vendor is not simulated."""
-        peer = peers.of(context.wire)
-        if peer is None:
-            return {}
+    def problems(self, document: Plain, context: Context) -> Iterator[ErrorFacts]:
+        """What the vendor refuses of a request's JSON."""
+        return refusals.problems(document, context, marks="~*")
+
+    def signed(self, response: Response, document: Plain, context: Context) -> Response:
+        """`response` with ids and signatures as the vendor makes them."""
+        return signatures.signed(response, document, context)
+
+    def _checked(self, request: Request, context: Context, *, whole: bool = False) -> Plain:
+        """The request's plain JSON, once nothing is wrong with it."""
+        wire = context.wire
         if key(context.headers) == INVALID_KEY:
-            raise Refused(peer.wrong_key(INVALID_KEY))
+            raise Refused(refusals.reserved(wire, "key", INVALID_KEY))
         if request.model == MISSING:
-            raise Refused(peer.unknown_model(MISSING))
-        document: dict[str, Any] = msgspec.json.decode(context.body.removeprefix(b"\xef\xbb\xbf"))
-        facts = peer.refusal(document, context) or _unfit(request, document, context, whole=whole)
+            raise Refused(refusals.reserved(wire, "model", MISSING))
+        document = refusals.spelled(msgspec.json.decode(context.body.removeprefix(b"\xef\xbb\xbf")), wire)
+        facts = next(self.problems(document, context), None) or _unfit(request, document, context, whole=whole)
         if facts is not None:
             raise Refused(facts)
         return document
@@ -106,27 +113,22 @@ def _invalid(message: str, path: str) -> ErrorFacts:
     return ErrorFacts(status=400, message=message, type="invalid_request_error", param=path)
 
 
-def _signed(response: Response, document: dict[str, Any], context: Context) -> Response:
-    peer = peers.of(context.wire)
-    return response if peer is None else peer.finished(response, document, context)
-
-
 Headers = Iterable[tuple[str, str]] | Mapping[str, str]
 
 
-def handle(method: str, path: str, headers: Headers, body: bytes) -> Answer:
+def handle(method: str, path: str, headers: Headers, body: bytes, simulator: Simulator | None = None) -> Answer:
     """The simulator's answer to an HTTP request: status, headers, body; a stream in one piece, without its pauses."""
-    answer = drive(exchange(method, path, dict(headers), body, Simulator()))
+    answer = drive(exchange(method, path, dict(headers), body, simulator or Simulator()))
     if not isinstance(answer, Streamed):
         return answer
     return Answer(*answer[:2], b"".join(piece for piece in _pieces(answer.body) if isinstance(piece, bytes)))
 
 
 def handle_stream(
-    method: str, path: str, headers: Headers, body: bytes
+    method: str, path: str, headers: Headers, body: bytes, simulator: Simulator | None = None
 ) -> tuple[int, dict[str, str], Iterator[bytes | float]]:
     """The same with a body in pieces, as they come. A number among them is a pause of so many seconds."""
-    answer = drive(exchange(method, path, dict(headers), body, Simulator()))
+    answer = drive(exchange(method, path, dict(headers), body, simulator or Simulator()))
     if not isinstance(answer, Streamed):
         return answer.status, answer.headers, iter([answer.body])
     pieces = _pieces(answer.body)

@@ -14,31 +14,29 @@ from typing import Any, cast
 
 import msgspec
 
+from ..tools.schema import problems
+
 Schema = dict[str, Any]
 
 FORMATS = {
-    "date-time": "2026-01-02T03:04:05Z",
-    "date": "2026-01-02",
-    "time": "03:04:05Z",
-    "duration": "P1DT2H",
-    "email": "ada@example.com",
-    "idn-email": "ada@example.com",
-    "hostname": "example.com",
-    "idn-hostname": "example.com",
-    "uri": "https://example.com/",
-    "uri-reference": "/a",
-    "iri": "https://example.com/",
-    "iri-reference": "/a",
-    "ipv4": "192.0.2.1",
-    "ipv6": "2001:db8::1",
-    "uuid": "00000000-0000-4000-8000-000000000000",
-    "json-pointer": "/a",
-    "relative-json-pointer": "1/a",
-    "regex": "^a$",
-    "byte": "YQ==",
-    "binary": "a",
+    name: text
+    for name, _, text in (
+        pair.partition("=")
+        for pair in """
+        date-time=2026-01-02T03:04:05Z date=2026-01-02 time=03:04:05Z duration=P1DT2H email=ada@example.com
+        idn-email=ada@example.com hostname=example.com idn-hostname=example.com uri=https://example.com/ uri-reference=/a
+        iri=https://example.com/ iri-reference=/a ipv4=192.0.2.1 ipv6=2001:db8::1 uuid=00000000-0000-4000-8000-000000000000
+        json-pointer=/a relative-json-pointer=1/a regex=^a$ byte=YQ== binary=a
+        """.split()
+    )
 }
 """One string of each format."""
+
+_USUAL = (
+    "a A 0 1 Aa A1 a1 a-b a_b a.b a@example.com https://example.com/ #a0b1c2 +4712345678 12:34 2026-01 01/02/2026 1.0 1.0.0 "
+    "v1.0.0 en en-US NO USD 12345-6789 555-555-5555 ABC-123 AB-1234 AB1234 /a a/b true yes"
+).split()
+"""Strings that fit the usual patterns, besides those with a format."""
 
 _DEPTH = 6
 _MANY = 64
@@ -86,10 +84,8 @@ class _Maker:
                 return self._object(schema, depth)
             case "array":
                 return self._array(schema, name, depth)
-            case "integer":
-                return _number(schema, 1)
-            case "number":
-                return _number(schema, 0)
+            case "integer" | "number":
+                return _number(schema)
             case "boolean":
                 return True
             case "null":
@@ -221,111 +217,60 @@ def _fold(into: Schema, part: Schema) -> None:
             into[word] = False
 
 
+_NUMERIC = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_HINTS = {
+    "object": ("properties", "required", "additionalProperties"),
+    "array": ("items", "prefixItems"),
+    "number": _NUMERIC,
+}
+
+
 def _type(schema: Schema) -> str:
     """The type to make: the first that is not null, else guessed from the words used."""
     asked = schema.get("type")
-    if isinstance(asked, list):
-        kinds = cast("list[str]", asked)
-        return next((kind for kind in kinds if kind != "null"), "null")
-    if isinstance(asked, str):
-        return asked
-    hints = {"object": ("properties", "required", "additionalProperties"), "array": ("items", "prefixItems")}
-    numeric = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-    for kind, words in {**hints, "number": numeric}.items():
-        if any(word in schema for word in words):
-            return kind
-    return "string"
+    if asked is None:
+        return next((kind for kind, words in _HINTS.items() if any(word in schema for word in words)), "string")
+    kinds = cast("list[str]", asked) if isinstance(asked, list) else [str(asked)]
+    return next((kind for kind in kinds if kind != "null"), "null")
 
 
-def _number(schema: Schema, step: int) -> int | float:
-    """A number within the limits; `step` 1 for integers."""
-    low, high = schema.get("minimum"), schema.get("maximum")
-    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    multiple = schema.get("multipleOf")
-    floor = max((x for x in (low, above) if x is not None and not isinstance(x, bool)), default=None)
-    ceiling = min((x for x in (high, below) if x is not None and not isinstance(x, bool)), default=None)
-
-    def fits(value: float) -> bool:
-        return (
-            (low is None or value >= low)
-            and (high is None or value <= high)
-            and (above is None or value > above)
-            and (below is None or value < below)
-            and not (step and value != math.floor(value))
-        )
-
-    if multiple:
-        start = math.ceil((floor if floor is not None else min(1, ceiling or 1)) / multiple)
-        candidates = [k * multiple for k in (start, start + 1, start - 1)]
-    else:
-        edges = [x for x in (floor, ceiling) if x is not None]
-        near = [y for x in edges for y in (x, math.floor(x), math.ceil(x), math.floor(x) + 1, math.ceil(x) - 1)]
-        middle = [(floor + ceiling) / 2] if floor is not None and ceiling is not None else []
-        candidates = [1, *near, *middle]
-    for value in candidates:
-        if fits(value):
-            return int(value) if value == math.floor(value) else value
+def _number(schema: Schema) -> int | float:
+    """The number nearest to 1 or to a limit that is within the limits."""
+    limits = {word: schema[word] for word in _NUMERIC if isinstance(schema.get(word), int | float)}
+    step = limits.get("multipleOf") or 1
+    edges = [1, *(value for word, value in limits.items() if word != "multipleOf")]
+    near = [
+        k * step
+        for edge in edges
+        for k in (math.ceil(edge / step), math.floor(edge / step) + 1, math.ceil(edge / step) - 1)
+    ]
+    middle = [*edges[1:], sum(edges[1:]) / max(len(edges) - 1, 1)]
+    for value in [*near, *middle]:
+        whole = value == math.floor(value)
+        if not problems({"type": _type(schema), **limits}, value):
+            return int(value) if whole else value
     raise NoInstance("no number fits the limits")
 
 
 def _string(schema: Schema, name: str) -> str:
-    pattern = schema.get("pattern")
-    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    """The string of the format, one that fits the pattern, or the name, as long as it has to be."""
     text = FORMATS.get(schema.get("format", ""))
-    if text is None and pattern is not None:
-        return _matching(pattern, least, most)
-    text = name if text is None else text
-    if len(text) < least:
-        text = (text or "a") * math.ceil(least / max(len(text), 1))
-        text = text[:least]
-    return text if most is None else text[:most]
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    if text is None and (pattern := schema.get("pattern")) is not None:
+        return _matching(pattern, least, _MANY if most is None else most)
+    text = text or name or "a"
+    return (text if len(text) >= least else (text * least)[:least])[:most]
 
 
-_CANDIDATES = (
-    *(
-        "a",
-        "A",
-        "0",
-        "1",
-        "Aa",
-        "A1",
-        "a1",
-        "a-b",
-        "a_b",
-        "a b",
-        "a.b",
-        "a@example.com",
-        "https://example.com/",
-        "#a0b1c2",
-    ),
-    *FORMATS.values(),
-    *(
-        "+4712345678",
-        "12:34",
-        "2026-01",
-        "01/02/2026",
-        "1.0",
-        "1.0.0",
-        "v1.0.0",
-        "en",
-        "en-US",
-        "NO",
-        "USD",
-        "12345-6789",
-    ),
-    *("(555) 555-5555", "555-555-5555", "ABC-123", "AB-1234", "AB1234", "/a", "a/b", "true", "yes"),
-)
-
-
-def _matching(pattern: str, least: int, most: int | None) -> str:
-    """A string that fits a simple pattern: one of a list of usual ones, or one character repeated."""
+def _matching(pattern: str, least: int, most: int) -> str:
+    """A string that fits a simple pattern: one of the usual ones, or one character repeated."""
     try:
         wanted = re.compile(pattern)
     except re.error:
         return "a" * max(least, 1)
     repeated = (character * length for length in range(_MANY) for character in "a0Af")
-    for text in (*_CANDIDATES, *repeated):
-        if least <= len(text) <= (most if most is not None else _MANY) and wanted.search(text):
+    for text in (*_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated):
+        if least <= len(text) <= most and wanted.search(text):
             return text
     raise NoInstance(f"no string found for the pattern {pattern!r}")
 

@@ -24,15 +24,12 @@ text a script: the words are few, and one line that is no command makes the whol
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
 
 from ..errors import ErrorFacts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Say(Struct, frozen=True):
@@ -131,68 +128,34 @@ def parse(text: str) -> list[Round] | None:
 
 def _step(line: str) -> Step | Then | None:
     word, _, rest = line.partition(" ")
-    command = _COMMANDS.get(word)
-    return command(rest.strip()) if command else None
+    pattern, make = _COMMANDS.get(word, ("(?!)", lambda _: None))
+    found = re.fullmatch(pattern, rest.strip())
+    return make(found) if found else None
 
 
-def _json(rest: str) -> Step | None:
+def _json(text: str) -> Step | None:
     try:
-        return Say(msgspec.json.format(rest.encode(), indent=-1).decode())
+        return Say(msgspec.json.format(text.encode(), indent=-1).decode())
     except msgspec.DecodeError:
         return None
 
 
-def _cite(rest: str) -> Step | None:
-    url, _, title = rest.partition(" ")
-    return Cite(url, title.strip() or url) if "://" in url else None
-
-
-_CALL = re.compile(r"(?s)([\w.|:-]+)(?:\s*(\{.*))?")
-
-
-def _call(rest: str) -> Step | None:
-    found = _CALL.fullmatch(rest)
-    return Call(found[1], found[2] or "{}") if found else None
-
-
-def _input(rest: str) -> Step | None:
-    name, _, text = rest.partition(" ")
-    return Call(name, text, custom=True) if name and text else None
-
-
-_FAIL = re.compile(r"([45]\d\d)(?:\s+([a-z]+(?:_[a-z]+)+))?(?:\s+(.+))?")
-
-
-def _fail(rest: str) -> Step | None:
-    found = _FAIL.fullmatch(rest)
-    return Fail(int(found[1]), found[2], found[3] or "The script asked for this error.") if found else None
-
-
-_PIECES = re.compile(r"[1-9]\d{0,6}")
-_DELAY = re.compile(r"\d{1,2}(?:\.\d{1,6})?")
-_LONGEST = 60
-
-
-def _pieces(rest: str) -> Step | None:
-    return Pieces(int(rest)) if _PIECES.fullmatch(rest) else None
-
-
-def _delay(rest: str) -> Step | None:
-    return Delay(float(rest)) if _DELAY.fullmatch(rest) and float(rest) <= _LONGEST else None
-
-
-_COMMANDS: dict[str, Callable[[str], Step | Then | None]] = {
-    "say": lambda rest: Say(rest) if rest else None,
-    "json": _json,
-    "cite": _cite,
-    "reason": Think,
-    "call": _call,
-    "input": _input,
-    "refuse": lambda rest: Refuse(rest or "I cannot help with that."),
-    "length": lambda rest: None if rest else Cut(),
-    "fail": _fail,
-    "break": lambda rest: None if rest else Break(),
-    "pieces": _pieces,
-    "delay": _delay,
-    "then": lambda rest: None if rest else Then(),
+_COMMANDS: dict[str, tuple[str, Callable[[re.Match[str]], Step | Then | None]]] = {
+    "say": ("(.+)", lambda found: Say(found[1])),
+    "json": ("(.+)", lambda found: _json(found[1])),
+    "cite": (r"(\S*://\S*)\s*(.*)", lambda found: Cite(found[1], found[2] or found[1])),
+    "reason": ("(.*)", lambda found: Think(found[1])),
+    "call": (r"(?s)([\w.|:-]+)(?:\s*(\{.*))?", lambda found: Call(found[1], found[2] or "{}")),
+    "input": (r"(\S+) (.+)", lambda found: Call(found[1], found[2], custom=True)),
+    "refuse": ("(.*)", lambda found: Refuse(found[1] or "I cannot help with that.")),
+    "length": ("", lambda _: Cut()),
+    "fail": (
+        r"([45]\d\d)(?:\s+([a-z]+(?:_[a-z]+)+))?(?:\s+(.+))?",
+        lambda found: Fail(int(found[1]), found[2], found[3] or "The script asked for this error."),
+    ),
+    "break": ("", lambda _: Break()),
+    "pieces": (r"([1-9]\d{0,6})", lambda found: Pieces(int(found[1]))),
+    "delay": (r"((?:[0-5]?\d(?:\.\d{1,6})?)|60(?:\.0{1,6})?)", lambda found: Delay(float(found[1]))),
+    "then": ("", lambda _: Then()),
 }
+"""What follows each command, and what it makes of it; a delay is 60 seconds at most."""

@@ -1,25 +1,34 @@
 """Signatures of the simulator: it recognises what it said, unchanged and in its place.
 
-Real vendors sign or encrypt a model's thoughts and refuse them when they come back altered. So does the simulator, with a
-key that is published here: a seal proves nothing to anybody but a test. `mac` covers plain values, spelled canonically, so
-that the order of keys and the escaping a client chose do not count.
+Real vendors sign or encrypt a model's thoughts and refuse them when they come back altered. So does the simulator, with one seal
+for all wires and a key that is published here. A seal covers the text that is shown with it and what the user said; the id of the
+item after a thought vouches that the thought is there. `refusals.txt` has the places of seals on each wire.
 """
 
 from __future__ import annotations
 
 import binascii
 import hmac
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from .. import wires
+from ..responses import CustomToolCall, FunctionCall, Message, OutputText, Reasoning, ReasoningText
+from ..unknown import Unknown
+from ..vendors.dialects import gemini_model
+from .plain import Plain, rows, table
 
 if TYPE_CHECKING:
-    from ..responses import AnyItem
+    from ..responses import AnyItem, Response
     from ..server.handler import Context
 
 KEY = b"llm_rest simulator: this key is public"
+START = "gAAAA"
+"""How a seal begins, as OpenAI's encrypted content does; `_HEAD` are its first bytes."""
+_HEAD = b"\x80\0\0\0\0\0"
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 
@@ -29,31 +38,193 @@ def mac(*covered: Any) -> str:
     return hmac.digest(KEY, _CANONICAL.encode(covered), "sha256")[:8].hex()
 
 
-def mark(issuer: str, name: str) -> str:
-    """Four digits by which `issuer` recognises that a name is of its own making."""
-    return mac("mark", issuer, name)[:4]
-
-
 def seal(issuer: str, *fields: str) -> str:
-    """`fields` in an opaque spelling that only `issuer` opens again. A field must not hold a colon."""
+    """`fields` in an opaque string that only `issuer` opens again. A field must not hold a colon."""
     whole = ":".join((*fields, mac("seal", issuer, *fields)))
-    return binascii.b2a_base64(whole.encode(), newline=False).decode()
+    return binascii.b2a_base64(_HEAD + whole.encode(), newline=False).decode()
 
 
 def opened(issuer: str, sealed: str) -> list[str] | None:
     """What `issuer` sealed; `None` for anything else, whatever was changed in it."""
     try:
-        *fields, whole = binascii.a2b_base64(sealed.encode(), strict_mode=True).decode().split(":")
+        *fields, whole = binascii.a2b_base64(sealed.encode(), strict_mode=True).removeprefix(_HEAD).decode().split(":")
     except (binascii.Error, UnicodeError):
         return None
     return fields if whole == mac("seal", issuer, *fields) else None
 
 
-def wire_item(wire: str, document: dict[str, Any], context: Context) -> AnyItem:
-    """The first item that the wire reads out of an answer of its vendor.
+def said(document: Plain, path: str = "") -> str:
+    """What the user said last, before the place that `path` names."""
+    listed: Any = next((document[name] for name in ("input", "messages", "contents") if name in document), None)
+    index = re.match(r"\w+\.?\[?(\d+)", path)
+    for message in reversed(rows(listed)[: int(index[1]) if index else None]):
+        if message.get("role", "user") == "user":
+            content: Any = message.get("content", message.get("parts"))
+            text = content if isinstance(content, str) else "".join(str(part.get("text", "")) for part in rows(content))
+            if text:
+                return text
+    return listed if isinstance(listed, str) else ""
 
-    So a thought that was signed as the vendor signs rides in the wire's own envelope, whatever that holds.
-    """
-    module = wires.load(wire)
-    response, _ = module.decode_response(module.RESPONSE.decode(msgspec.json.encode(document)), dialect=context.dialect)
-    return response.output[0]
+
+def vouched(issuer: str, name: str, seals: list[str]) -> str:
+    """`name` with a mark that the thoughts with these seals stand before what it names."""
+    return f"{name}x{mac('name', issuer, name)[:4]}{mac('call', name, seals)[:12]}"
+
+
+_VOUCHED = re.compile(r"(.+)x[0-9a-f]{16}")
+
+
+def vouches(issuer: str, id: str, runs: list[list[str]]) -> bool:
+    """Whether an id has its thoughts among these runs of seals; true for one that vouches for none."""
+    ours = _VOUCHED.fullmatch(id)
+    if ours is None or not id.startswith(vouched(issuer, ours[1], [])[:-12]):
+        return True
+    return any(vouched(issuer, ours[1], seals) == id for seals in runs)
+
+
+# --- issuing --------------------------------------------------------------------------------------------------------
+
+_ANSWERS = {"openai_responses": "resp_", "openai_chat": "chatcmpl-", "anthropic_messages": "msg_"}
+_CALLS = {"anthropic_messages": "toolu_"}
+"""How the ids of answers and of calls begin."""
+
+
+def signed(response: Response, document: Plain, context: Context) -> Response:
+    """`response` with ids as the vendor makes them, and its thoughts sealed where the wire and the host have a place for that."""
+    wire, seeds = context.wire, response.id.removeprefix("resp_")
+    signer = Signer(document, context, seeds)
+    output: list[AnyItem] = []
+    items = response.output
+    if wire == "openai_chat":  # a message has one place for all its thoughts
+        items = sorted(items, key=lambda item: not isinstance(item, Reasoning))
+    for i, item in enumerate(items):
+        match item:
+            case Reasoning():
+                followed = any(not isinstance(one, Reasoning) for one in items[i + 1 :])
+                output += signer.thought(item, f"{seeds}{i}", followed=followed)
+            case FunctionCall() | CustomToolCall():
+                output += signer.call(item, f"{seeds}{i}")
+            case _:
+                output += [*signer.flush(), signer.named(item)]
+    output += signer.close()
+    return replace(response, id=_ANSWERS.get(wire, "") + seeds, output=output)
+
+
+class Signer:
+    """Writes the items of one answer as the wire's own documents, and reads them: so a seal rides in the wire's own envelope."""
+
+    def __init__(self, document: Plain, context: Context, seeds: str) -> None:
+        self._context, self._wire, self._dialect = context, context.wire, context.dialect
+        self._issuer: str = context.dialect.issuer
+        self._turn = mac("turn", said(document))
+        config = table(document.get("generationConfig"))
+        self._shows = table(config.get("thinkingConfig")).get("includeThoughts") is True
+        self._omits = table(document.get("thinking")).get("display") == "omitted"
+        self._details = getattr(self._dialect, "reasoning_field", "") == "reasoning_details"
+        self._signs = "gemini" not in self._wire or gemini_model(context.model or "").signs_calls
+        self._seeds, self._called, self._told = seeds, False, False
+        self._held: list[Plain] = []
+        self._seals: list[str] = []
+
+    def thought(self, item: Reasoning, name: str, *, followed: bool) -> list[AnyItem]:
+        """The thought as this wire shows it."""
+        text = "\n".join(part.text for part in item.summary or ())
+        match self._wire:
+            case "openai_responses":
+                self._seals = [self._seal([], name, str(int(followed)))]
+                return [replace(item, encrypted_content=self._seals[0], status=None)]
+            case "anthropic_messages" if item.summary:
+                text = "" if self._omits else text
+                self._seals.append(self._seal([text], name))
+                return [self._read({"type": "thinking", "thinking": text, "signature": self._seals[-1]})]
+            case "anthropic_messages":
+                self._seals.append(self._seal([], name))
+                return [self._read({"type": "redacted_thinking", "data": self._seals[-1]})]
+            case "openai_chat" if self._details:
+                kind, shown = ("text", {"text": text}) if text else ("encrypted", {})
+                self._seals.append(self._seal([*shown.values()], name))
+                sealed = {"signature" if text else "data": self._seals[-1]}
+                about = {"format": "simulator", "index": len(self._held)}
+                self._held.append({"type": f"reasoning.{kind}", **shown, **sealed, **about})
+            case "gemini_generate_content" if self._shows and text:
+                self._held.append({"text": text, "thought": True})
+            case "ollama_chat" | "openai_chat" if text and getattr(self._dialect, "reasoning_field", "thinking"):
+                self._held.append({"text": text})
+            case _:
+                pass
+        return []
+
+    def flush(self) -> list[AnyItem]:
+        """The thoughts that this wire shows together."""
+        held, self._held = self._held, []
+        if not held:
+            return []
+        if self._details:
+            texts = [part["text"] for part in held if "text" in part]
+            return [self._read({"reasoning_details": held, "reasoning": "\n".join(texts) or None})]
+        if "gemini" in self._wire:
+            return [self._read(held)]
+        return [Reasoning(summary=[], content=[ReasoningText(text="\n".join(part["text"] for part in held))])]
+
+    def call(self, item: FunctionCall | CustomToolCall, name: str) -> list[AnyItem]:
+        """The call with an id of this vendor's, after the thoughts before it."""
+        exact = getattr(self._dialect, "exact_call_id", False) and self._dialect.longest_call_id
+        id = (
+            mac("id", name)[: exact or 8] if exact or "ollama" in self._wire else _CALLS.get(self._wire, "call_") + name
+        )
+        if "gemini" in self._wire:
+            return self._gemini_call(item, mac("id", name)[:8])
+        vouching = self._seals and self._wire != "openai_responses"
+        made = replace(item, call_id=vouched(self._issuer, id, self._seals) if vouching else id)
+        return [*self.flush(), self.named(made)]
+
+    def named(self, item: AnyItem) -> AnyItem:
+        """The item; one of the Responses API that follows a thought has an id that vouches for it."""
+        if isinstance(item, Message):
+            self._told = self._told or any(isinstance(part, OutputText) and part.text for part in item.content)
+        if self._wire != "openai_responses" or not self._seals or isinstance(item, Unknown):
+            return item
+        seals, self._seals = self._seals, []
+        return replace(item, id=vouched(self._issuer, str(item.id), seals))
+
+    def close(self) -> list[AnyItem]:
+        """The end of the answer: on Gemini an empty text that is signed, where no call was."""
+        rest = self.flush()
+        if "gemini" in self._wire and self._signs and self._told and not self._called:
+            rest.append(self._read([{"text": "", "thoughtSignature": self._seal([None], self._seeds)}]))
+        return rest
+
+    def _gemini_call(self, item: FunctionCall | CustomToolCall, id: str) -> list[AnyItem]:
+        text = item.arguments if isinstance(item, FunctionCall) else msgspec.json.encode({"input": item.input})
+        try:
+            args = msgspec.json.decode(text, type=Plain)
+        except msgspec.MsgspecError:
+            args = {"arguments": text}
+        call = {**({"id": id} if self._signs else {}), "name": item.name, "args": args}
+        before: list[AnyItem] = []
+        if self._signs and not self._called:
+            sealed = self._seal([call], self._seeds)
+            before = [self._read([*self._held, {"functionCall": call, "thoughtSignature": sealed}])]
+            self._held = []
+        made = self._read([{"functionCall": call}])
+        self._called = True
+        return [*before, *self.flush(), replace(item, call_id=made.call_id, leftovers=made.leftovers)]
+
+    def _seal(self, shown: list[Any], *more: str) -> str:
+        return seal(self._issuer, mac("shown", shown), self._turn, *more)
+
+    def _read(self, native: Any) -> Any:
+        """The first item that the wire reads out of an answer with this thought or these parts."""
+        document: Plain = {"id": "msg_", "model": "", "role": "assistant"}
+        match self._wire:
+            case "anthropic_messages":
+                usage = {"input_tokens": 0, "output_tokens": 0}
+                document |= {"type": "message", "content": [native], "stop_reason": "end_turn", "usage": usage}
+            case "openai_chat":
+                message = {"role": "assistant", "content": None, **native}
+                document |= {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+            case _:
+                document = {"candidates": [{"content": {"role": "model", "parts": native}, "finishReason": "STOP"}]}
+        module = wires.load(self._wire)
+        answer = module.RESPONSE.decode(msgspec.json.encode(document))
+        return module.decode_response(answer, dialect=self._dialect)[0].output[0]

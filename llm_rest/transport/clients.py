@@ -335,7 +335,11 @@ class InProcess:
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         """Let the module answer."""
         self._deadline = deadline
-        module: Any = import_module(self.origin.removeprefix(IN_PROCESS))
+        try:
+            module: Any = import_module(self.origin.removeprefix(IN_PROCESS))
+        except ModuleNotFoundError as missing:
+            problem = f"{self.origin}: the module {missing.name} is not installed"
+            raise ConfigError(problem, hint="install it, or choose another vendor") from None
         headers = {n: plain(value) for n, value in request.headers.items()}
         asked = request.method, request.url[len(self.origin) :] or "/", headers, request.body
         body: bytes | Iterable[bytes | float]

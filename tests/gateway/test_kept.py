@@ -9,8 +9,8 @@ import pytest
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import FunctionCall, FunctionCallOutput, ItemReference, Message
 from llm_rest.server.handler import Refused
-from llm_rest.server.kept import Kept, Session
 from llm_rest.server.store import MemoryStore
+from llm_rest.server.stored import Kept, Session
 from llm_rest.sync import drive
 from llm_rest.unknown import Unknown
 from llm_rest.wires.openai_responses.complete import complete_items

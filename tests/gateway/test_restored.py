@@ -7,7 +7,7 @@ import pytest
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from llm_rest.responses.parts import ReasoningText
-from llm_rest.server.restored import Restored, strangers
+from llm_rest.server.history import Restored, strangers
 from llm_rest.server.store import MemoryStore
 from llm_rest.sync import drive
 

@@ -18,7 +18,7 @@ from llm_rest.client.target import Targets
 from llm_rest.client.typed import choose_way
 from llm_rest.errors import SchemaMismatchError
 from llm_rest.responses import Request
-from llm_rest.simulator.peers import schemas as vendors
+from llm_rest.simulator.refusals import strict
 from llm_rest.tools.schema import problems, unchecked
 from tests.laws.harness import every_wire
 from tests.structured.schemas import Pair, fitting
@@ -152,10 +152,10 @@ def test_vendors_take_what_is_sent(pair: Pair) -> None:
     """BUGS 51 and 52"""
     anthropic = native("anthropic_messages", pair[0])
     if anthropic is not None:
-        assert list(vendors.anthropic(anthropic[0], "schema")) == []
+        assert list(strict(anthropic[0], "anthropic")) == []
     responses = native("openai_responses", pair[0])
     if responses is not None and "text.format.strict" not in responses[1]:
-        assert list(vendors.openai(responses[0])) == []
+        assert list(strict(responses[0], "openai")) == []
 
 
 @every_wire

@@ -25,8 +25,7 @@ from llm_rest.errors import (
 from llm_rest.responses import InputImage, InputText, Message, Request
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
-from llm_rest.simulator import peers
-from llm_rest.simulator.peers import ollama_chat as peer
+from llm_rest.simulator.refusals import problems
 from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
 from tests.corpus import exchanges
@@ -228,8 +227,7 @@ def chat(*messages: Any, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_the_simulator_refuses_what_the_server_would(document: dict[str, Any], message: str) -> None:
-    facts = peer.refusal(document, context())
-    assert facts
+    facts = next(problems(document, context()))
     assert message in facts.message
 
 
@@ -237,7 +235,6 @@ def test_the_simulator_accepts_every_recorded_request() -> None:
     accepted = [one for one in exchanges("ollama_chat") if one.question and one.response.status == 200]
     assert len(accepted) >= 5
     for one in accepted:
-        assert peer.refusal(plain(wire.REQUEST.decode(one.question or b"")), context()) is None
-    assert peers.of("ollama_chat") is peer
+        assert list(problems(plain(wire.REQUEST.decode(one.question or b"")), context())) == []
     usual = chat(options={"num_ctx": None, "stop": ["a"], "new": 1}, format="", think="max", top_logprobs=0)
-    assert peer.refusal(usual, context()) is None
+    assert list(problems(usual, context())) == []

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from ...errors import ErrorFacts
-from ...responses import Message, OutputText, Reasoning
-from ...unknown import Unknown
-from ..signatures import mac, mark, opened, seal
+from llm_rest.errors import ErrorFacts
+from llm_rest.responses import Message, OutputText, Reasoning
+from llm_rest.unknown import Unknown
+
 from .plain import Plain, rows
+from .seals import mac, mark, opened, seal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...responses import AnyItem, Response
-    from ...server.handler import Context
+    from llm_rest.responses import AnyItem, Response
+    from llm_rest.server.handler import Context
 
 START = "gAAAA"
 """How the vendor's encrypted content begins."""

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ...responses import CustomToolCall, FunctionCall, Message, OutputText, Reasoning
-from ..signatures import mac, opened, seal, wire_item
+from llm_rest.responses import CustomToolCall, FunctionCall, Message, OutputText, Reasoning
+
 from .plain import Plain, table
+from .seals import mac, opened, seal, wire_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...responses import AnyItem, Response
-    from ...server.handler import Context
+    from llm_rest.responses import AnyItem, Response
+    from llm_rest.server.handler import Context
+
     from .gemini_turns import Group
 
 WIRE = "gemini_generate_content"

@@ -1,6 +1,6 @@
-"""What uvicorn leaves to whoever listens: clients that begin to ask and never end, or are answered and never read.
+"""Limits on slow clients, below the ASGI application: request heads that never end, and answers that are never read.
 
-Everything else about a slow or greedy client is decided above, by the door. Before changing this file, know that these are
+Everything else about a slow or greedy client is decided above, in `access.py`. Before changing this file, know that these are
 uvicorn's own protocols with as little added as will do, and that nothing here runs for each request or piece of a stream.
 """
 
@@ -15,7 +15,7 @@ from uvicorn import Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from .sockets import RESTART
+from .websocket import RESTART
 
 if TYPE_CHECKING:
     import socket

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from ...responses import CustomToolCall, FunctionCall, Reasoning
-from ..signatures import mac, mark, opened, seal, wire_item
+from llm_rest.responses import CustomToolCall, FunctionCall, Reasoning
+
 from .anthropic_turns import Group, groups_of, latest
 from .plain import Plain, table
+from .seals import mac, mark, opened, seal, wire_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...responses import AnyItem, Response
-    from ...server.handler import Context
+    from llm_rest.responses import AnyItem, Response
+    from llm_rest.server.handler import Context
 
 PREFIX_BOUND = re.compile(r"(fable|mythos)-5[.-][12]|(opus|sonnet|haiku)-5[.-]5")
 """Models that take a thought back only where nothing before it changed."""

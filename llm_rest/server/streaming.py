@@ -1,7 +1,7 @@
-"""An answer told piece by piece: its events, and what a stream is when something goes wrong in the middle of it.
+"""Streaming: the events of an answer as bytes, in pieces, and the error events where something fails in the middle.
 
-Before changing this file, know who waits: the handler alone. A `Pause` is handed on, so that a server can sleep without a
-thread for every stream, and whoever calls the simulator in process sleeps by itself.
+Before changing this file, know what waits: the handler alone. A `Pause` is handed on, so that a server can sleep without a
+thread for every stream, and a caller of the simulator in process sleeps by itself.
 """
 
 from __future__ import annotations

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...responses import CustomToolCall, FunctionCall, Reasoning
-from ...vendors.dialects import REFUSALS
-from ..signatures import mac, mark, opened, seal, wire_item
+from llm_rest.responses import CustomToolCall, FunctionCall, Reasoning
+from llm_rest.vendors.dialects import REFUSALS
+
 from .plain import Plain, rows
+from .seals import mac, mark, opened, seal, wire_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...responses import AnyItem, Response
-    from ...server.handler import Context
-    from ...vendors.dialects import ChatDialect
+    from llm_rest.responses import AnyItem, Response
+    from llm_rest.server.handler import Context
+    from llm_rest.vendors.dialects import ChatDialect
 
 _OUR_CALL = re.compile(r"call_([0-9a-f]{17,18})x([0-9a-f]{4})([0-9a-f]{12})")
 

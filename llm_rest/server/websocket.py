@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 
     from .access import Reading
-    from .kept import Session
+    from .stored import Session
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]

@@ -1,0 +1,62 @@
+"""Plain JSON values read as what they should be, whatever they are; a place in a request, where a rule looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from ..server.handler import Context
+
+Plain = dict[str, Any]
+"""A JSON object."""
+
+
+def table(value: Any) -> Plain:
+    """`value` if it is an object, else an empty one."""
+    return cast("Plain", value) if isinstance(value, dict) else {}
+
+
+def entries(value: Any, wire: str = "") -> list[Any]:
+    """The entries of a list; Gemini takes one for a list of one."""
+    if isinstance(value, dict) and wire == "gemini_generate_content":
+        return [cast("Plain", value)]
+    return [*cast("Any", value)] if isinstance(value, list) else []
+
+
+def rows(value: Any, wire: str = "") -> list[Plain]:
+    """The objects in a list."""
+    return [one for one in entries(value, wire) if isinstance(one, dict)]
+
+
+def kind_of(value: Any) -> str:
+    """The JSON type of a value; `missing` for none."""
+    kinds = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null", object: "missing"}
+    return kinds.get(cast("Any", type(value)), "number")
+
+
+MISSING: Any = object()
+"""Stands for a field that is not there."""
+
+Found = Iterable[Plain]
+"""What a test found wrong: one entry for each fault, with what its message says."""
+
+
+class Place(NamedTuple):
+    """A value in a request, where it stands, and the words of the rule."""
+
+    at: str
+    path: str
+    name: str
+    holder: Plain
+    value: Any
+    document: Plain
+    context: Context
+    model: str
+    words: list[str]
+    seen: set[str]
+
+    @property
+    def given(self) -> bool:
+        """Whether there is a value."""
+        return self.value is not MISSING and self.value is not None

@@ -1,0 +1,406 @@
+"""What a vendor refuses of a request, found in the plain JSON as it arrived and not through our own converters.
+
+The rules are rows: `refusals.txt` for what the vendors' references say of a wire, the tables of `models.py` and `dialects.py` for
+what single models and hosts take. Before changing this file, know that it must accept whatever the real API accepted:
+`tests/test_simulator_peers.py` feeds it every recorded request.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from pkgutil import get_data
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import msgspec
+
+from ..errors import ErrorFacts
+from ..responses import Request
+from ..responses.items import ItemBase
+from ..responses.parts import Part
+from ..tools.schema import walk
+from ..vendors.dialects import REFUSALS, gemini_model, messages_model
+from ..vendors.models import capabilities
+from . import conversation
+from .plain import MISSING, Found, Place, Plain, entries, kind_of, rows, table
+
+if TYPE_CHECKING:
+    from ..server.handler import Context
+
+_OWN = {"leftovers", "is_error", "extra"}
+_FIELDS = {
+    str(kind.__struct_config__.tag): {*kind.__struct_encode_fields__, "type"} - _OWN
+    for kind in (*ItemBase.__subclasses__(), *Part.__subclasses__())
+}
+"""The fields of each kind of item and part of the Responses format."""
+_ITEMS = {str(kind.__struct_config__.tag) for kind in ItemBase.__subclasses__()}
+
+
+class Rule(NamedTuple):
+    """One row of `refusals.txt`."""
+
+    mark: str
+    facts: list[tuple[str, str]]
+    steps: list[tuple[str, str, str]]
+    test: str
+    words: list[str]
+    says: str
+    codes: list[str]
+
+    def error(self, message: str, path: str | None = None) -> ErrorFacts:
+        """The error of this row."""
+        status = next((int(word) for word in self.codes if word.isdecimal()), 400)
+        kind = next((word.removeprefix("type=") for word in self.codes if word.startswith("type=")), None)
+        code = next((word for word in self.codes if not word.isdecimal() and "=" not in word), None)
+        return ErrorFacts(status=status, message=message, type=kind, param=path, code=code)
+
+
+_ROW = re.compile(r"(?:([~*!]) )?((?:\?\S+ )*)(\S+) \| (\w+) ?(.*?) \| (.*?)(?: \[([\w =]+)\])?")
+_STEP = re.compile(r"([\w,-]+)(\[\])?((?:\[[^\]]+\])*)")
+_FILTER = re.compile(r"\[([\w.]+?)(!?=)([^\]]*)\]")
+
+
+@cache
+def rules(wire: str) -> list[Rule]:
+    """The rows of a wire; none for a wire whose vendors are not known."""
+    text = (get_data(__name__, "refusals.txt") or b"").decode()
+    head, *lines = text.partition(f"[{wire}")[2].partition("\n\n")[0].splitlines() or [""]
+    kind = head.partition(" ")[2].rstrip("]")
+    found: list[Rule] = []
+    for line in lines:
+        mark, facts, path, test, words, says, codes = cast("re.Match[str]", _ROW.fullmatch(line)).groups("")
+        named = [(fact, value) for fact, _, value in (word[1:].partition(":") for word in facts.split())]
+        found.append(Rule(mark, named, _STEP.findall(path), test, words.split(" "), says, [*codes.split(), kind]))
+    return found
+
+
+def reserved(wire: str, word: str, value: str) -> ErrorFacts:
+    """The vendor's error for a `key` that is not valid, or a `model` that does not exist."""
+    rule = next(rule for rule in rules(wire) if rule.mark == "!" and rule.steps[0][0] == word)
+    return rule.error(rule.says.format(value=value))
+
+
+def problems(document: Plain, context: Context, marks: str = "") -> Iterator[ErrorFacts]:
+    """What the vendor refuses; `marks` adds the rows with these marks: `~` what is not simulated, `*` signatures."""
+    document = spelled(document, context.wire)
+    model = str(context.model or document.get("model") or "")
+    for rule in rules(context.wire):
+        if rule.mark in ("", *marks) and all(_holds(*fact, context, model) for fact in rule.facts):
+            seen: set[str] = set()
+            for found in _places(rule.steps, document, "", context.wire):
+                at, path, name, holder, value = found
+                place = Place(at, path, name, holder, value, document, context, model, rule.words, seen)
+                faults = TESTS[rule.test](place)
+                for fields in [{}] if isinstance(faults, bool) and faults else faults or ():
+                    yield _error(rule, place, fields)
+
+
+def spelled(document: Plain, wire: str) -> Plain:
+    """A request in the one of its spellings that the rules know."""
+    return _SPELLED[wire](document) if wire in _SPELLED else document
+
+
+def _holds(fact: str, wanted: str, context: Context, model: str) -> bool:
+    """Whether the row of the host or of the model says so."""
+    models = {"gemini_generate_content": gemini_model, "anthropic_messages": messages_model}
+    name = fact.removeprefix("!")
+    value: Any = getattr(context.dialect, name, MISSING)
+    if value is MISSING:
+        value = getattr(models.get(context.wire, capabilities)(model), name)
+    holds = (wanted in value if isinstance(value, tuple) else value == wanted) if wanted else bool(value)
+    return holds != fact.startswith("!")
+
+
+def _places(steps: list[tuple[str, str, str]], holder: Plain, at: str, wire: str) -> Iterator[Any]:
+    """What a path leads to: the path of the object, the path of the value, its name, the object and the value."""
+    (names, many, filters), *rest = steps
+    for name in names.split(","):
+        value = holder if name == "-" else holder.get(name, MISSING)
+        path = at if name == "-" else f"{at}.{name}".lstrip(".")
+        values = [(path, value)]
+        if many:
+            numbered = "{}.{}" if wire == "anthropic_messages" else "{}[{}]"
+            values = [(numbered.format(path, i), one) for i, one in enumerate(entries(value, wire))]
+        for place, one in values:
+            if not all(_fits(one, *one_filter) for one_filter in _FILTER.findall(filters)):
+                continue
+            if not rest:
+                yield at, place, name, holder, one
+            elif isinstance(one, dict):
+                yield from _places(rest, cast("Plain", one), place, wire)
+
+
+def _fits(value: Any, names: str, sign: str, words: str) -> bool:
+    for name in names.split("."):
+        value = table(value).get(name)
+    return (str(value) in words.split("|")) == (sign == "=")
+
+
+def _error(rule: Rule, place: Place, fields: Plain) -> ErrorFacts:
+    dotted = ("messages[", "messages.[") if place.context.wire == "openai_chat" else ("", "")
+    path, at = place.path.replace(*dotted), place.at.replace(*dotted)
+    if rule.says.startswith("="):
+        return rule.error(REFUSALS[rule.says[1:]].says.format(path=at, length=len(entries(place.value))), path)
+    *words, last = [f"'{word}'" for word in rule.words]
+    about = {
+        "path": path,
+        "at": at,
+        "name": place.name,
+        "value": place.value if place.given else None,
+        "kind": kind_of(place.value),
+        "holder": {"name": None, "id": None, **place.holder},
+        "words": " and ".join(filter(None, [", ".join(words), last])),
+    }
+    return rule.error(rule.says.format(**about | fields), path)
+
+
+# --- tests of one value ---------------------------------------------------------------------------------------------
+
+
+def _beyond(place: Place, sign: int) -> bool:
+    is_number = isinstance(place.value, int | float) and not isinstance(place.value, bool)
+    limit = place.words[0]
+    edge = int(limit) if limit.isdecimal() else place.document.get(limit, 0) - 1
+    return is_number and (place.value - edge) * sign > 0
+
+
+def _keys(place: Place) -> Found:
+    known = {*place.words, *(Request.__struct_encode_fields__ if "@request" in place.words else ())} - _OWN
+    unknown = [name for name in table(place.value) if name not in known]
+    named = {"names": ", ".join(sorted(unknown)), "s": "s" if len(unknown) > 1 else ""}
+    return [{"name": name, **named} for name in unknown]
+
+
+def _unique(place: Place) -> bool:
+    seen = place.given and str(place.value) in place.seen
+    place.seen.add(str(place.value))
+    return seen
+
+
+def _among(place: Place) -> bool:
+    known = [found[4] for found in _places(_STEP.findall(place.words[0]), place.document, "", place.context.wire)]
+    return place.given and place.value not in known
+
+
+def _base64(place: Place) -> bool:
+    try:
+        binascii.a2b_base64(place.value, strict_mode=True)
+    except (binascii.Error, ValueError, TypeError):
+        return True
+    return False
+
+
+_NOT_STRICT = set(
+    """
+    minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength maxItems uniqueItems minProperties
+    maxProperties patternProperties propertyNames not if then else oneOf prefixItems contains
+    """.split()
+)
+"""What Anthropic does not take in a schema that it enforces."""
+
+
+def strict(schema: Any, host: str) -> Iterator[str]:
+    """What a host refuses in a schema that it promises to enforce; from the structured-output guides, read 2026-11-20."""
+    if host == "openai" and table(schema).get("type") != "object":
+        yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{table(schema).get('type')}\"'."
+    for name, node in walk(schema):
+        kind = node.get("type", "any")
+        is_object = "object" in kind or "properties" in node
+        if is_object and node.get("additionalProperties") is not False:
+            if host == "openai":
+                yield f"In context=({name!r}), 'additionalProperties' is required to be supplied and to be false."
+            else:
+                yield "For 'object' type, 'additionalProperties' must be explicitly set to false"
+        missing = [key for key in node.get("properties", ()) if key not in node.get("required", ())]
+        if host == "openai" and is_object and missing:
+            yield f"In context=({name!r}), 'required' must include every key in properties. Missing '{missing[0]}'."
+        for word in node if host == "anthropic" else ():
+            if word in _NOT_STRICT or (word == "minItems" and node[word] > 1):
+                yield f"For '{kind}' type, property '{word}' is not supported"
+
+
+def _unreadable(place: Place) -> Found:
+    """What Ollama's server cannot read into its own structure of a schema."""
+    left = [("", table(place.value))]
+    for path, schema in left:
+        for name, kinds in (
+            ("required", "array"),
+            ("enum", "array"),
+            ("properties", "object"),
+            ("type", "string array"),
+        ):
+            if kind_of(schema.get(name)) not in ("null", *kinds.split()):
+                yield {"name": f"{path}.{name}", "kind": kind_of(schema[name])}
+        left += [(f"{path}.properties", table(inner)) for inner in table(schema.get("properties")).values()]
+        left += [(f"{path}.anyOf", inner) for inner in rows(schema.get("anyOf"))]
+
+
+# --- OpenAI ---------------------------------------------------------------------------------------------------------
+
+
+def _typed_items(document: Plain) -> Plain:
+    """The document with the type of each item, which messages and references may leave out."""
+    items = [
+        {"type": "message" if "role" in item else "item_reference", **item} for item in rows(document.get("input"))
+    ]
+    return {**document, "input": items} if items else document
+
+
+def _choice(place: Place) -> Found:
+    known = (*place.context.dialect.tool_choices, "any")
+    word = place.value if isinstance(place.value, str) else table(place.value).get("type")
+    return [] if word is None or word in known else [{"value": word, "words": ", ".join(known[:-1])}]
+
+
+def _call_id(place: Place) -> Found:
+    dialect, value = place.context.dialect, str(place.value)
+    most = dialect.longest_call_id
+    if dialect.exact_call_id and not re.fullmatch(f"[a-zA-Z0-9]{{{most}}}", value):
+        yield {"problem": f"Tool call id was {value} but must be a-z, A-Z, 0-9, with a length of {most}."}
+    elif len(value) > most and dialect.issuer == "openai":
+        wrong = f"Invalid '{place.path}': string too long. Expected a maximum length of {most}"
+        yield {"problem": f"{wrong}, but got {len(value)} instead."}
+
+
+# --- Messages -------------------------------------------------------------------------------------------------------
+
+
+VERSIONS = ("2023-06-01", "2026-10-21")
+
+
+def _text_blocks(document: Plain) -> Plain:
+    """The document with texts as blocks of text."""
+    told = [
+        {**one, "content": [{"type": "text", "text": one["content"]}]}
+        if one.get("content") and isinstance(one["content"], str)
+        else one
+        for one in rows(document.get("messages"))
+    ]
+    return {**document, "messages": told}
+
+
+def _betas(place: Place) -> Found:
+    """Fields that nobody knows, or that need a beta which the request does not name (`field=name`)."""
+    asked = [name.strip() for name in place.context.headers.get("anthropic-beta", "").split(",")]
+    known = {
+        field
+        for field, _, beta in (word.partition("=") for word in place.words)
+        if any(map(re.compile(beta).match, asked))
+    }
+    return [{"name": name} for name in place.document if name not in known]
+
+
+def _marks(value: Any) -> int:
+    """How many blocks ask to be cached; what a tool is given and how it describes itself is the caller's own JSON."""
+    inner = [one for name, one in table(value).items() if name not in ("input", "input_schema")]
+    return sum(map(_marks, inner + entries(value))) + bool(table(value).get("cache_control"))
+
+
+def _blank(place: Place) -> bool:
+    """A text of white space. Models say it before a call, and recorded requests that send it back were accepted."""
+    calls = place.value.get("role") == "assistant" and '"tool_use"' in str(msgspec.json.encode(place.value))
+    return not calls and any(not str(block.get("text", "x")).strip() for block in rows(place.value.get("content")))
+
+
+# --- Gemini ---------------------------------------------------------------------------------------------------------
+
+_CHOSEN = frozenset(
+    "args response parameters parametersJsonSchema responseSchema responseJsonSchema labels partMetadata".split()
+)
+"""Fields whose names inside are the caller's own."""
+
+
+def _camel(value: Any) -> Any:
+    """A document with its names in camelCase, as ProtoJSON also takes snake_case."""
+    if isinstance(value, list):
+        return [_camel(inner) for inner in cast("Any", value)]
+    if not isinstance(value, dict):
+        return value
+    spelled = {re.sub("(?<=[a-z0-9])_([a-z])", lambda m: m[1].upper(), n): v for n, v in cast("Plain", value).items()}
+    return {name: inner if name in _CHOSEN else _camel(inner) for name, inner in spelled.items()}
+
+
+def _in_camel(document: Plain) -> Plain:
+    """The request in its usual spelling; a request to count may hold it whole."""
+    whole: Plain = _camel(document)
+    return table(whole.get("generateContentRequest")) or whole
+
+
+def _mixed(place: Place) -> Found:
+    names = [name for tool in rows(place.value, place.context.wire) for name in tool]
+    hosted = sorted({*names} - {"functionDeclarations"})
+    return [{"names": ", ".join(hosted)}] if hosted and "functionDeclarations" in names else []
+
+
+TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
+    **conversation.TESTS,
+    "needed": lambda p: p.value in (MISSING, None, "", [], {}) and not any(map(p.holder.get, p.words)),
+    "notnull": lambda p: not p.given and not any(map(p.holder.get, p.words)),
+    "present": lambda p: not p.given,
+    "never": lambda p: p.value is not MISSING,
+    "absent": lambda p: p.given,
+    "with": lambda p: p.given and bool(p.value) and not p.holder.get(p.words[0]),
+    "without": lambda p: p.given and p.holder.get(p.words[0]) is not None,
+    "min": lambda p: _beyond(p, -1),
+    "max": lambda p: _beyond(p, 1),
+    "most": lambda p: len(entries(p.value)) > int(p.words[0]),
+    "least": lambda p: kind_of(p.value) in ("array", "string") and len(p.value) < int(p.words[0]),
+    "like": lambda p: p.given and not re.fullmatch(p.words[0], str(p.value)),
+    "named": lambda p: not isinstance(p.value, str) or not re.fullmatch(p.words[0], p.value),
+    "in": lambda p: str(p.value if p.given else None) not in p.words,
+    "notin": lambda p: str(p.value) in p.words,
+    "is": lambda p: kind_of(p.value) not in p.words,
+    "keys": _keys,
+    "lacks": lambda p: [
+        {"name": name, "names": name, "s": ""} for name in p.document if name in p.context.dialect.lacks
+    ],
+    "unique": _unique,
+    "among": _among,
+    "oneof": lambda p: [{"held": held[1]} for held in [[n for n in p.words if n in table(p.value)]] if len(held) > 1],
+    "anyof": lambda p: not any(word in table(p.value) for word in p.words),
+    "entries": lambda p: any(len(name) > 64 or len(str(text)) > 512 for name, text in table(p.value).items()),
+    "json": lambda p: "json" not in str([p.document.get(word) for word in p.words]).lower(),
+    "strict": lambda p: [{"problem": wrong} for wrong in strict(p.value, p.words[0])],
+    "header": lambda p: p.words[0] not in p.context.headers,
+    "notversion": lambda p: p.context.headers.get("anthropic-version", VERSIONS[0]) not in VERSIONS,
+    "newest": lambda p: [
+        {"name": name}
+        for name in ("temperature", "top_p", "top_k")
+        if name in p.document and p.context.headers.get("anthropic-version") == VERSIONS[-1]
+    ],
+    "manystrict": lambda p: (
+        [{"count": n}] if (n := sum(bool(tool.get("strict")) for tool in rows(p.value))) > int(p.words[0]) else []
+    ),
+    "isnot": lambda p: kind_of(p.value) in ("array", "bool", "number", "string") and p.value not in ("", *p.words),
+    "base64": _base64,
+    "unreadable": _unreadable,
+    "item": lambda p: [] if (kind := table(p.value).get("type")) in _ITEMS else [{"value": kind}],
+    "fields": lambda p: [
+        {"name": name}
+        for name in table(p.value)
+        if name not in _FIELDS.get(str(p.value.get("type")), {*p.value}) and name != "parsed"
+    ],
+    "choice": _choice,
+    "callid": _call_id,
+    "plain": lambda p: isinstance(p.value, list) and p.holder.get("role") in p.context.dialect.plain_text,
+    "noreasoning": lambda p: p.context.dialect.reasoning_field not in p.holder and p.given and bool(p.value),
+    "alternate": lambda p: any(one.get("role") == two.get("role") == "user" for one, two in pairwise(rows(p.value))),
+    "betas": _betas,
+    "marks": lambda p: [{"count": count}] if (count := _marks(p.value)) > int(p.words[0]) else [],
+    "empty": lambda p: (
+        not p.value.get("content") and (p.value is not p.document["messages"][-1] or p.value.get("role") != "assistant")
+    ),
+    "first": lambda p: [message.get("role") for message in rows(p.value)[:1]] not in ([], p.words),
+    "blank": _blank,
+    "mixed": _mixed,
+}
+
+_SPELLED: dict[str, Callable[[Plain], Plain]] = {
+    "openai_responses": _typed_items,
+    "anthropic_messages": _text_blocks,
+    "gemini_generate_content": _in_camel,
+}
+"""One spelling of a request for all rules."""

@@ -1,0 +1,101 @@
+"""What may be deleted from an installation: the server, the command line and the simulator, of which the rest knows nothing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import llm_rest
+
+OPTIONAL = ("server", "cli", "simulator")
+
+PROGRAM = """
+import asyncio, importlib, json, pkgutil, sys
+from pathlib import Path
+import msgspec.structs
+import llm_rest
+from llm_rest import AsyncClient, Client
+from llm_rest.vendors import VENDORS
+
+assert Path(llm_rest.__file__).is_relative_to(Path(sys.argv[1])), llm_rest.__file__
+modules = [module.name for module in pkgutil.walk_packages(llm_rest.__path__, "llm_rest.")]
+for name in modules:
+    importlib.import_module(name)
+for name in llm_rest.__all__:
+    getattr(llm_rest, name)
+
+class Answering:
+    '''A vendor in this process.'''
+    @staticmethod
+    def handle(method, path, headers, body):
+        request = json.loads(body)
+        last = request["messages"][-1]
+        message = {"role": "assistant", "content": f"heard: {last['content']}"}
+        if "tools" in request and last["role"] == "user":
+            function = {"name": "add", "arguments": json.dumps({"a": 2, "b": 3})}
+            message = {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+        if not request.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            answer = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+            return 200, {"content-type": "application/json"}, json.dumps(answer).encode()
+        chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+        deltas = [{"index": 0, "delta": message, "finish_reason": None}, {"index": 0, "delta": {}, "finish_reason": "stop"}]
+        lines = [f"data: {json.dumps({**chunk, 'choices': [delta]})}" for delta in deltas]
+        return 200, {"content-type": "text/event-stream"}, "\\n\\n".join([*lines, "data: [DONE]", ""]).encode() + b"\\n"
+
+sys.modules["answering"] = Answering
+vendor = msgspec.structs.replace(VENDORS["compatible"], base_url="inproc:answering")
+
+def add(a: int, b: int) -> int:
+    '''Add two numbers.'''
+    return a + b
+
+with Client("m", vendor=vendor) as llm:
+    assert llm.generate("hi").output_text == "heard: hi"
+    with llm.stream("hi") as stream:
+        assert "".join(stream.text) == "heard: hi"
+    assert llm.run("add", tools=[add]).result().output_text == "heard: 5"
+
+async def talk():
+    async with AsyncClient("m", vendor=vendor) as llm:
+        assert (await llm.generate("hi")).output_text == "heard: hi"
+
+asyncio.run(talk())
+print(len(modules))
+"""
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Path:
+    """A copy of the package without its optional folders."""
+    package = Path(llm_rest.__file__).parent
+    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in OPTIONAL:
+        shutil.rmtree(tmp_path / package.name / name)
+    return tmp_path
+
+
+def test_the_rest_is_imported_and_calls_models_without_server_command_line_and_simulator(installation: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(installation)]
+    ran = subprocess.run(
+        command, cwd=installation, env={"PYTHONPATH": str(installation)}, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 50
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_each_of_them_is_missed_where_it_is_asked_for(installation: Path, name: str) -> None:
+    code = f"import llm_rest.{name}"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=installation, capture_output=True, text=True)
+    assert f"No module named 'llm_rest.{name}'" in ran.stderr
+
+
+def test_the_simulator_that_is_not_installed_is_named_in_the_error(installation: Path) -> None:
+    code = "from llm_rest import Client; Client('simulator/x').generate('hi')"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=installation, capture_output=True, text=True)
+    assert "ConfigError: inproc:llm_rest.simulator: the module llm_rest.simulator is not installed" in ran.stderr

@@ -1,6 +1,6 @@
 """The keys of served documents that must be there and may be null, read from the Open Responses specification.
 
-    python schemas/required_nullable.py path/to/openapi.json            writes llm_rest/wires/openai_responses/required.py
+    python schemas/required_nullable.py path/to/openapi.json            writes llm_rest/wires/openai_responses/types.py
     python schemas/required_nullable.py path/to/openapi.json --check    writes nothing; fails where the file differs
 
 Not part of the package. Structs leave out a field that is `None`; the encoder of served answers writes these.
@@ -21,7 +21,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from llm_rest import responses  # noqa: E402 - the package beside this directory, installed or not
 
-TARGET = HERE.parent / "llm_rest/wires/openai_responses/required.py"
+TARGET = HERE.parent / "llm_rest/wires/openai_responses/types.py"
 
 STRUCTS = {
     "InputImageContent": "InputImage",
@@ -67,14 +67,11 @@ def keys_of(keys: list[str]) -> str:
     return "(\n" + "".join(f'        "{key}",\n' for key in keys) + "    )"
 
 
-def text(found: dict[str, list[str]]) -> str:
-    """The table as a module."""
+def written(module: str, found: dict[str, list[str]]) -> str:
+    """The text of the module with the table in it."""
     rows = "".join(f'    "{name}": {keys_of(keys)},\n' for name, keys in found.items())
-    return (
-        '"""Required nullable keys, by struct. Written by `schemas/required_nullable.py`."""\n\n'
-        "from __future__ import annotations\n\n"
-        f"REQUIRED_NULLABLE: dict[str, tuple[str, ...]] = {{\n{rows}}}\n"
-    )
+    before, head, after = module.partition("REQUIRED_NULLABLE: dict[str, tuple[str, ...]] = {\n")
+    return f"{before}{head}{rows}}}\n{after.partition(chr(10) + '}' + chr(10))[2]}"
 
 
 def main() -> None:
@@ -83,10 +80,11 @@ def main() -> None:
     parser.add_argument("specification", type=Path)
     parser.add_argument("--check", action="store_true")
     told = parser.parse_args()
-    made = text(table(json.loads(told.specification.read_text())))
+    module = TARGET.read_text()
+    made = written(module, table(json.loads(told.specification.read_text())))
     if not told.check:
         TARGET.write_text(made)
-    elif made != TARGET.read_text():
+    elif made != module:
         raise SystemExit(f"{TARGET} differs from the specification; run this without --check")
 
 

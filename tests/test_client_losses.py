@@ -15,7 +15,7 @@ from llm_rest.errors import LossError
 from llm_rest.losses import Loss, LossWarning
 from llm_rest.responses import Message, Reasoning
 from llm_rest.responses.carriers import seal
-from llm_rest.wires.openai_responses.items import Held
+from llm_rest.wires.openai_responses.reasoning import Held
 from tests.callers import NewClient, answer
 
 pytestmark = pytest.mark.anyio

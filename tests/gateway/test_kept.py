@@ -13,7 +13,7 @@ from llm_rest.server.store import MemoryStore
 from llm_rest.server.stored import Kept, Session
 from llm_rest.sync import drive
 from llm_rest.unknown import Unknown
-from llm_rest.wires.openai_responses.complete import complete_items
+from llm_rest.wires.openai_responses import complete_items
 
 
 def response(name: str, text: str) -> Response:

@@ -1,7 +1,7 @@
 """The wire of the OpenAI Responses API: the format in the middle itself, except for hosts' habits and opaque state.
 
 Follows `POST /v1/responses` of the OpenAI reference, the Open Responses document 2026-04-24 and the hosts that serve either
-(read 2026-11-20). Other endpoints are in `endpoints.py`.
+(read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -11,9 +11,30 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...responses import REQUEST, RESPONSE, Request
 from ...vendors.dialects import ResponsesDialect
 from .. import Route
-from .errors import decode_error, encode_error
-from .request import OPENAI, decode_request, encode_request
-from .response import decode_response, encode_response
+from .request import (
+    OPENAI,
+    cancel_route,
+    compact_route,
+    count_route,
+    decode_request,
+    delete_route,
+    encode_compact,
+    encode_count,
+    encode_request,
+    input_items_route,
+    retrieve_route,
+)
+from .response import (
+    complete_items,
+    decode_compacted,
+    decode_error,
+    decode_input_items,
+    decode_response,
+    encode_compacted,
+    encode_error,
+    encode_response,
+)
+from .types import COMPACTION, COUNT, DELETED, ITEMS, Deleted, ItemPage
 
 if TYPE_CHECKING:
     from ...responses.events import EVENT
@@ -58,19 +79,37 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "COMPACTION",
+    "COUNT",
+    "DELETED",
     "END",
     "EVENT",
     "FRAMING",
+    "ITEMS",
     "NAMED_EVENTS",
     "REQUEST",
     "RESPONSE",
+    "Deleted",
+    "ItemPage",
+    "cancel_route",
+    "compact_route",
+    "complete_items",
+    "count_route",
+    "decode_compacted",
     "decode_error",
+    "decode_input_items",
     "decode_request",
     "decode_response",
     "decode_stream",
+    "delete_route",
+    "encode_compact",
+    "encode_compacted",
+    "encode_count",
     "encode_error",
     "encode_request",
     "encode_response",
     "encode_stream",
+    "input_items_route",
+    "retrieve_route",
     "route",
 ]

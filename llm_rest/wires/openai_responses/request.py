@@ -7,21 +7,23 @@ of the OpenAI Responses reference and its hosts' own (read 2026-11-20).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from ...errors import DecodeError
+from ...errors import ConfigError, DecodeError
 from ...losses import Loss, Losses
 from ...responses import CustomTool, FunctionTool, Request
 from ...responses.leftovers import report_foreign
 from ...responses.lenient import WIRE
 from ...unknown import Unknown, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
+from .. import Route
 from .._pairing import paired
 from .content import kind_of
-from .items import decode_items, encode_items
-from .names import with_wire_names
+from .messages import decode_items, encode_items
+from .tools import with_wire_names
 
 OPENAI = ResponsesDialect()
 
@@ -150,3 +152,123 @@ def _with_own(request: Request, fields: dict[str, Any], lost: Losses) -> Request
     except DecodeError:
         lost.refused(f"extra.{WIRE}", "a field name that JSON cannot spell plainly")
         return request
+
+
+COUNTED = (
+    "model",
+    "input",
+    "instructions",
+    "conversation",
+    "previous_response_id",
+    "parallel_tool_calls",
+    "reasoning",
+    "text",
+    "tool_choice",
+    "tools",
+    "truncation",
+)
+"""What of a request has to do with the size of its input."""
+
+
+def count_route(request: Request | None = None, *, dialect: ResponsesDialect = OPENAI) -> Route:
+    """Where input is counted, whatever the request; on other wires it has a say in that."""
+    return Route(f"{dialect.path}/input_tokens")
+
+
+def encode_count(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
+    """The part of the request that is counted; what has no size is no loss here."""
+    return _only(*encode_request(request, dialect=dialect), COUNTED, ("personality",))
+
+
+def _only(
+    request: Request, lost: list[Loss], fields: tuple[str, ...], others: tuple[str, ...] = ()
+) -> tuple[Request, list[Loss]]:
+    """The request with `fields` only, and of those it does not declare with `others`; the losses of these alone."""
+    part = Request(**{name: getattr(request, name) for name in fields})
+    named = {name: value for name, value in extras(request).items() if name in others}
+    return with_extras(part, named), [loss for loss in lost if loss.path.partition("[")[0].partition(".")[0] in fields]
+
+
+# --- compaction -----------------------------------------------------------------------------------------------------
+
+
+COMPACTED = (
+    "model",
+    "input",
+    "instructions",
+    "previous_response_id",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "service_tier",
+    "image",
+)
+"""What of a request the compaction of its conversation takes."""
+
+
+def compact_route(request: Request | None = None, *, dialect: ResponsesDialect = OPENAI) -> Route:
+    """Where a conversation is compacted, whatever the request."""
+    return Route(f"{dialect.path}/compact")
+
+
+def encode_compact(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
+    """The request for a shorter conversation that stands for this one."""
+    part, lost = _only(*encode_request(request, dialect=dialect), COMPACTED)
+    if not given(part.model):
+        lost.append(Loss("model", "a compaction needs a model", "refused"))
+    return part, lost
+
+
+def retrieve_route(
+    response_id: str,
+    *,
+    include: tuple[str, ...] = (),
+    stream: bool = False,
+    starting_after: int | None = None,
+    include_obfuscation: bool | None = None,
+    dialect: ResponsesDialect = OPENAI,
+) -> Route:
+    """Where a kept response is, or its events after the one numbered `starting_after`."""
+    query: dict[str, Any] = {"stream": "true"} if stream else {}
+    if include:
+        query["include[]"] = include
+    if starting_after is not None:
+        query["starting_after"] = str(starting_after)
+    if include_obfuscation is not None:
+        query["include_obfuscation"] = str(include_obfuscation).lower()
+    return Route(_path(response_id, dialect), query, method="GET")
+
+
+def cancel_route(response_id: str, *, dialect: ResponsesDialect = OPENAI) -> Route:
+    """Where a response in the background is cancelled; answered with the response."""
+    return Route(f"{_path(response_id, dialect)}/cancel")
+
+
+def delete_route(response_id: str, *, dialect: ResponsesDialect = OPENAI) -> Route:
+    """Where a kept response is deleted."""
+    return Route(_path(response_id, dialect), method="DELETE")
+
+
+def input_items_route(
+    response_id: str,
+    *,
+    after: str | None = None,
+    limit: int | None = None,
+    order: Literal["asc", "desc"] | None = None,
+    include: tuple[str, ...] = (),
+    dialect: ResponsesDialect = OPENAI,
+) -> Route:
+    """Where the items a response was given are listed; the newest first unless `order` says otherwise."""
+    query: dict[str, Any] = {"after": after, "limit": limit and str(limit), "order": order, "include[]": include}
+    return Route(
+        f"{_path(response_id, dialect)}/input_items",
+        {name: value for name, value in query.items() if value},
+        method="GET",
+    )
+
+
+def _path(response_id: str, dialect: ResponsesDialect) -> str:
+    # Dots are not escaped, and an empty name is the path of all responses.
+    if not response_id.strip("."):
+        raise ConfigError(f"{response_id!r} is not the id of a response")
+    return f"{dialect.path}/{quote(response_id, safe='')}"

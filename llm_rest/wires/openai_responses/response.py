@@ -6,23 +6,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from ...errors import ErrorFacts
 from ...losses import Loss, Losses
-from ...responses import AnyItem, Request, Response
+from ...responses import (
+    AnyItem,
+    ChooseAllowed,
+    CompactedResponse,
+    FunctionCall,
+    FunctionCallOutput,
+    FunctionTool,
+    IncompleteDetails,
+    InputImage,
+    InputTokensDetails,
+    JsonSchemaFormat,
+    Logprob,
+    Message,
+    OutputText,
+    OutputTokensDetails,
+    Reasoning,
+    ReasoningOptions,
+    Request,
+    Response,
+    ResponseError,
+    TextFormat,
+    TextOptions,
+    TopLogprob,
+    UrlCitation,
+    Usage,
+)
 from ...responses.carriers import digest
+from ...responses.echo import echoed_tools
 from ...responses.leftovers import report_foreign
 from ...responses.lenient import WIRE
-from ...unknown import Unknown, given
+from ...unknown import Model, ModelMeta, Unknown, base, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
-from .complete import complete
+from .._errors import error_facts
 from .content import report_repairs, strip
-from .items import decode_items, unsealed
-from .names import names_of, with_original_names
+from .messages import decode_items
+from .reasoning import unsealed
 from .request import OPENAI
+from .tools import names_of, with_original_names
+from .types import REQUIRED_NULLABLE, ErrorBody, ErrorObject, ItemPage, id_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def decode_response(
@@ -72,3 +107,243 @@ def encode_item(item: AnyItem, i: int, dialect: ResponsesDialect, lost: Losses) 
     if isinstance(item, Unknown):
         return item
     return strip(unsealed(item, dialect), "output", i, lost)
+
+
+M = TypeVar("M", bound=Model)
+
+DEFAULTS: dict[str, Any] = {
+    "tool_choice": "auto",
+    "truncation": "disabled",
+    "parallel_tool_calls": True,
+    "top_p": 1.0,
+    "temperature": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "top_logprobs": 0,
+    "background": False,
+    # Nobody who converts an answer keeps it; a server that does says so in the response.
+    "store": False,
+    "model": "",
+}
+"""Keys that must be there and must not be null, and what stands for a request that says nothing."""
+
+
+_RESPONSE_KEYS = (*REQUIRED_NULLABLE["Response"], "model")  # an empty model is left out otherwise
+
+
+def complete(response: Response, request: Request) -> Response:
+    """`response` with every key of the format, as the answer to `request`."""
+    values: dict[str, Any] = {}
+    for name in REQUIRED_NULLABLE["Response"]:
+        if getattr(response, name) is None:
+            asked = getattr(request, name, None)
+            values[name] = asked if given(asked) else None
+    for name, default in DEFAULTS.items():
+        if getattr(response, name) in (None, ""):
+            asked = getattr(request, name)
+            values[name] = default if asked is None else asked
+    if not given(response.service_tier):
+        values["service_tier"] = "default"
+    values["metadata"] = response.metadata or request.metadata or {}
+    values["created_at"] = int(response.created_at) if given(response.created_at) else 0
+    if given(response.completed_at):
+        values["completed_at"] = int(response.completed_at)
+    values["text"] = _text(response.text if given(response.text) else request.text)
+    values["tools"] = [_tool(tool) for tool in (response.tools or echoed_tools(request.tools or []))]
+    values["output"] = complete_items(response.output, response.id, response.status)
+    _shapes(response, values)
+    return _written(response, Response, _RESPONSE_KEYS, values)
+
+
+def _shapes(response: Response, values: dict[str, Any]) -> None:
+    """Completes the objects inside."""
+    if given(response.usage):
+        values["usage"] = complete_usage(response.usage)
+    if given(response.error):
+        values["error"] = _error(response.error)
+    if given(response.incomplete_details) and not given(response.incomplete_details.reason):
+        values["incomplete_details"] = IncompleteDetails(reason="unknown")
+    reasoning = values.get("reasoning", response.reasoning)
+    if isinstance(reasoning, ReasoningOptions):
+        values["reasoning"] = with_required(reasoning)
+    choice = values.get("tool_choice", response.tool_choice)
+    if isinstance(choice, ChooseAllowed):
+        values["tool_choice"] = _filled(choice, mode="auto")
+
+
+def _filled(model: M, **defaults: Any) -> M:
+    """`model` with those of `defaults` that it does not have."""
+    missing = {name: value for name, value in defaults.items() if getattr(model, name) is None}
+    return replace(model, **missing) if missing else model
+
+
+@cache
+def _writing(model: type[M], names: tuple[str, ...]) -> tuple[type[M], Callable[[Any], tuple[Any, ...]]]:
+    """A subclass of `model` that writes these fields, null too: a field without a default is always written."""
+    hints = get_type_hints(model, include_extras=True)
+    namespace = {"__annotations__": {name: hints[name] for name in names}, "__module__": model.__module__}
+    config = model.__struct_config__
+    made = ModelMeta(model.__name__, (model,), namespace, tag_field=config.tag_field, tag=config.tag)
+    return cast("type[M]", made), attrgetter(*model.__struct_fields__)
+
+
+def writing(model: M, *names: str) -> M:
+    """`model` with these fields written, null too."""
+    return _written(model, type(base(model)), names, {})
+
+
+def _written(model: M, kind: type[M], names: tuple[str, ...], changes: dict[str, Any]) -> M:
+    made, values = _writing(kind, names)
+    fields = dict(zip(kind.__struct_fields__, values(model), strict=True))
+    fields.update(changes)
+    written: M = with_extras(made(**fields), extras(model))
+    return written
+
+
+def with_required(model: M) -> M:
+    """`model` with the keys written that must be there and may be null."""
+    names = REQUIRED_NULLABLE.get(type(base(model)).__name__, ())
+    return writing(model, *names) if names else model
+
+
+def complete_usage(usage: Usage) -> Usage:
+    """Token counts with both details and the total."""
+    inside = usage.input_tokens_details if given(usage.input_tokens_details) else InputTokensDetails()
+    outside = usage.output_tokens_details if given(usage.output_tokens_details) else OutputTokensDetails()
+    return replace(
+        usage,
+        # Not in the core, but the vendor's own client requires it.
+        input_tokens_details=replace(
+            inside, cached_tokens=inside.cached_tokens or 0, cache_write_tokens=inside.cache_write_tokens or 0
+        ),
+        output_tokens_details=replace(outside, reasoning_tokens=outside.reasoning_tokens or 0),
+    )
+
+
+def _error(error: ResponseError) -> ResponseError:
+    code = str(error.code) if given(error.code) else "server_error"
+    return replace(error, code=code, message=error.message if given(error.message) else "")
+
+
+def _text(text: TextOptions | None) -> TextOptions:
+    options = text if given(text) else TextOptions()
+    if not given(options.format):
+        return replace(options, format=TextFormat())
+    if isinstance(options.format, JsonSchemaFormat):
+        filled = _filled(options.format, name="response")
+        return replace(options, format=with_required(replace(filled, strict=filled.strict is True)))
+    return options
+
+
+def _tool(tool: Any) -> Any:
+    return with_required(tool) if isinstance(tool, FunctionTool) else tool
+
+
+# --- items ----------------------------------------------------------------------------------------------------------
+
+
+def complete_items(items: list[AnyItem], origin: str, status: str) -> list[AnyItem]:
+    """Items with every key of the format; ids that are missing are made from `origin`, the id of the answer."""
+    # Only the last item of an answer that was cut can be the one that was cut.
+    last = (
+        "in_progress" if status in ("in_progress", "queued") else "completed" if status == "completed" else "incomplete"
+    )
+    return [
+        _item(item, f"{origin.removeprefix('resp_')}_{i}", last if i == len(items) - 1 else "completed")
+        for i, item in enumerate(items)
+    ]
+
+
+def _item(item: AnyItem, name: str, status: str) -> AnyItem:
+    if isinstance(item, Unknown):
+        return item
+    prefix = id_prefix(item)
+    if prefix and not given(item.id):
+        item = replace(item, id=prefix + name)
+    match item:
+        case Message():
+            parts = [OutputText(text=item.content)] if isinstance(item.content, str) else item.content
+            return replace(item, status=item.status or status, content=[_part(part) for part in parts])
+        case FunctionCall() | FunctionCallOutput():
+            return replace(item, status=item.status or status)
+        case Reasoning():
+            return replace(item, summary=item.summary or [])
+        case _:
+            return item
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, InputImage):
+        return with_required(part)
+    if not isinstance(part, OutputText):
+        return part
+    annotations = [
+        _filled(note, title="", start_index=0, end_index=0) if isinstance(note, UrlCitation) else note
+        for note in (part.annotations or [])
+    ]
+    logprobs = None if not given(part.logprobs) else [_logprob(entry) for entry in part.logprobs]
+    return replace(part, annotations=annotations, logprobs=logprobs)
+
+
+def _logprob(entry: Logprob) -> Logprob:
+    tops: list[TopLogprob] = [replace(top, bytes=top.bytes or []) for top in (entry.top_logprobs or [])]
+    return replace(entry, bytes=entry.bytes or [], top_logprobs=tops)
+
+
+TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+"""The type of an error that has none, by status."""
+
+
+def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
+    """What the answer says went wrong, whatever its shape; never raises."""
+    return error_facts(WIRE, status, headers, body)
+
+
+def encode_error(facts: ErrorFacts) -> tuple[int, ErrorBody]:
+    """The status and body that tell a client of this API the same."""
+    status = facts.status if 400 <= facts.status < 600 else 500
+    kind = facts.type or TYPES.get(status) or ("invalid_request_error" if status < 500 else "server_error")
+    error = ErrorObject(message=facts.message, type=kind, param=facts.param, code=facts.code)
+    rest = dict(cast("dict[str, Any]", facts.leftovers.get(WIRE, {})))
+    error = with_extras(error, rest.pop("error", {}))
+    return status, with_extras(ErrorBody(error=error), rest)
+
+
+# --- counting -------------------------------------------------------------------------------------------------------
+
+
+def decode_compacted(
+    body: CompactedResponse, *, dialect: ResponsesDialect = OPENAI
+) -> tuple[CompactedResponse, list[Loss]]:
+    """The items to send instead of the conversation before, unchanged and first."""
+    lost = Losses()
+    output = decode_items(body.output, "output", dialect, lost)
+    return body if output is body.output else replace(body, output=output), lost
+
+
+def encode_compacted(
+    body: CompactedResponse, *, dialect: ResponsesDialect = OPENAI
+) -> tuple[CompactedResponse, list[Loss]]:
+    """The answer as a server gives it: every field there, and none of ours."""
+    lost = Losses()
+    output: list[AnyItem] = [
+        item if isinstance(item, Unknown) else strip(unsealed(item, dialect), "output", i, lost)
+        for i, item in enumerate(body.output)
+    ]
+    usage = body.usage if given(body.usage) else Usage(input_tokens=0, output_tokens=0)
+    return replace(
+        body,
+        output=complete_items(output, body.id, "completed"),
+        created_at=int(body.created_at or 0),
+        usage=complete_usage(replace(usage, leftovers=None)),
+    ), lost
+
+
+# --- what a server kept ---------------------------------------------------------------------------------------------
+
+
+def decode_input_items(body: ItemPage, *, dialect: ResponsesDialect = OPENAI) -> tuple[ItemPage, list[Loss]]:
+    """The page, with the host's opaque state wrapped so that it returns to this host only."""
+    lost = Losses()
+    data = decode_items(body.data, "data", dialect, lost)
+    return body if data is body.data else replace(body, data=data), lost

@@ -21,11 +21,10 @@ from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...unknown import Unknown, base, extras, with_extras
 from ...vendors.dialects import ResponsesDialect
-from .complete import with_required, writing
 from .content import strip_parts
-from .items import decode_items
-from .names import names_of, original, with_original_names
-from .response import decode_response, encode_item, encode_response
+from .messages import decode_items
+from .response import decode_response, encode_item, encode_response, with_required, writing
+from .tools import names_of, original, with_original_names
 
 if TYPE_CHECKING:
     from ...responses.items import AnyItem

@@ -23,7 +23,7 @@ from llm_rest.responses import (
 from llm_rest.responses.carriers import PREFIX
 from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import Route
-from llm_rest.wires.openai_responses import endpoints
+from llm_rest.wires import openai_responses as endpoints
 from tests.wires.openai_responses.core import core_schema
 
 XAI = ResponsesDialect(issuer="xai")

@@ -13,7 +13,6 @@ from openai.types.responses import Response as SdkResponse
 from llm_rest.responses import Request
 from llm_rest.unknown import Unknown, extras
 from llm_rest.wires import openai_responses as wire
-from llm_rest.wires.openai_responses import endpoints
 from tests.corpus import Exchange, exchanges
 from tests.corpus.canonical import without_nulls
 from tests.wires.openai_responses.core import core_schema
@@ -99,18 +98,18 @@ def with_types(document: Any) -> Any:
 
 def test_recorded_counts_come_back() -> None:
     for question, answer in beside("input_tokens"):
-        body, lost = endpoints.encode_count(wire.decode_request(wire.REQUEST.decode(question))[0])
+        body, lost = wire.encode_count(wire.decode_request(wire.REQUEST.decode(question))[0])
         assert lost == []
         assert plain(body) == with_types(msgspec.json.decode(question))
-        assert plain(endpoints.COUNT.decode(answer)) == msgspec.json.decode(answer)
+        assert plain(wire.COUNT.decode(answer)) == msgspec.json.decode(answer)
 
 
 def test_recorded_compactions_come_back() -> None:
     for question, answer in beside("compact"):
-        body, lost = endpoints.encode_compact(wire.decode_request(wire.REQUEST.decode(question))[0])
+        body, lost = wire.encode_compact(wire.decode_request(wire.REQUEST.decode(question))[0])
         assert lost == []
         assert plain(body) == with_types(msgspec.json.decode(question))
-        compacted, _ = endpoints.decode_compacted(endpoints.COMPACTION.decode(answer))
+        compacted, _ = wire.decode_compacted(wire.COMPACTION.decode(answer))
         assert plain(compacted) == msgspec.json.decode(answer)
         # What comes back is the head of the next input, unchanged.
         request = Request(model="m", input=compacted.output)

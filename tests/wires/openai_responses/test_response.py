@@ -37,7 +37,7 @@ from llm_rest.responses.carriers import seal
 from llm_rest.unknown import Unknown
 from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import openai_responses as wire
-from llm_rest.wires.openai_responses.items import Held
+from llm_rest.wires.openai_responses.reasoning import Held
 from tests.wires.openai_responses.core import core_schema
 
 

@@ -11,18 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ...losses import Losses
 from ...responses import (
     AnyItem,
     CodeInterpreterCall,
-    Compaction,
     CustomToolCall,
     FileSearchCall,
     FunctionCall,
-    FunctionCallOutput,
     ImageGenerationCall,
     ItemBase,
     ItemReference,
@@ -31,39 +28,18 @@ from ...responses import (
     McpListTools,
     Message,
     Reasoning,
-    ToolSearchCall,
-    ToolSearchOutput,
     WebSearchCall,
 )
-from ...responses.carriers import PREFIX, digest, seal, sender, unseal
-from ...responses.lenient import WIRE
-from ...unknown import Opt, Unknown, given
+from ...responses.carriers import digest
+from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
 from .content import OUTPUTS, ItemT, fitting_content, report_repairs, strip
-
-ID_PREFIX: dict[type[ItemBase], str] = {
-    Message: "msg_",
-    Reasoning: "rs_",
-    FunctionCall: "fc_",
-    FunctionCallOutput: "fc_",
-    CustomToolCall: "ctc_",
-    WebSearchCall: "ws_",
-    FileSearchCall: "fs_",
-    CodeInterpreterCall: "ci_",
-    ImageGenerationCall: "ig_",
-    McpCall: "mcp_",
-    McpListTools: "mcpl_",
-    McpApprovalRequest: "mcpr_",
-    ToolSearchCall: "tsc_",
-    ToolSearchOutput: "tso_",
-    Compaction: "cmp_",
-}
-"""How the ids of each kind begin. Kinds that are not listed are made by this wire's own vendor alone."""
+from .reasoning import STATE, decode_thinking, encode_thinking, without_refused_fields
+from .types import id_prefix
 
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
 CALLS = (FunctionCall, CustomToolCall)
 CALLS_AND_OUTPUTS = (*CALLS, *OUTPUTS)
-STATE = (Reasoning, Compaction)
 # What a vendor's own tools did. Its id is all that makes it good, so without one it is another vendor's.
 RECORDS = (
     WebSearchCall,
@@ -74,24 +50,6 @@ RECORDS = (
     McpListTools,
     McpApprovalRequest,
 )
-
-
-def id_prefix(item: ItemBase) -> str:
-    """How an id of this kind of item begins; empty where nobody checks."""
-    # An item with unknown fields is of a subclass made for them.
-    return ID_PREFIX.get(type(item)) or ID_PREFIX.get(cast("Any", type(item).__base__), "")
-
-
-class Held(Struct, tag="held"):
-    """What an envelope of this wire holds: the `encrypted_content` as its host sent it, absent and null included.
-
-    On a host without encryption it holds nothing, and its being there says whose reasoning the item is.
-    """
-
-    encrypted_content: Opt[str] = UNSET
-
-
-# --- towards a host -------------------------------------------------------------------------------------------------
 
 
 def encode_items(items: Sequence[AnyItem], dialect: ResponsesDialect, lost: Losses, *, kept: bool) -> Sequence[AnyItem]:
@@ -117,12 +75,12 @@ def encode_items(items: Sequence[AnyItem], dialect: ResponsesDialect, lost: Loss
 
 def _encode_item(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses, kept: bool, loose: bool) -> ItemT | None:
     if isinstance(item, STATE):
-        found = _state(item, i, dialect, lost, kept)
+        found = encode_thinking(item, i, dialect, lost, kept)
         if found is None:
             return None
         item = cast("ItemT", found)
         if isinstance(item, Reasoning) and dialect.reasoning_lacks:
-            item = _without_refused(item, i, dialect, lost)
+            item = without_refused_fields(item, i, dialect, lost)
     elif dialect.stateless and isinstance(item, ItemReference):
         lost.refused(f"input[{i}]", "an item that only a server which keeps items can find")
         return None
@@ -140,40 +98,6 @@ def _encode_item(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses, k
 
 def _is_said_to_model(item: ItemBase) -> bool:
     return isinstance(item, Message) and item.role != "assistant"
-
-
-def _state(
-    item: Reasoning | Compaction, i: int, dialect: ResponsesDialect, lost: Losses, kept: bool
-) -> Reasoning | Compaction | None:
-    """The item with its opaque state as this host wrote it; `None` where the host could do nothing with it."""
-    text = item.encrypted_content
-    if not given(text):
-        known = kept and given(item.id) and (not dialect.checks_ids or item.id.startswith(id_prefix(item)))
-        if not known:
-            lost.dropped(f"input[{i}]", "reasoning that carries nothing this host could read again")
-        return item if known else None
-    if not text.startswith(PREFIX):
-        if not dialect.seals:
-            return item
-        lost.withheld(f"input[{i}].encrypted_content", "opaque state of another issuer")
-        return None
-    held: Held | None = unseal(text, WIRE, dialect.issuer, Held)
-    if held is None:
-        wire, issuer = sender(text) or ("", "an unknown issuer")
-        lost.withheld(f"input[{i}].encrypted_content", f"opaque state of {issuer} ({wire or 'unreadable'})")
-        return None
-    if not given(held.encrypted_content) and isinstance(item, Reasoning) and not item.content:
-        lost.dropped(f"input[{i}]", "reasoning that came back without its text")
-        return None
-    return replace(item, encrypted_content=held.encrypted_content)
-
-
-def _without_refused(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses) -> ItemT:
-    """A reasoning item without the fields that the host refuses. A status says nothing there, so nothing is lost with it."""
-    absent: dict[str, Any] = {name: None for name in dialect.reasoning_lacks if getattr(item, name) is not None}
-    if "content" in absent and isinstance(item, Reasoning) and item.content:
-        lost.dropped(f"input[{i}].content", "the host does not take the text of its reasoning back")
-    return replace(item, **absent) if absent else item
 
 
 def _call_id(item: Any, i: int, dialect: ResponsesDialect, lost: Losses) -> Any:
@@ -225,28 +149,10 @@ def decode_items(items: list[AnyItem], field: str, dialect: ResponsesDialect, lo
     for i, item in enumerate(items):
         new = item
         if isinstance(item, STATE):
-            new = _sealed(item, dialect)
+            new = decode_thinking(item, dialect)
         elif not isinstance(item, Unknown) and item.leftovers is not None:
             new = replace(item, leftovers=report_repairs(item.leftovers, f"{field}[{i}]", lost))
         if new is not item:
             decoded = list(items) if decoded is None else decoded
             decoded[i] = new
     return items if decoded is None else decoded
-
-
-def _sealed(item: Any, dialect: ResponsesDialect) -> Any:
-    text = item.encrypted_content
-    if given(text):
-        if not dialect.seals or text.startswith(PREFIX):
-            return item
-    elif not (dialect.takes_reasoning_text and item.content):
-        return item
-    return replace(item, encrypted_content=seal(WIRE, dialect.issuer, Held(encrypted_content=text)))
-
-
-def unsealed(item: ItemT, dialect: ResponsesDialect) -> ItemT:
-    """The item with state that this host issued as it issued it; state of others stays in its envelope."""
-    if not isinstance(item, STATE) or not given(item.encrypted_content):
-        return item
-    held: Held | None = unseal(item.encrypted_content, WIRE, dialect.issuer, Held)
-    return item if held is None else replace(item, encrypted_content=held.encrypted_content)

@@ -60,16 +60,17 @@ def table(specification: dict[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def keys_of(keys: list[str]) -> str:
+def row(name: str, keys: list[str]) -> str:
     """The keys of one struct, as the formatter writes them."""
-    if len(keys) == 1:
-        return f'("{keys[0]}",)'
-    return "(\n" + "".join(f'        "{key}",\n' for key in keys) + "    )"
+    quoted = [f'"{key}"' for key in keys]
+    line = f'    "{name}": ({", ".join(quoted)}{"," if len(keys) == 1 else ""}),\n'
+    lines = f'    "{name}": (\n' + "".join(f"        {key},\n" for key in quoted) + "    ),\n"
+    return line if len(line) <= 120 else lines
 
 
 def written(module: str, found: dict[str, list[str]]) -> str:
     """The text of the module with the table in it."""
-    rows = "".join(f'    "{name}": {keys_of(keys)},\n' for name, keys in found.items())
+    rows = "".join(row(name, keys) for name, keys in found.items())
     before, head, after = module.partition("REQUIRED_NULLABLE: dict[str, tuple[str, ...]] = {\n")
     return f"{before}{head}{rows}}}\n{after.partition(chr(10) + '}' + chr(10))[2]}"
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
 from llm_rest.wires import NAMES as WIRES
+from llm_rest.wires import Wire, load
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "llm_rest"
@@ -61,6 +63,22 @@ def test_a_converter_loads_no_network_stack(wire: str) -> None:
 def test_a_converter_loads_no_other_wire(wire: str) -> None:
     others = tuple(f"llm_rest.wires.{other}" for other in WIRES if other != wire)
     assert loaded(f"from llm_rest import wires\nwires.load({wire!r})", others) == ""
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_converter_loads_the_module_of_its_streams_on_first_use(wire: str) -> None:
+    modules = (f"llm_rest.wires.{wire}.stream", "llm_rest.responses.events")
+    assert loaded(f"import llm_rest.wires.{wire}", modules) == ""
+    assert modules[0] in loaded(f"from llm_rest.wires.{wire} import decode_stream\ndecode_stream()", modules)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_wire_has_every_name_of_the_interface_and_no_more_by_accident(wire: str) -> None:
+    module = load(wire)
+    names = [*Wire.__annotations__, *(name for name, value in vars(Wire).items() if isinstance(value, FunctionType))]
+    assert [name for name in names if name[0] != "_" and not hasattr(module, name)] == []
+    with pytest.raises(AttributeError, match=rf"llm_rest\.wires\.{wire}.* has no attribute 'nonsense'"):
+        module.nonsense  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_importing_the_package_loads_nothing_but_itself() -> None:

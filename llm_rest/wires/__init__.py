@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..errors import ErrorFacts
     from ..losses import Loss
@@ -24,8 +25,11 @@ NAMES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat",
 """The names of the wires, which are the names of their packages."""
 
 
-KEEPING = frozenset({"ollama_chat"})
+KEEPING = frozenset({"ollama_chat", "openai_responses"})
 """The wires whose decoders take `keep=False`: leave out what describes a document and how it was written."""
+
+Framing = Literal["sse", "ndjson"]
+"""How a stream is framed: server-sent events, or one JSON document per line."""
 
 
 class Route(Struct, frozen=True):
@@ -113,8 +117,8 @@ class Wire(Protocol[D, Q, A]):
     """Decodes a whole answer's JSON (`bytes`) to the wire's struct. Raises `DecodeError`, also for an error document."""
     EVENT: Decoder[Any]
     """Decodes the JSON of one stream event to the wire's struct. Raises `DecodeError`."""
-    FRAMING: Literal["sse", "ndjson"]
-    """How a stream is framed: server-sent events, or one JSON document per line."""
+    FRAMING: Framing
+    """How a stream is framed."""
     END: bytes | None
     """The data of the event that ends a stream, such as `[DONE]`; `None` where the wire has none."""
     NAMED_EVENTS: bool
@@ -171,3 +175,21 @@ def load(name: str) -> Wire[Any, Any, Any]:
     if name not in NAMES:
         raise KeyError(f"no wire {name!r}; there are {', '.join(NAMES)}")
     return cast("Wire[Any, Any, Any]", import_module(f".{name}", __name__))
+
+
+def lazy_streams(package: str, *others: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a wire's package, which imports `stream.py` on first use; `others` are more names from there.
+
+    Most of what the import of a converter would cost are the structs of the events.
+    """
+    names = ("decode_stream", "encode_stream", *others)
+
+    def load_stream(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
+        stream = import_module(f"{package}.stream")
+        found = vars(sys.modules[package])
+        found.update({each: getattr(stream, each) for each in names})
+        return found[name]
+
+    return load_stream

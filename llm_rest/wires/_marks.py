@@ -14,6 +14,7 @@ from . import NAMES
 from ._left import as_list, as_object
 
 Plain = dict[str, Any]
+"""A JSON object."""
 Formats = tuple[str, ...]
 
 RESPONSES, CHAT, ANTHROPIC, OLLAMA, GEMINI = NAMES

@@ -9,31 +9,32 @@ unless it is told not to: so `stream` and `truncate` are always sent. `extra` is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any
 
 from msgspec import UNSET
 
-from ...losses import Loss, Losses, no_such, not_in
+from ...losses import Loss, Losses, no_such
 from ...responses.closed import strict_if_possible
-from ...responses.items import AdditionalTools, AnyItem
+from ...responses.items import AnyItem
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextFormat, TextOptions, items_of
 from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import OllamaDialect
 from .. import Route
-from .._left import as_object, says
+from .._left import as_object
 from .._pairing import paired
 from ..kept import Rules, diff, own_leftovers, patch
+from ..options import ENCRYPTED, LOGPROBS, decode_same, encode_same, report_include, report_missing
+from ..tools import choose, offered_tools
 from . import types
 from .messages import decode_messages, encode_messages
 from .reasoning import decode_effort, encode_effort
-from .tools import Rewritings, choose, decode_tools, encode_tools
+from .tools import Rewritings, decode_tools, encode_tools, name_of
 from .types import LOADING, WIRE, Json
+
+__all__ = ["OLLAMA", "chat_request", "decode_request", "encode_request", "models_route", "route", "show_route"]
 
 OLLAMA = OllamaDialect()
 
-LOGPROBS = "message.output_text.logprobs"
-ENCRYPTED = "reasoning.encrypted_content"
 SCHEMA_NAME = "response"
 
 OPTIONS = {
@@ -52,27 +53,18 @@ TRUNCATE = {"auto": True, "disabled": False}
 """Whether a conversation that is too long is cut, ours on the left."""
 TRUNCATE_BACK = {theirs: ours for ours, theirs in TRUNCATE.items()}
 
-REFUSED = {
-    "previous_response_id": "Ollama keeps nothing between calls; send the conversation itself",
-    "conversation": "a conversation kept by the vendor",
-    "prompt": "a prompt kept by the vendor",
-    "background": "an answer in the background",
-    "context_management": "compaction by the vendor",
-}
+REFUSED = ("previous_response_id", "conversation", "prompt", "background", "context_management")
 """Options without which the answer would be about something else."""
 
 DROPPED = (
-    "max_tool_calls metadata store service_tier prompt_cache_key prompt_cache_options prompt_cache_retention "
-    "safety_identifier user moderation image access_programs background_options"
-).split()
-"""Options without which the answer is the same in kind; one that is false or empty asks for nothing."""
+    *("max_tool_calls", "metadata", "store", "service_tier", "prompt_cache_key", "prompt_cache_options"),
+    *("prompt_cache_retention", "safety_identifier", "user", "moderation", "image", "access_programs"),
+    *("background_options", "reasoning.generate_summary", "reasoning.context", "reasoning.mode", "text.verbosity"),
+    *("text.format.description", "stream_options.include_obfuscation"),
+)
+"""Options without which the answer is the same in kind."""
 
 RULES = Rules(groups=frozenset({"options"}), defaults={"logprobs": False, "num_predict": -1}, words=frozenset({"type"}))
-
-_options = attrgetter(*OPTIONS.values())
-_NO_OPTIONS = (None,) * len(OPTIONS)
-_rare = attrgetter(*REFUSED, *DROPPED)
-_NOTHING_RARE = (None,) * (len(REFUSED) + len(DROPPED))
 
 
 # --- the whole body -------------------------------------------------------------------------------------------------
@@ -141,27 +133,18 @@ def _encode_options(
         truncate=TRUNCATE.get(request.truncation or "", False),
     )
     note = _encode_tools(request, items, body, rewritings, lost)
-    if _options(request) != _NO_OPTIONS:
-        body.options = _encode_sampling(request)
+    if sampling := encode_same(request, OPTIONS):
+        body.options = types.Options(**sampling)
+        if isinstance(request.stop, str):
+            body.options.stop = [request.stop]
     if given(request.text):
         _encode_text(request.text, body, lost)
     if given(request.reasoning):
-        for name in ("generate_summary", "context", "mode"):
-            if given(getattr(request.reasoning, name)):
-                lost.dropped(f"reasoning.{name}", no_such("option", "Ollama"))
         body.think = encode_effort(request.reasoning, dialect, lost)
     _encode_logprobs(request, body, lost)
-    if _rare(request) != _NOTHING_RARE:
-        for name, what in REFUSED.items():
-            if says(getattr(request, name)):
-                lost.refused(name, what)
-        for name in DROPPED:
-            if says(getattr(request, name)):
-                lost.dropped(name, no_such("option", "Ollama"))
+    report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
     if given(request.truncation) and request.truncation not in TRUNCATE:
         lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is refused")
-    if request.stream_options and request.stream_options.include_obfuscation:
-        lost.dropped("stream_options.include_obfuscation", no_such("option", "Ollama"))
     return body, note
 
 
@@ -171,17 +154,14 @@ def _encode_tools(
     """Set the tools; what comes back is a word to the model about them."""
     if request.parallel_tool_calls is False:
         lost.dropped("parallel_tool_calls", no_such("option", "Ollama"))
-    offered = list(request.tools or ())
-    for i, item in enumerate(items):
-        if isinstance(item, AdditionalTools):
-            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
-            offered += item.tools
+    offered = offered_tools(request, items, lost)
     if not offered:
         body.tools = [] if request.tools == [] else UNSET
         if given(request.tool_choice) and request.tool_choice != "auto":
             lost.dropped("tool_choice", "a choice among no tools")
         return ""
-    tools, note = choose(or_unset(request.tool_choice), encode_tools(offered, rewritings, lost), lost)
+    made = encode_tools(offered, rewritings, lost)
+    _, tools, note = choose(request.tool_choice, made, name_of, WIRE, lost)
     if tools:
         body.tools = tools
         if given(request.text) and isinstance(request.text.format, JsonSchemaFormat | JsonObjectFormat):
@@ -189,17 +169,8 @@ def _encode_tools(
     return note if tools else ""
 
 
-def _encode_sampling(request: Request) -> types.Options:
-    said: tuple[Any, ...] = _options(request)
-    options = types.Options(**{name: value for name, value in zip(OPTIONS, said, strict=True) if value is not None})
-    if isinstance(request.stop, str):
-        options.stop = [request.stop]
-    return options
-
-
 def _decode_sampling(options: types.Options, request: Request) -> None:
-    for theirs, ours in OPTIONS.items():
-        setattr(request, ours, or_none(getattr(options, theirs)))
+    decode_same(options, OPTIONS, request)
     limit = options.num_predict
     if given(limit) and (limit <= 0 or isinstance(limit, float)):
         # No limit, or something no Responses host would take.
@@ -218,14 +189,10 @@ def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
                 lost.changed("text.format", "a schema that is missing; any JSON is asked for")
             if text.format.strict is False:
                 lost.changed("text.format.strict", "a schema that may be left, which the server's grammar enforces")
-            if given(text.format.description):
-                lost.dropped("text.format.description", "what the schema is for")
         case Unknown():
             lost.refused("text.format", f"the format {text.format.kind!r}")
         case nothing:
             body.format = or_unset(nothing)
-    if given(text.verbosity):
-        lost.dropped("text.verbosity", "how much to say")
 
 
 def _decode_format(asked: Any) -> TextOptions | None:
@@ -250,10 +217,7 @@ def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> Non
         if request.top_logprobs and LOGPROBS not in include:
             lost.emulated("top_logprobs", "log probabilities, which are also asked for")
         body.top_logprobs = or_unset(request.top_logprobs)
-    for j, name in enumerate(include):
-        # The mark of the model's own thoughts comes asked for or not.
-        if name not in (LOGPROBS, ENCRYPTED):
-            lost.dropped(f"include[{j}]", not_in(repr(name), "Ollama"))
+    report_include(request, (LOGPROBS, ENCRYPTED), WIRE, lost)
 
 
 def _drop_loading(options: types.Options, left: Json, lost: Losses) -> None:

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from ...errors import ErrorFacts
     from ...responses.request import Request
 
+__all__ = ["decode_error", "decode_response", "encode_error", "encode_response", "generated"]
+
 PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
 
 RULES = Rules(apart=frozenset({"message", "created_at"}), together=(("done", "done_reason"),), defaults={"model": ""})

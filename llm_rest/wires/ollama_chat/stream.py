@@ -26,6 +26,7 @@ from ..kept import diff, patch, unknown
 from . import types
 from .messages import keep_message
 from .reasoning import decode_thinking
+from .request import OLLAMA
 from .response import (
     begin_response,
     created_at,
@@ -47,11 +48,23 @@ if TYPE_CHECKING:
     from ...responses.request import Request
     from ...vendors.dialects import OllamaDialect
 
+__all__ = ["decode_stream", "encode_stream"]
+
 
 class StreamDecoder:
-    """`feed` takes a line and gives the events it makes; after the terminal one there are none."""
+    """Converts the server's lines to Responses events; after the terminal one there are none.
 
-    def __init__(self, request: Request | None, dialect: OllamaDialect, now: float, keep: bool) -> None:
+    `request` undoes what encoding it emulated and is echoed, `now` dates an answer without a date.
+    """
+
+    def __init__(
+        self,
+        *,
+        request: Request | None = None,
+        dialect: OllamaDialect = OLLAMA,
+        now: float = 0,
+        keep: bool = True,
+    ) -> None:
         self.losses = Losses()
         self._request = request
         self._dialect = dialect
@@ -244,9 +257,12 @@ class StreamDecoder:
 
 
 class StreamEncoder:
-    """`feed` takes an event and gives the lines it makes. Items are told one after another, in their order."""
+    """Converts Responses events to lines of this wire; items come one after another, in their order.
 
-    def __init__(self, request: Request | None, dialect: OllamaDialect) -> None:
+    `request` names the model where the response does not.
+    """
+
+    def __init__(self, *, request: Request | None = None, dialect: OllamaDialect = OLLAMA) -> None:
         self.losses = Losses()
         self._dialect = dialect
         self._model = request.model if request is not None else None
@@ -363,3 +379,7 @@ def _untold(whole: str, told: list[str]) -> str:
     """The rest of a text of which this was told."""
     before = "".join(told)
     return whole[len(before) :] if whole.startswith(before) else ""
+
+
+decode_stream = StreamDecoder
+encode_stream = StreamEncoder

@@ -1,62 +1,46 @@
 """Tools, the choice among them and calls, both ways: nested here, flat in Responses.
 
-The wire knows functions and no choice: what must or must not be called is brought about by offering fewer tools, and by a
-sentence to the model. Before changing this file, know that everything emulated here has to be undone for the calls that come
-back (`_renamed.names_sent`), that arguments are checked and never taken apart, so that the order of keys and the spelling of
-numbers survive, and that ids of calls are random on newer servers and missing on older ones. Follows Ollama's page on tool
+The wire has functions and no choice (`wires/tools.py`). Before changing this file, know that arguments are checked and never
+taken apart, so that the order of keys and the spelling of numbers survive, and that ids of calls are random on newer servers and
+missing on older ones. Follows Ollama's page on tool
 calling and the server's own types (read 2026-11-20).
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from ...losses import Losses, no_such, not_in
-from ...responses.items import CustomToolCall, FunctionCall
+from ...losses import Losses
+from ...responses.items import FunctionCall
 from ...responses.leftovers import BEGINS, own
 from ...responses.repair import derived_call_id
 from ...responses.tools import (
     AnyTool,
-    ChooseAllowed,
-    ChooseCustom,
-    ChooseFunction,
-    ChooseMcp,
     CustomTool,
     FunctionTool,
-    Grammar,
-    NamespaceTool,
-    ToolChoice,
 )
-from ...unknown import Opt, Unknown, extras, given, or_none, or_unset
+from ...unknown import or_none, or_unset
+from .._left import report_unknown
 from .._renamed import Call, qualified, report_unsaid
 from ..kept import Rules, diff, patch, unknown
+from ..options import report_missing
+from ..tools import INPUT, call_arguments, custom_as_function, each_tool, refuse_tool, report_names
 from . import types
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-INPUT: Json = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-"""The parameters of a function that stands for a custom tool."""
+DROPPED = ("defer_loading", "allowed_callers", "output_schema", "async_")
+"""Options of a tool that this wire does not have."""
 
 NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 
 RULES = Rules(defaults={"type": "function"})
-
-CALL_ANY = "Call at least one of the tools before you answer."
-CALL_ONE = "Call the tool {} before you answer."
-
-
-class Offered(NamedTuple):
-    """The tools to offer, and what the model has to be told about them."""
-
-    tools: list[types.Tool]
-    note: str = ""
-
 
 # --- tools ----------------------------------------------------------------------------------------------------------
 
@@ -68,53 +52,38 @@ Rewritings = list[tuple[Json, Losses]]
 def encode_tools(tools: Sequence[AnyTool], rewritings: Rewritings, lost: Losses) -> list[types.Tool]:
     """The tools that this wire can offer."""
     made: list[types.Tool] = []
-    for i, tool in enumerate(tools):
-        path = f"tools[{i}]"
-        match tool:
-            case FunctionTool() | CustomTool():
-                made.append(_encode_tool(tool, None, rewritings, path, lost))
-            case NamespaceTool():
-                lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")
-                for j, inner in enumerate(tool.tools):
-                    if isinstance(inner, Unknown):
-                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}")
-                    else:
-                        made.append(_encode_tool(inner, tool.name, rewritings, f"{path}.tools[{j}]", lost))
-            case Unknown():
-                lost.refused(path, not_in(f"a tool of type {tool.kind!r}", "Ollama"))
-            case _:
-                lost.refused(path, f"a tool of type {tool.__struct_config__.tag!r}, which only Responses has")
-    seen: set[str] = set()
-    for i, function in enumerate(tool.function for tool in made):
-        if function.name in seen or not function.name:
-            lost.refused(f"tools[{i}].name", f"a second tool of the name {function.name!r}, or one without a name")
-        seen.add(function.name)
+    for tool, namespace, path in each_tool(tools, lost):
+        if isinstance(tool, FunctionTool | CustomTool):
+            made.append(_encode_tool(tool, namespace, rewritings, path, lost))
+        else:
+            refuse_tool(tool, path, WIRE, lost)
+    report_names(map(name_of, made), lost)
     return made
+
+
+def name_of(tool: types.Tool) -> str:
+    """The name of a tool."""
+    return tool.function.name
 
 
 def _encode_tool(
     tool: FunctionTool | CustomTool, namespace: str | None, rewritings: Rewritings, path: str, lost: Losses
 ) -> types.Tool:
-    for name in ("defer_loading", "allowed_callers", "output_schema", "async_", *extras(tool)):
-        if getattr(tool, name, name in extras(tool)):
-            lost.dropped(f"{path}.{name.rstrip('_')}", no_such("option", "Ollama"))
-    name = qualified(tool.name, namespace)
-    function = types.Function(name=name, description=or_unset(tool.description), parameters=INPUT)
+    report_missing(tool, WIRE, lost, dropped=DROPPED, path=path)
+    report_unknown(tool, path, lost)
     if isinstance(tool, CustomTool):
-        lost.emulated(path, "a custom tool, sent as a function with one text")
-        if isinstance(tool.format, Grammar):
-            lost.changed(f"{path}.format", "a grammar, which is only described to the model")
-            told = f"The input follows this {tool.format.syntax} grammar:\n{tool.format.definition}"
-            function.description = f"{tool.description or ''}\n\n{told}".strip()
-        elif isinstance(tool.format, Unknown):
-            lost.dropped(f"{path}.format", f"a format of type {tool.format.kind!r}")
+        tool = custom_as_function(tool, path, lost)
+        parameters = INPUT
+    elif tool.parameters is None:
+        parameters = NO_PARAMETERS
     else:
-        if tool.strict:
-            lost.dropped(f"{path}.strict", "strict arguments, which this server does not promise")
-        function.parameters = NO_PARAMETERS
-        if tool.parameters is not None:
-            rewritings.append((_encode_parameters(tool.parameters, path, found := Losses()), found))
-            function.parameters = rewritings[-1][0]
+        rewritings.append((_encode_parameters(tool.parameters, path, found := Losses()), found))
+        parameters = rewritings[-1][0]
+    if tool.strict:
+        lost.dropped(f"{path}.strict", "strict arguments, which this server does not promise")
+    function = types.Function(
+        name=qualified(tool.name, namespace), description=or_unset(tool.description), parameters=parameters
+    )
     return types.Tool(type="function", function=function)
 
 
@@ -143,42 +112,6 @@ def decode_tools(tools: Sequence[types.Tool]) -> list[AnyTool]:
     ]
 
 
-# --- the choice among them ------------------------------------------------------------------------------------------
-
-
-def choose(choice: Opt[ToolChoice], tools: list[types.Tool], lost: Losses) -> Offered:
-    """The tools that a choice leaves. The server knows none, so no call is certain and none is forbidden."""
-    match choice:
-        case "none":
-            lost.emulated("tool_choice", "no tools are offered, since Ollama knows no way to forbid them")
-            return Offered([])
-        case "required":
-            lost.emulated("tool_choice", "the model is told to call a tool, since Ollama cannot make it")
-            return Offered(tools, CALL_ANY)
-        case ChooseFunction(name=name) | ChooseCustom(name=name):
-            lost.emulated("tool_choice", f"only {name!r} is offered, and the model is told to call it")
-            return Offered([tool for tool in tools if tool.function.name == name], CALL_ONE.format(name))
-        case ChooseAllowed():
-            return _choose_allowed(choice, tools, lost)
-        case ChooseMcp() | Unknown():
-            lost.refused("tool_choice", not_in("a tool of a vendor", "Ollama"))
-        case str() if choice != "auto":
-            lost.dropped("tool_choice", not_in(repr(choice), "Ollama"))
-        case _:
-            pass
-    return Offered(tools)
-
-
-def _choose_allowed(choice: ChooseAllowed, tools: list[types.Tool], lost: Losses) -> Offered:
-    names = [entry.get("name") for entry in choice.tools]
-    for j, entry in enumerate(choice.tools):
-        if entry.get("type") not in ("function", "custom"):
-            lost.dropped(f"tool_choice.tools[{j}]", "a tool of a vendor")
-    lost.emulated("tool_choice", "only the allowed tools are offered")
-    mode = choice.mode if given(choice.mode) else "auto"
-    return choose(mode, [tool for tool in tools if tool.function.name in names], lost)
-
-
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 _objects = msgspec.json.Decoder(dict[str, Raw])
@@ -188,11 +121,7 @@ _strings = msgspec.json.Decoder(str)
 def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     """The call as this wire spells it."""
     found = Losses()
-    if isinstance(item, CustomToolCall):
-        found.emulated(path, "a call with free text, sent as a function with one text")
-        arguments = Raw(msgspec.json.encode({"input": item.input}))
-    else:
-        arguments = _encode_arguments(item.arguments, path, found)
+    arguments = _encode_arguments(call_arguments(item, path, found), path, found)
     name = qualified(item.name, item.namespace)
     made = types.ToolCall(id=item.call_id, function=types.CallFunction(name=name, arguments=arguments))
     if item.namespace or item.caller or item.async_:

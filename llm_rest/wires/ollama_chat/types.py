@@ -16,6 +16,8 @@ from ...responses.parts import Logprob
 from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Opt
 from . import types
 
+__all__ = ["EVENT", "GENERATE", "MODELS", "REQUEST", "RESPONSE", "SHOW", "SHOWN", "WIRE", "ShowRequest"]
+
 WIRE = "ollama_chat"
 Json = dict[str, Any]
 Number = int | float

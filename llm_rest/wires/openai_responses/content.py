@@ -1,57 +1,55 @@
-"""What an item says, on its way to a host and back: without the fields of ours, and in parts that its role may have.
+"""Parts of items, on their way to a host and to a client: without leftovers, and only those that the role of a message may have.
 
-An item with nothing to change is passed through as the same object. Before changing this file, know that `strip` serves
-requests and answers alike, while what a role may say is asked of requests only. Follows the content parts of the OpenAI
+An item with nothing to change is passed through as the same object. Before changing this file, know that
+`without_leftovers` serves requests and answers alike, `fitting_content` requests only. Follows the content parts of the OpenAI
 Responses reference (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ... import responses as rs
 from ...losses import Losses
-from ...responses import (
-    ComputerCallOutput,
-    CustomToolCallOutput,
-    FunctionCallOutput,
-    InputAudio,
-    InputFile,
-    InputImage,
-    InputText,
-    InputVideo,
-    ItemBase,
-    Message,
-    OutputText,
-    PlainText,
-    Reasoning,
-    RefusalPart,
-)
 from ...responses.leftovers import own, report_foreign
-from ...responses.lenient import REPAIRED, WIRE
+from ...responses.lenient import REPAIRED
 from ...responses.parts import Leftovers
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
 from .._left import as_list
+from .types import WIRE, struct_of
 
-ItemT = TypeVar("ItemT", bound=ItemBase)
+ItemT = TypeVar("ItemT", bound=rs.ItemBase)
+S = TypeVar("S", bound=Struct)
 
 # A tuple, because `isinstance(x, A | B)` builds the union anew for every item.
-OUTPUTS = (FunctionCallOutput, CustomToolCallOutput)
+OUTPUTS = (rs.FunctionCallOutput, rs.CustomToolCallOutput)
 
 
 def kind_of(model: Struct) -> str:
-    """The `type` a tagged struct has on the wire."""
+    """The `type` a tagged struct has in its JSON."""
     return str(model.__struct_config__.tag)
 
 
-# --- what is ours ---------------------------------------------------------------------------------------------------
+# --- leftovers ------------------------------------------------------------------------------------------------------
+
+INNER: dict[type, tuple[str, ...]] = {
+    rs.FunctionCall: (),
+    rs.Message: ("content",),
+    rs.FunctionCallOutput: ("output",),
+    rs.CustomToolCallOutput: ("output",),
+    rs.ComputerCallOutput: ("output",),
+    rs.Reasoning: ("summary", "content"),
+    rs.OutputText: ("annotations",),
+}
+"""The fields of items and parts whose values may have leftovers too."""
 
 
 def report_repairs(leftovers: Leftovers | None, path: str, lost: Losses) -> Leftovers | None:
-    """Report what the document's decoder had to put right; what is left over otherwise."""
+    """Report what the document's decoder repaired; the result is what other wires left."""
     if leftovers is None:
         return None
     for fault in as_list(own(leftovers, WIRE).get(REPAIRED)):
@@ -59,100 +57,76 @@ def report_repairs(leftovers: Leftovers | None, path: str, lost: Losses) -> Left
     return {wire: fields for wire, fields in leftovers.items() if wire != WIRE} or None
 
 
-def report_leftovers(leftovers: Leftovers | None, path: str, lost: Losses) -> None:
-    """Report what other wires left, and what had to be put right where no converter has read the document since."""
-    report_foreign(report_repairs(leftovers, path, lost), WIRE, path, lost)
-
-
-def strip(item: ItemT, field: str, i: int, lost: Losses) -> ItemT:
-    """The item without the fields of ours, for a request and an answer alike; what was left over of other wires is lost."""
+def without_leftovers(value: S, path: str, lost: Losses) -> S:
+    """The item or part without leftovers, which are reported; the same object where it has none."""
+    fields = INNER.get(type(value))
+    if fields is None:
+        fields = INNER.get(struct_of(value), ())
     changes: dict[str, Any] = {}
-    if item.leftovers is not None:
-        report_leftovers(item.leftovers, f"{field}[{i}]", lost)
+    left: Leftovers | None = getattr(value, "leftovers", None)
+    if left is not None:
+        report_foreign(report_repairs(left, path, lost), WIRE, path, lost)
         changes["leftovers"] = None
-    if isinstance(item, Message):
-        if not isinstance(item.content, str):
-            strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
-    elif isinstance(item, OUTPUTS):
-        _strip_output(item, f"{field}[{i}]", lost, changes)
-    elif isinstance(item, Reasoning):
-        if item.summary:
-            strip_parts(item.summary, "summary", f"{field}[{i}]", lost, changes)
-        if item.content:
-            strip_parts(item.content, "content", f"{field}[{i}]", lost, changes)
-    elif isinstance(item, ComputerCallOutput) and item.output.leftovers is not None:
-        report_foreign(item.output.leftovers, WIRE, f"{field}[{i}].output", lost)
-        changes["output"] = replace(item.output, leftovers=None)
-    return replace(item, **changes) if changes else item
+    for name in fields:
+        inner = getattr(value, name)
+        if isinstance(inner, list):
+            for j, part in enumerate(cast("Any", inner)):
+                # Nearly every part has none, and the path of none is made.
+                if type(part) is Unknown or (part.leftovers is None and not getattr(part, "annotations", None)):
+                    continue
+                if (new := without_leftovers(part, f"{path}.{name}[{j}]", lost)) is not part:
+                    changes.setdefault(name, list(cast("Any", inner)))[j] = new
+        elif isinstance(inner, Struct) and (new := without_leftovers(inner, f"{path}.{name}", lost)) is not inner:
+            changes[name] = new
+    return replace(value, **changes) if changes else value
 
 
-def _strip_output(item: Any, path: str, lost: Losses, changes: dict[str, Any]) -> None:
-    if not isinstance(item.output, str):
-        strip_parts(item.output, "output", path, lost, changes)
-    if item.is_error is not None:
-        changes["is_error"] = None
-    if item.is_error is True:
-        changes["output"] = _said_to_be_an_error(changes.get("output", item.output))
-        lost.changed(path, "that the tool failed is said in the text of its output")
-
-
-def strip_parts(parts: Any, field: str, path: str, lost: Losses, changes: dict[str, Any]) -> None:
-    """Puts the parts without leftovers into `changes`, if any had some."""
-    stripped: list[Any] | None = None
-    for j, part in enumerate(parts):
-        if isinstance(part, Unknown):
-            continue
-        new = part
-        if part.leftovers is not None:
-            report_foreign(part.leftovers, WIRE, f"{path}.{field}[{j}]", lost)
-            new = replace(part, leftovers=None)
-        if isinstance(part, OutputText) and part.annotations:
-            annotations: dict[str, Any] = {}
-            strip_parts(part.annotations, "annotations", f"{path}.{field}[{j}]", lost, annotations)
-            new = replace(new, **annotations) if annotations else new
-        if new is not part:
-            stripped = list(parts) if stripped is None else stripped
-            stripped[j] = new
-    if stripped is not None:
-        changes[field] = stripped
-
+# --- failures of tools ----------------------------------------------------------------------------------------------
 
 _ERROR = "Error: "
 
 
-def _said_to_be_an_error(output: str | list[Any]) -> str | list[Any]:
+def encode_failure(item: ItemT, path: str, lost: Losses) -> ItemT:
+    """The output of a tool without `is_error`, which the text of a failed one says instead."""
+    if not isinstance(item, OUTPUTS) or item.is_error is None:
+        return item
+    if not item.is_error:
+        return replace(item, is_error=None)
+    lost.changed(path, "that the tool failed is said in the text of its output")
+    output = item.output
     if isinstance(output, str):
-        return output if output.startswith(_ERROR) else _ERROR + output
-    first = output[0] if output else None
-    if isinstance(first, InputText) and first.text.startswith(_ERROR):
-        return output
-    return [InputText(text=_ERROR), *output]
+        return replace(item, is_error=None, output=output if output.startswith(_ERROR) else _ERROR + output)
+    if not (output and isinstance(output[0], rs.InputText) and output[0].text.startswith(_ERROR)):
+        output = [rs.InputText(text=_ERROR), *output]
+    return replace(item, is_error=None, output=output)
 
 
-# --- what a role may say --------------------------------------------------------------------------------------------
+# --- parts by role --------------------------------------------------------------------------------------------------
 
-_TOLD = frozenset({InputText, InputImage, InputFile})
-_SAID = frozenset({OutputText, RefusalPart})
+_INPUT = frozenset({rs.InputText, rs.InputImage, rs.InputFile})
+_OUTPUT = frozenset({rs.OutputText, rs.RefusalPart})
 
 
-def fitting_content(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses) -> ItemT | None:
-    """The item with parts its role may have; `None` where nothing of a message is left."""
-    field, parts, allowed = "content", None, _TOLD
-    if isinstance(item, Message):
+def fitting_content(item: ItemT, path: str, dialect: ResponsesDialect, lost: Losses) -> ItemT | None:
+    """The item with the parts that its role may have; `None` where nothing of a message is left."""
+    field, parts, allowed = "content", None, _INPUT
+    if isinstance(item, rs.Message):
         parts = item.content
-        allowed = _SAID if item.role == "assistant" else _TOLD
+        allowed = _OUTPUT if item.role == "assistant" else _INPUT
     elif isinstance(item, OUTPUTS):
         field, parts = "output", item.output
     if not isinstance(parts, list):
         return item
-    path = f"input[{i}].{field}"
-    fitting = _with_lifetimes(parts, path, dialect, lost)
+    place = f"{path}.{field}"
+    fitting = _with_lifetimes(parts, place, dialect, lost)
     if not allowed.issuperset(map(type, fitting)):
-        fitting = _fitting(fitting, allowed is _SAID, path, dialect, lost)
+        assistant = allowed is _OUTPUT
+        found = [_fitting_part(part, assistant, f"{place}[{j}]", dialect, lost) for j, part in enumerate(fitting)]
+        fitting = [part for part in found if part is not None]
     if fitting is parts:
         return item
-    if not fitting and isinstance(item, Message):
-        lost.dropped(f"input[{i}]", "a message of which nothing is left")
+    if not fitting and isinstance(item, rs.Message):
+        lost.dropped(path, "a message of which nothing is left")
         return None
     return replace(item, **{field: fitting})
 
@@ -164,32 +138,29 @@ def _with_lifetimes(parts: list[Any], path: str, dialect: ResponsesDialect, lost
         mark = getattr(part, "prompt_cache_breakpoint", None)
         if given(mark) and mark.ttl in dialect.cache_ttls:
             nearest = dialect.cache_ttls[mark.ttl]
-            lost.changed(
-                f"{path}[{j}].prompt_cache_breakpoint.ttl", f"{mark.ttl} is not known here; {nearest} was asked for"
-            )
+            what = f"{mark.ttl} is not known here; {nearest} was asked for"
+            lost.changed(f"{path}[{j}].prompt_cache_breakpoint.ttl", what)
             fitting = list(parts) if fitting is parts else fitting
             fitting[j] = replace(part, prompt_cache_breakpoint=replace(mark, ttl=nearest))
     return fitting
 
 
-def _fitting(parts: list[Any], said: bool, path: str, dialect: ResponsesDialect, lost: Losses) -> list[Any]:
-    fitting: list[Any] = []
-    for j, part in enumerate(parts):
-        place = f"{path}[{j}]"
-        match part:
-            case InputAudio() | InputVideo() if kind_of(part) not in dialect.parts:
-                lost.dropped(place, f"a part of kind {kind_of(part)}, which the host does not take")
-            case InputText() | PlainText() if said:
-                lost.changed(place, "sent as output_text, the text of an assistant")
-                fitting.append(OutputText(text=part.text, annotations=[]))
-            case InputImage() | InputFile() if said:
-                lost.dropped(place, f"a part of kind {kind_of(part)} in what an assistant said")
-            case OutputText() | PlainText() if not said:
-                lost.changed(place, "sent as input_text, without annotations")
-                fitting.append(InputText(text=part.text))
-            case RefusalPart() if not said:
-                lost.changed(place, "sent as input_text")
-                fitting.append(InputText(text=part.refusal))
-            case _:
-                fitting.append(part)
-    return fitting
+def _fitting_part(part: Any, assistant: bool, path: str, dialect: ResponsesDialect, lost: Losses) -> Any:
+    """The part as the role of its message may have it; `None` where it may not."""
+    match part:
+        case rs.InputAudio() | rs.InputVideo() if kind_of(part) not in dialect.parts:
+            lost.dropped(path, f"a part of kind {kind_of(part)}, which the host does not take")
+        case rs.InputText() | rs.PlainText() if assistant:
+            lost.changed(path, "sent as output_text, the text of an assistant")
+            return rs.OutputText(text=part.text, annotations=[])
+        case rs.InputImage() | rs.InputFile() if assistant:
+            lost.dropped(path, f"a part of kind {kind_of(part)} in what an assistant said")
+        case rs.OutputText() | rs.PlainText() if not assistant:
+            lost.changed(path, "sent as input_text, without annotations")
+            return rs.InputText(text=part.text)
+        case rs.RefusalPart() if not assistant:
+            lost.changed(path, "sent as input_text")
+            return rs.InputText(text=part.refusal)
+        case _:
+            return part
+    return None

@@ -1,24 +1,27 @@
-"""Reasoning and its opaque state, both ways: state goes only to who issued it.
+"""Reasoning, both ways: opaque state, which goes only to the host that issued it, and how much reasoning is asked for.
 
-Before changing this file, know that reasoning without encrypted content can only be named to a server that kept it. Follows the
-OpenAI Responses reference (read 2026-11-20).
+Before changing this file, know that reasoning without encrypted content can only be named to a server that stored it. Follows
+the OpenAI Responses reference (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ...losses import Losses
-from ...responses import Compaction, Reasoning
+from ...responses import Compaction, Reasoning, ReasoningOptions
 from ...responses.carriers import PREFIX, seal, sender, unseal
-from ...responses.lenient import WIRE
 from ...unknown import Opt, given
 from ...vendors.dialects import ResponsesDialect
 from .content import ItemT
-from .types import id_prefix
+from .types import PREFIXES, WIRE, struct_of
+
+StateT = TypeVar("StateT", bound=Reasoning | Compaction)
+
+STATE = (Reasoning, Compaction)
 
 
 class Held(Struct, tag="held"):
@@ -30,53 +33,51 @@ class Held(Struct, tag="held"):
     encrypted_content: Opt[str] = UNSET
 
 
-# --- towards a host -------------------------------------------------------------------------------------------------
+# --- opaque state ---------------------------------------------------------------------------------------------------
 
 
-STATE = (Reasoning, Compaction)
-
-
-def encode_thinking(
-    item: Reasoning | Compaction, i: int, dialect: ResponsesDialect, lost: Losses, kept: bool
-) -> Reasoning | Compaction | None:
+def encode_thinking(item: StateT, path: str, dialect: ResponsesDialect, lost: Losses, *, stored: bool) -> StateT | None:
     """The item with its opaque state as this host wrote it; `None` where the host could do nothing with it."""
     text = item.encrypted_content
     if not given(text):
-        known = kept and given(item.id) and (not dialect.checks_ids or item.id.startswith(id_prefix(item)))
+        known = stored and given(item.id) and (not dialect.checks_ids or has_own_id(item))
         if not known:
-            lost.dropped(f"input[{i}]", "reasoning that carries nothing this host could read again")
-        return item if known else None
-    if not text.startswith(PREFIX):
-        if not dialect.seals:
-            return item
-        lost.withheld(f"input[{i}].encrypted_content", "opaque state of another issuer")
+            lost.dropped(path, "reasoning that carries nothing this host could read again")
+            return None
+    elif text.startswith(PREFIX):
+        held: Held | None = unseal(text, WIRE, dialect.issuer, Held)
+        if held is None:
+            wire, issuer = sender(text) or ("", "an unknown issuer")
+            lost.withheld(f"{path}.encrypted_content", f"opaque state of {issuer} ({wire or 'unreadable'})")
+            return None
+        if not given(held.encrypted_content) and isinstance(item, Reasoning) and not item.content:
+            lost.dropped(path, "reasoning that came back without its text")
+            return None
+        item = replace(item, encrypted_content=held.encrypted_content)
+    elif dialect.seals:
+        lost.withheld(f"{path}.encrypted_content", "opaque state of another issuer")
         return None
-    held: Held | None = unseal(text, WIRE, dialect.issuer, Held)
-    if held is None:
-        wire, issuer = sender(text) or ("", "an unknown issuer")
-        lost.withheld(f"input[{i}].encrypted_content", f"opaque state of {issuer} ({wire or 'unreadable'})")
-        return None
-    if not given(held.encrypted_content) and isinstance(item, Reasoning) and not item.content:
-        lost.dropped(f"input[{i}]", "reasoning that came back without its text")
-        return None
-    return replace(item, encrypted_content=held.encrypted_content)
+    if isinstance(item, Compaction):
+        return item
+    # A status means nothing here, so nothing is lost with it.
+    refused: dict[str, Any] = {name: None for name in dialect.reasoning_lacks if getattr(item, name) is not None}
+    if "content" in refused and item.content:
+        lost.dropped(f"{path}.content", "the host does not take the text of its reasoning back")
+    return replace(item, **refused) if refused else item
 
 
-def without_refused_fields(item: ItemT, i: int, dialect: ResponsesDialect, lost: Losses) -> ItemT:
-    """A reasoning item without the fields that the host refuses. A status says nothing there, so nothing is lost with it."""
-    absent: dict[str, Any] = {name: None for name in dialect.reasoning_lacks if getattr(item, name) is not None}
-    if "content" in absent and isinstance(item, Reasoning) and item.content:
-        lost.dropped(f"input[{i}].content", "the host does not take the text of its reasoning back")
-    return replace(item, **absent) if absent else item
+def has_own_id(item: Any) -> bool:
+    """Whether the id of an item has the prefix of its type, which every id has where the type has none."""
+    return str(item.id).startswith(PREFIXES.get(struct_of(item), ""))
 
 
-def decode_thinking(item: Any, dialect: ResponsesDialect) -> Any:
+def decode_thinking(item: StateT, dialect: ResponsesDialect) -> StateT:
     """The item with its opaque state in an envelope that returns to this host alone."""
     text = item.encrypted_content
     if given(text):
         if not dialect.seals or text.startswith(PREFIX):
             return item
-    elif not (dialect.takes_reasoning_text and item.content):
+    elif not (dialect.takes_reasoning_text and isinstance(item, Reasoning) and item.content):
         return item
     return replace(item, encrypted_content=seal(WIRE, dialect.issuer, Held(encrypted_content=text)))
 
@@ -87,3 +88,15 @@ def unsealed(item: ItemT, dialect: ResponsesDialect) -> ItemT:
         return item
     held: Held | None = unseal(item.encrypted_content, WIRE, dialect.issuer, Held)
     return item if held is None else replace(item, encrypted_content=held.encrypted_content)
+
+
+# --- how much reasoning is asked for --------------------------------------------------------------------------------
+
+
+def encode_effort(options: ReasoningOptions, dialect: ResponsesDialect, lost: Losses) -> ReasoningOptions:
+    """The options with an effort that the host knows; the same object where it knows theirs."""
+    if options.effort not in dialect.efforts:
+        return options
+    nearest = dialect.efforts[str(options.effort)]
+    lost.changed("reasoning.effort", f"the host does not know {options.effort}; {nearest} was asked for")
+    return replace(options, effort=nearest)

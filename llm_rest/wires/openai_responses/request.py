@@ -1,39 +1,59 @@
-"""Requests of `POST /v1/responses`, which is the format in the middle itself: only what differs between hosts is done here.
+"""Requests of `POST /v1/responses` and of the endpoints beside it: the format itself, but for what a host lacks.
 
 Before changing this file, know that a request which needs nothing done comes back as the same object. Follows the parameters
-of the OpenAI Responses reference and its hosts' own (read 2026-11-20).
+of the OpenAI Responses reference, `POST /responses/compact` of Open Responses, and the hosts' own references (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
 from ...errors import ConfigError, DecodeError
 from ...losses import Loss, Losses
-from ...responses import CustomTool, FunctionTool, Request
+from ...responses import Request
 from ...responses.leftovers import report_foreign
-from ...responses.lenient import WIRE
-from ...unknown import Unknown, extras, given, with_extras
+from ...unknown import extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from .. import Route
 from .._pairing import paired
-from .content import kind_of
-from .messages import decode_items, encode_items
-from .tools import with_wire_names
+from .messages import decode_messages, encode_messages
+from .reasoning import encode_effort
+from .tools import encode_tools, with_wire_names
+from .types import WIRE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "OPENAI",
+    "cancel_route",
+    "compact_route",
+    "count_route",
+    "decode_request",
+    "delete_route",
+    "encode_compact",
+    "encode_count",
+    "encode_request",
+    "input_items_route",
+    "retrieve_route",
+    "route",
+]
 
 OPENAI = ResponsesDialect()
 
-TIES = ("previous_response_id", "conversation")
-"""What ties a request to something a server kept."""
+STATE = ("previous_response_id", "conversation")
+"""Options that continue what a server stored."""
 
-ASKED_OF_NOBODY = {"store": False, "background": False, "truncation": "disabled"}
-"""Values that ask for what a host without the field does anyway."""
+NO_EFFECT = {"store": False, "background": False, "truncation": "disabled"}
+"""Values that ask for what a host without the option does anyway."""
 
 ENCRYPTED = "reasoning.encrypted_content"
+
+
+# --- the request ----------------------------------------------------------------------------------------------------
 
 
 def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
@@ -41,169 +61,126 @@ def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> t
     lost = Losses()
     changes: dict[str, Any] = {}
     if dialect.asks_to_keep_nothing:
-        _keep_nothing(request, dialect, changes)
-    _options(request, dialect, changes, lost)
+        _store_nothing(request, dialect, changes)
+    _encode_options(request, dialect, changes, lost)
     if isinstance(request.input, list):
-        store = changes.get("store", request.store)
-        items = encode_items(
-            paired(request.input, lost), dialect, lost, kept=not dialect.stateless and store is not False
-        )
-        if items is not request.input:
-            changes["input"] = items
+        stored = not dialect.stateless and changes.get("store", request.store) is not False
+        changes["input"] = encode_messages(paired(request.input, lost), dialect, lost, stored=stored)
     if given(request.tools):
-        _tools(request.tools, dialect, changes, lost)
-    if dialect.efforts and given(request.reasoning) and request.reasoning.effort in dialect.efforts:
-        nearest = dialect.efforts[str(request.reasoning.effort)]
-        lost.changed("reasoning.effort", f"the host does not know {request.reasoning.effort}; {nearest} was asked for")
-        changes["reasoning"] = replace(request.reasoning, effort=nearest)
+        changes["tools"] = encode_tools(request.tools, dialect, lost)
+    if given(request.reasoning):
+        changes["reasoning"] = encode_effort(request.reasoning, dialect, lost)
     if request.leftovers is not None:
         report_foreign(request.leftovers, WIRE, "", lost, request)
         changes["leftovers"] = None
-    if request.extra is not None:
-        changes["extra"] = None
-    sent = with_wire_names(replace(request, **changes) if changes else request, lost)
-    own = request.extra.get(WIRE) if request.extra is not None else None
-    return _with_own(sent, own, lost) if own else sent, lost
+    extra = request.extra.get(WIRE) if request.extra is not None else None
+    sent = with_wire_names(_changed(request, {**changes, "extra": None}), lost)
+    return _with_extra(sent, extra, lost) if extra else sent, lost
 
 
 def decode_request(
-    body: Request, *, dialect: ResponsesDialect = OPENAI, model: str | None = None
+    body: Request, *, dialect: ResponsesDialect = OPENAI, model: str | None = None, keep: bool = True
 ) -> tuple[Request, list[Loss]]:
     """The request itself; the host's opaque state in it is wrapped so that it returns to this host only."""
     lost = Losses()
     changes: dict[str, Any] = {}
-    if model is not None and not given(body.model):
+    if not given(body.model):
         changes["model"] = model
     if isinstance(body.input, list):
-        items = decode_items(body.input, "input", dialect, lost)
-        if items is not body.input:
-            changes["input"] = items
-    return replace(body, **changes) if changes else body, lost
+        changes["input"] = decode_messages(body.input, "input", dialect, lost)
+    return _changed(body, changes), lost
 
 
-def _keep_nothing(request: Request, dialect: ResponsesDialect, changes: dict[str, Any]) -> None:
-    """Asks for encrypted reasoning instead of a stored response, unless the request ties itself to a server.
+def route(request: Request, *, dialect: ResponsesDialect = OPENAI, stream: bool = False) -> Route:
+    """Where the request goes."""
+    return Route(dialect.path)
+
+
+def _changed(request: Request, changes: dict[str, Any]) -> Request:
+    """The request with these values, the same object where it has them already."""
+    changes = {name: value for name, value in changes.items() if value is not getattr(request, name)}
+    return replace(request, **changes) if changes else request
+
+
+# --- options --------------------------------------------------------------------------------------------------------
+
+
+def _store_nothing(request: Request, dialect: ResponsesDialect, changes: dict[str, Any]) -> None:
+    """Asks for encrypted reasoning instead of a stored response, unless the request continues a stored one.
 
     A model that does not reason refuses to be asked for it; an empty `include` of the caller switches it off.
     """
-    if request.store is not None or request.background is True or any(given(getattr(request, tie)) for tie in TIES):
+    if request.store is not None or request.background is True or any(given(getattr(request, name)) for name in STATE):
         return
     changes["store"] = False
     reasons = given(request.reasoning) if dialect.model_reasons is None else dialect.model_reasons
-    if not reasons or request.include == [] or "include" in dialect.lacks:
-        return
-    wanted = list(request.include or [])
-    if ENCRYPTED not in wanted:
-        changes["include"] = [*wanted, ENCRYPTED]
+    if (
+        reasons
+        and request.include != []
+        and "include" not in dialect.lacks
+        and ENCRYPTED not in (request.include or ())
+    ):
+        changes["include"] = [*(request.include or ()), ENCRYPTED]
 
 
-def _options(request: Request, dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
-    """Takes out what the host lacks."""
+def _encode_options(request: Request, dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
+    """Take out what the host lacks."""
     for name in dialect.lacks:
         value = changes.get(name, getattr(request, name, None))
         if value is None:
             continue
         changes[name] = None
-        if value is None or ASKED_OF_NOBODY.get(name) == value:
-            continue
         if name == "prompt":
             lost.refused(name, "the host has no stored prompts")
-        else:
+        elif NO_EFFECT.get(name) != value:
             lost.dropped(name, "the host has no such option")
     for name, value in dialect.only.items():
         asked = changes.get(name, getattr(request, name, None))
         if given(asked) and asked != value:
             changes[name] = None
             lost.dropped(name, f"the host takes {value!r} only")
-    if dialect.stateless:
-        for name in TIES:
-            if given(getattr(request, name)):
-                changes[name] = None
-                lost.refused(name, "the host keeps nothing between calls; send the whole conversation as input")
+    for name in STATE if dialect.stateless else ():
+        if given(getattr(request, name)):
+            changes[name] = None
+            lost.refused(name, "the host keeps nothing between calls; send the whole conversation as input")
 
 
-def _tools(tools: Sequence[Any], dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
-    """Takes out kinds of tools the host lacks, and refuses two of one name."""
-    names: set[str] = set()
-    taken: list[Any] = []
-    for i, tool in enumerate(tools):
-        kind = tool.kind if isinstance(tool, Unknown) else kind_of(tool)
-        if dialect.tools is not None and kind not in dialect.tools:
-            lost.dropped(f"tools[{i}]", f"a tool of kind {kind}, which the host does not have")
-            continue
-        taken.append(tool)
-        if isinstance(tool, FunctionTool | CustomTool):
-            if tool.name in names:
-                lost.refused(f"tools[{i}].name", f"a second tool named {tool.name}")
-            if not tool.name:
-                lost.refused(f"tools[{i}].name", "a tool without a name")
-            names.add(tool.name)
-    if len(taken) < len(tools):
-        changes["tools"] = taken
-
-
-def _with_own(request: Request, fields: dict[str, Any], lost: Losses) -> Request:
-    """The request with what its caller gives this wire in the wire's own words, which wins over everything else."""
-    declared = {name: value for name, value in fields.items() if name in Request.__struct_fields__}
-    others = {name: value for name, value in fields.items() if name not in declared}
+def _with_extra(request: Request, extra: dict[str, Any], lost: Losses) -> Request:
+    """The request with the caller's own additions for this wire, which win over everything else."""
+    declared = {name: value for name, value in extra.items() if name in Request.__struct_fields__}
+    unknown = {name: value for name, value in extra.items() if name not in declared}
     request = replace(request, **declared)
     try:
-        return with_extras(request, {**extras(request), **others})
+        return with_extras(request, {**extras(request), **unknown})
     except DecodeError:
         lost.refused(f"extra.{WIRE}", "a field name that JSON cannot spell plainly")
         return request
 
 
+# --- counting and compaction ----------------------------------------------------------------------------------------
+
 COUNTED = (
-    "model",
-    "input",
-    "instructions",
-    "conversation",
-    "previous_response_id",
-    "parallel_tool_calls",
-    "reasoning",
-    "text",
-    "tool_choice",
-    "tools",
-    "truncation",
-)
-"""What of a request has to do with the size of its input."""
+    "model input instructions conversation previous_response_id parallel_tool_calls reasoning text tool_choice tools truncation"
+).split()
+"""The options that have to do with the size of the input."""
+
+COMPACTED = (
+    "model input instructions previous_response_id prompt_cache_key prompt_cache_options prompt_cache_retention "
+    "service_tier image"
+).split()
+"""The options that a compaction of the conversation takes."""
 
 
 def count_route(request: Request | None = None, *, dialect: ResponsesDialect = OPENAI) -> Route:
-    """Where input is counted, whatever the request; on other wires it has a say in that."""
+    """Where input is counted, whatever the request."""
     return Route(f"{dialect.path}/input_tokens")
 
 
 def encode_count(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
     """The part of the request that is counted; what has no size is no loss here."""
-    return _only(*encode_request(request, dialect=dialect), COUNTED, ("personality",))
-
-
-def _only(
-    request: Request, lost: list[Loss], fields: tuple[str, ...], others: tuple[str, ...] = ()
-) -> tuple[Request, list[Loss]]:
-    """The request with `fields` only, and of those it does not declare with `others`; the losses of these alone."""
-    part = Request(**{name: getattr(request, name) for name in fields})
-    named = {name: value for name, value in extras(request).items() if name in others}
-    return with_extras(part, named), [loss for loss in lost if loss.path.partition("[")[0].partition(".")[0] in fields]
-
-
-# --- compaction -----------------------------------------------------------------------------------------------------
-
-
-COMPACTED = (
-    "model",
-    "input",
-    "instructions",
-    "previous_response_id",
-    "prompt_cache_key",
-    "prompt_cache_options",
-    "prompt_cache_retention",
-    "service_tier",
-    "image",
-)
-"""What of a request the compaction of its conversation takes."""
+    sent, lost = encode_request(request, dialect=dialect)
+    unknown = {name: value for name, value in extras(sent).items() if name == "personality"}
+    return with_extras(_only(sent, COUNTED), unknown), [loss for loss in lost if _field(loss) in COUNTED]
 
 
 def compact_route(request: Request | None = None, *, dialect: ResponsesDialect = OPENAI) -> Route:
@@ -213,10 +190,22 @@ def compact_route(request: Request | None = None, *, dialect: ResponsesDialect =
 
 def encode_compact(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
     """The request for a shorter conversation that stands for this one."""
-    part, lost = _only(*encode_request(request, dialect=dialect), COMPACTED)
-    if not given(part.model):
+    sent, lost = encode_request(request, dialect=dialect)
+    lost = [loss for loss in lost if _field(loss) in COMPACTED]
+    if not given(sent.model):
         lost.append(Loss("model", "a compaction needs a model", "refused"))
-    return part, lost
+    return _only(sent, COMPACTED), lost
+
+
+def _only(request: Request, fields: Sequence[str]) -> Request:
+    return Request(**{name: getattr(request, name) for name in fields})
+
+
+def _field(loss: Loss) -> str:
+    return loss.path.partition("[")[0].partition(".")[0]
+
+
+# --- stored responses -----------------------------------------------------------------------------------------------
 
 
 def retrieve_route(
@@ -228,7 +217,7 @@ def retrieve_route(
     include_obfuscation: bool | None = None,
     dialect: ResponsesDialect = OPENAI,
 ) -> Route:
-    """Where a kept response is, or its events after the one numbered `starting_after`."""
+    """Where a stored response is, or its events after the one numbered `starting_after`."""
     query: dict[str, Any] = {"stream": "true"} if stream else {}
     if include:
         query["include[]"] = include
@@ -245,7 +234,7 @@ def cancel_route(response_id: str, *, dialect: ResponsesDialect = OPENAI) -> Rou
 
 
 def delete_route(response_id: str, *, dialect: ResponsesDialect = OPENAI) -> Route:
-    """Where a kept response is deleted."""
+    """Where a stored response is deleted."""
     return Route(_path(response_id, dialect), method="DELETE")
 
 
@@ -258,7 +247,7 @@ def input_items_route(
     include: tuple[str, ...] = (),
     dialect: ResponsesDialect = OPENAI,
 ) -> Route:
-    """Where the items a response was given are listed; the newest first unless `order` says otherwise."""
+    """Where the input items of a stored response are listed; the newest first unless `order` says otherwise."""
     query: dict[str, Any] = {"after": after, "limit": limit and str(limit), "order": order, "include[]": include}
     return Route(
         f"{_path(response_id, dialect)}/input_items",

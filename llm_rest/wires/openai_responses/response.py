@@ -1,12 +1,13 @@
-"""Answers of `POST /v1/responses`, which are the format in the middle itself.
+"""Answers of `POST /v1/responses` and of the endpoints beside it, which are the format itself; and errors.
 
-`encode_response(response)` is the identity; with the request it makes the answer a server gives, where every field is there
-(`complete.py`). Follows the Response object of the OpenAI reference and of Open Responses (read 2026-11-20).
+`encode_response(response)` is the identity; with the request it makes the answer of a server, in which every key is present, as
+strict clients expect: what is missing or null is filled from the request and from the defaults of the format. Follows the
+Response and error objects of the OpenAI reference (read 2026-11-20), and `ResponseResource` of Open Responses 2026-04-24, which
+requires 31 keys, and numbers where hosts send null.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
@@ -14,59 +15,53 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from ... import responses as rs
 from ...errors import ErrorFacts
 from ...losses import Loss, Losses
-from ...responses import (
-    AnyItem,
-    ChooseAllowed,
-    CompactedResponse,
-    FunctionCall,
-    FunctionCallOutput,
-    FunctionTool,
-    IncompleteDetails,
-    InputImage,
-    InputTokensDetails,
-    JsonSchemaFormat,
-    Logprob,
-    Message,
-    OutputText,
-    OutputTokensDetails,
-    Reasoning,
-    ReasoningOptions,
-    Request,
-    Response,
-    ResponseError,
-    TextFormat,
-    TextOptions,
-    TopLogprob,
-    UrlCitation,
-    Usage,
-)
 from ...responses.carriers import digest
 from ...responses.echo import echoed_tools
 from ...responses.leftovers import report_foreign
-from ...responses.lenient import WIRE
-from ...unknown import Model, ModelMeta, Unknown, base, extras, given, with_extras
+from ...unknown import Model, ModelMeta, Unknown, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from .._errors import error_facts
-from .content import report_repairs, strip
-from .messages import decode_items
-from .reasoning import unsealed
+from .content import report_repairs
+from .messages import decode_messages, encode_item
 from .request import OPENAI
 from .tools import names_of, with_original_names
-from .types import REQUIRED_NULLABLE, ErrorBody, ErrorObject, ItemPage, id_prefix
+from .types import PREFIXES, REQUIRED_NULLABLE, WIRE, ErrorBody, ErrorObject, ItemPage, struct_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+__all__ = [
+    "complete_items",
+    "decode_compacted",
+    "decode_error",
+    "decode_input_items",
+    "decode_response",
+    "encode_compacted",
+    "encode_error",
+    "encode_response",
+]
+
+M = TypeVar("M", bound=Model)
+
+
+# --- the response ---------------------------------------------------------------------------------------------------
 
 
 def decode_response(
-    body: Response, *, request: Request | None = None, dialect: ResponsesDialect = OPENAI, now: float = 0
-) -> tuple[Response, list[Loss]]:
+    body: rs.Response,
+    *,
+    request: rs.Request | None = None,
+    dialect: ResponsesDialect = OPENAI,
+    now: float = 0,
+    keep: bool = True,
+) -> tuple[rs.Response, list[Loss]]:
     """The response itself; the host's opaque state in it is wrapped so that it returns to this host only."""
     lost = Losses()
     changes: dict[str, Any] = {}
-    output = decode_items(body.output, "output", dialect, lost)
+    output = decode_messages(body.output, "output", dialect, lost)
     if output is not body.output:
         changes["output"] = output
     if not body.id:
@@ -83,8 +78,8 @@ def decode_response(
 
 
 def encode_response(
-    response: Response, *, request: Request | None = None, dialect: ResponsesDialect = OPENAI
-) -> tuple[Response, list[Loss]]:
+    response: rs.Response, *, request: rs.Request | None = None, dialect: ResponsesDialect = OPENAI
+) -> tuple[rs.Response, list[Loss]]:
     """The response without the fields of ours; complete as a server answers it where the request is known."""
     lost = Losses()
     changes: dict[str, Any] = {}
@@ -102,14 +97,7 @@ def encode_response(
     return response if request is None else complete(response, request), lost
 
 
-def encode_item(item: AnyItem, i: int, dialect: ResponsesDialect, lost: Losses) -> AnyItem:
-    """One item of an answer, without the fields of ours."""
-    if isinstance(item, Unknown):
-        return item
-    return strip(unsealed(item, dialect), "output", i, lost)
-
-
-M = TypeVar("M", bound=Model)
+# --- every key of the format ----------------------------------------------------------------------------------------
 
 DEFAULTS: dict[str, Any] = {
     "tool_choice": "auto",
@@ -121,20 +109,18 @@ DEFAULTS: dict[str, Any] = {
     "frequency_penalty": 0.0,
     "top_logprobs": 0,
     "background": False,
-    # Nobody who converts an answer keeps it; a server that does says so in the response.
+    # A converter stores nothing; a server that does says so in the response.
     "store": False,
     "model": "",
 }
-"""Keys that must be there and must not be null, and what stands for a request that says nothing."""
+"""Keys that must be there and must not be null, and their values for a request without them."""
 
 
-_RESPONSE_KEYS = (*REQUIRED_NULLABLE["Response"], "model")  # an empty model is left out otherwise
-
-
-def complete(response: Response, request: Request) -> Response:
-    """`response` with every key of the format, as the answer to `request`."""
+def complete(response: rs.Response, request: rs.Request) -> rs.Response:
+    """`response` with every key of the format, as the answer to `request`; what is there already is never changed."""
+    required = REQUIRED_NULLABLE["Response"]
     values: dict[str, Any] = {}
-    for name in REQUIRED_NULLABLE["Response"]:
+    for name in required:
         if getattr(response, name) is None:
             asked = getattr(request, name, None)
             values[name] = asked if given(asked) else None
@@ -148,27 +134,25 @@ def complete(response: Response, request: Request) -> Response:
     values["created_at"] = int(response.created_at) if given(response.created_at) else 0
     if given(response.completed_at):
         values["completed_at"] = int(response.completed_at)
-    values["text"] = _text(response.text if given(response.text) else request.text)
-    values["tools"] = [_tool(tool) for tool in (response.tools or echoed_tools(request.tools or []))]
+    values["text"] = _complete_text(response.text if given(response.text) else request.text)
+    tools = response.tools or echoed_tools(request.tools or [])
+    values["tools"] = [with_required(tool) if isinstance(tool, rs.FunctionTool) else tool for tool in tools]
     values["output"] = complete_items(response.output, response.id, response.status)
-    _shapes(response, values)
-    return _written(response, Response, _RESPONSE_KEYS, values)
-
-
-def _shapes(response: Response, values: dict[str, Any]) -> None:
-    """Completes the objects inside."""
     if given(response.usage):
         values["usage"] = complete_usage(response.usage)
-    if given(response.error):
-        values["error"] = _error(response.error)
+    if given(error := response.error):
+        code, message = error.code or "server_error", error.message or ""
+        values["error"] = replace(error, code=str(code), message=message)
     if given(response.incomplete_details) and not given(response.incomplete_details.reason):
-        values["incomplete_details"] = IncompleteDetails(reason="unknown")
+        values["incomplete_details"] = rs.IncompleteDetails(reason="unknown")
     reasoning = values.get("reasoning", response.reasoning)
-    if isinstance(reasoning, ReasoningOptions):
+    if isinstance(reasoning, rs.ReasoningOptions):
         values["reasoning"] = with_required(reasoning)
     choice = values.get("tool_choice", response.tool_choice)
-    if isinstance(choice, ChooseAllowed):
+    if isinstance(choice, rs.ChooseAllowed):
         values["tool_choice"] = _filled(choice, mode="auto")
+    # An empty model is left out otherwise.
+    return writing(response, (*required, "model"), rs.Response, **values)
 
 
 def _filled(model: M, **defaults: Any) -> M:
@@ -178,7 +162,7 @@ def _filled(model: M, **defaults: Any) -> M:
 
 
 @cache
-def _writing(model: type[M], names: tuple[str, ...]) -> tuple[type[M], Callable[[Any], tuple[Any, ...]]]:
+def _struct_writing(model: type[M], names: tuple[str, ...]) -> tuple[type[M], Callable[[Any], tuple[Any, ...]]]:
     """A subclass of `model` that writes these fields, null too: a field without a default is always written."""
     hints = get_type_hints(model, include_extras=True)
     namespace = {"__annotations__": {name: hints[name] for name in names}, "__module__": model.__module__}
@@ -187,110 +171,131 @@ def _writing(model: type[M], names: tuple[str, ...]) -> tuple[type[M], Callable[
     return cast("type[M]", made), attrgetter(*model.__struct_fields__)
 
 
-def writing(model: M, *names: str) -> M:
-    """`model` with these fields written, null too."""
-    return _written(model, type(base(model)), names, {})
-
-
-def _written(model: M, kind: type[M], names: tuple[str, ...], changes: dict[str, Any]) -> M:
-    made, values = _writing(kind, names)
+def writing(model: M, names: tuple[str, ...], kind: type[M] | None = None, /, **changes: Any) -> M:
+    """`model`, as a `kind` and with `changes`, with these fields written, null too."""
+    kind = cast("type[M]", kind or struct_of(model))
+    made, values = _struct_writing(kind, names)
     fields = dict(zip(kind.__struct_fields__, values(model), strict=True))
-    fields.update(changes)
-    written: M = with_extras(made(**fields), extras(model))
+    written: M = with_extras(made(**{**fields, **changes}), extras(model))
     return written
 
 
 def with_required(model: M) -> M:
     """`model` with the keys written that must be there and may be null."""
-    names = REQUIRED_NULLABLE.get(type(base(model)).__name__, ())
-    return writing(model, *names) if names else model
+    names = REQUIRED_NULLABLE.get(struct_of(model).__name__)
+    return writing(model, names) if names else model
 
 
-def complete_usage(usage: Usage) -> Usage:
-    """Token counts with both details and the total."""
-    inside = usage.input_tokens_details if given(usage.input_tokens_details) else InputTokensDetails()
-    outside = usage.output_tokens_details if given(usage.output_tokens_details) else OutputTokensDetails()
-    return replace(
-        usage,
-        # Not in the core, but the vendor's own client requires it.
-        input_tokens_details=replace(
-            inside, cached_tokens=inside.cached_tokens or 0, cache_write_tokens=inside.cache_write_tokens or 0
-        ),
-        output_tokens_details=replace(outside, reasoning_tokens=outside.reasoning_tokens or 0),
-    )
-
-
-def _error(error: ResponseError) -> ResponseError:
-    code = str(error.code) if given(error.code) else "server_error"
-    return replace(error, code=code, message=error.message if given(error.message) else "")
-
-
-def _text(text: TextOptions | None) -> TextOptions:
-    options = text if given(text) else TextOptions()
+def _complete_text(text: rs.TextOptions | None) -> rs.TextOptions:
+    options = text if given(text) else rs.TextOptions()
     if not given(options.format):
-        return replace(options, format=TextFormat())
-    if isinstance(options.format, JsonSchemaFormat):
+        return replace(options, format=rs.TextFormat())
+    if isinstance(options.format, rs.JsonSchemaFormat):
         filled = _filled(options.format, name="response")
         return replace(options, format=with_required(replace(filled, strict=filled.strict is True)))
     return options
 
 
-def _tool(tool: Any) -> Any:
-    return with_required(tool) if isinstance(tool, FunctionTool) else tool
+def complete_usage(usage: rs.Usage) -> rs.Usage:
+    """Token counts with both details and the total."""
+    read = usage.input_tokens_details if given(usage.input_tokens_details) else rs.InputTokensDetails()
+    made = usage.output_tokens_details if given(usage.output_tokens_details) else rs.OutputTokensDetails()
+    return replace(
+        usage,
+        # Not in the core, but the vendor's own client requires it.
+        input_tokens_details=_filled(read, cached_tokens=0, cache_write_tokens=0),
+        output_tokens_details=_filled(made, reasoning_tokens=0),
+    )
 
 
-# --- items ----------------------------------------------------------------------------------------------------------
+# --- its items ------------------------------------------------------------------------------------------------------
 
 
-def complete_items(items: list[AnyItem], origin: str, status: str) -> list[AnyItem]:
+def complete_items(items: list[rs.AnyItem], origin: str, status: str) -> list[rs.AnyItem]:
     """Items with every key of the format; ids that are missing are made from `origin`, the id of the answer."""
     # Only the last item of an answer that was cut can be the one that was cut.
     last = (
         "in_progress" if status in ("in_progress", "queued") else "completed" if status == "completed" else "incomplete"
     )
     return [
-        _item(item, f"{origin.removeprefix('resp_')}_{i}", last if i == len(items) - 1 else "completed")
+        _complete_item(item, f"{origin.removeprefix('resp_')}_{i}", last if i == len(items) - 1 else "completed")
         for i, item in enumerate(items)
     ]
 
 
-def _item(item: AnyItem, name: str, status: str) -> AnyItem:
+def _complete_item(item: rs.AnyItem, name: str, status: str) -> rs.AnyItem:
     if isinstance(item, Unknown):
         return item
-    prefix = id_prefix(item)
+    prefix = PREFIXES.get(struct_of(item))
     if prefix and not given(item.id):
         item = replace(item, id=prefix + name)
     match item:
-        case Message():
-            parts = [OutputText(text=item.content)] if isinstance(item.content, str) else item.content
-            return replace(item, status=item.status or status, content=[_part(part) for part in parts])
-        case FunctionCall() | FunctionCallOutput():
+        case rs.Message():
+            parts = [rs.OutputText(text=item.content)] if isinstance(item.content, str) else item.content
+            return replace(item, status=item.status or status, content=[_complete_part(part) for part in parts])
+        case rs.FunctionCall() | rs.FunctionCallOutput():
             return replace(item, status=item.status or status)
-        case Reasoning():
+        case rs.Reasoning():
             return replace(item, summary=item.summary or [])
         case _:
             return item
 
 
-def _part(part: Any) -> Any:
-    if isinstance(part, InputImage):
+def _complete_part(part: Any) -> Any:
+    if isinstance(part, rs.InputImage):
         return with_required(part)
-    if not isinstance(part, OutputText):
+    if not isinstance(part, rs.OutputText):
         return part
     annotations = [
-        _filled(note, title="", start_index=0, end_index=0) if isinstance(note, UrlCitation) else note
+        _filled(note, title="", start_index=0, end_index=0) if isinstance(note, rs.UrlCitation) else note
         for note in (part.annotations or [])
     ]
-    logprobs = None if not given(part.logprobs) else [_logprob(entry) for entry in part.logprobs]
+    logprobs = None if not given(part.logprobs) else [_complete_logprob(entry) for entry in part.logprobs]
     return replace(part, annotations=annotations, logprobs=logprobs)
 
 
-def _logprob(entry: Logprob) -> Logprob:
-    tops: list[TopLogprob] = [replace(top, bytes=top.bytes or []) for top in (entry.top_logprobs or [])]
+def _complete_logprob(entry: rs.Logprob) -> rs.Logprob:
+    tops: list[rs.TopLogprob] = [replace(top, bytes=top.bytes or []) for top in (entry.top_logprobs or [])]
     return replace(entry, bytes=entry.bytes or [], top_logprobs=tops)
 
 
-TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+# --- the other endpoints --------------------------------------------------------------------------------------------
+
+
+def decode_compacted(
+    body: rs.CompactedResponse, *, dialect: ResponsesDialect = OPENAI
+) -> tuple[rs.CompactedResponse, list[Loss]]:
+    """The items to send instead of the conversation before, unchanged and first."""
+    lost = Losses()
+    output = decode_messages(body.output, "output", dialect, lost)
+    return body if output is body.output else replace(body, output=output), lost
+
+
+def encode_compacted(
+    body: rs.CompactedResponse, *, dialect: ResponsesDialect = OPENAI
+) -> tuple[rs.CompactedResponse, list[Loss]]:
+    """The answer as a server gives it: every field there, and none of ours."""
+    lost = Losses()
+    output = [encode_item(item, i, dialect, lost) for i, item in enumerate(body.output)]
+    usage = body.usage if given(body.usage) else rs.Usage(input_tokens=0, output_tokens=0)
+    return replace(
+        body,
+        output=complete_items(output, body.id, "completed"),
+        created_at=int(body.created_at or 0),
+        usage=complete_usage(replace(usage, leftovers=None)),
+    ), lost
+
+
+def decode_input_items(body: ItemPage, *, dialect: ResponsesDialect = OPENAI) -> tuple[ItemPage, list[Loss]]:
+    """The page, with the host's opaque state wrapped so that it returns to this host only."""
+    lost = Losses()
+    data = decode_messages(body.data, "data", dialect, lost)
+    return body if data is body.data else replace(body, data=data), lost
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+STATUSES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 """The type of an error that has none, by status."""
 
 
@@ -302,48 +307,8 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 def encode_error(facts: ErrorFacts) -> tuple[int, ErrorBody]:
     """The status and body that tell a client of this API the same."""
     status = facts.status if 400 <= facts.status < 600 else 500
-    kind = facts.type or TYPES.get(status) or ("invalid_request_error" if status < 500 else "server_error")
+    kind = facts.type or STATUSES.get(status) or ("invalid_request_error" if status < 500 else "server_error")
     error = ErrorObject(message=facts.message, type=kind, param=facts.param, code=facts.code)
     rest = dict(cast("dict[str, Any]", facts.leftovers.get(WIRE, {})))
     error = with_extras(error, rest.pop("error", {}))
     return status, with_extras(ErrorBody(error=error), rest)
-
-
-# --- counting -------------------------------------------------------------------------------------------------------
-
-
-def decode_compacted(
-    body: CompactedResponse, *, dialect: ResponsesDialect = OPENAI
-) -> tuple[CompactedResponse, list[Loss]]:
-    """The items to send instead of the conversation before, unchanged and first."""
-    lost = Losses()
-    output = decode_items(body.output, "output", dialect, lost)
-    return body if output is body.output else replace(body, output=output), lost
-
-
-def encode_compacted(
-    body: CompactedResponse, *, dialect: ResponsesDialect = OPENAI
-) -> tuple[CompactedResponse, list[Loss]]:
-    """The answer as a server gives it: every field there, and none of ours."""
-    lost = Losses()
-    output: list[AnyItem] = [
-        item if isinstance(item, Unknown) else strip(unsealed(item, dialect), "output", i, lost)
-        for i, item in enumerate(body.output)
-    ]
-    usage = body.usage if given(body.usage) else Usage(input_tokens=0, output_tokens=0)
-    return replace(
-        body,
-        output=complete_items(output, body.id, "completed"),
-        created_at=int(body.created_at or 0),
-        usage=complete_usage(replace(usage, leftovers=None)),
-    ), lost
-
-
-# --- what a server kept ---------------------------------------------------------------------------------------------
-
-
-def decode_input_items(body: ItemPage, *, dialect: ResponsesDialect = OPENAI) -> tuple[ItemPage, list[Loss]]:
-    """The page, with the host's opaque state wrapped so that it returns to this host only."""
-    lost = Losses()
-    data = decode_items(body.data, "data", dialect, lost)
-    return body if data is body.data else replace(body, data=data), lost

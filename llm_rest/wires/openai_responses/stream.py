@@ -17,45 +17,50 @@ from ...responses import events as ev
 from ...responses.assemble import Assembler
 from ...responses.collect import UNANNOUNCED
 from ...responses.emit import Emitter, OpenItem, tell
+from ...responses.events import EVENT
 from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall, McpCall, Message
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
-from ...unknown import Unknown, base, extras, with_extras
+from ...unknown import Unknown, extras, with_extras
 from ...vendors.dialects import ResponsesDialect
-from .content import strip_parts
-from .messages import decode_items
-from .response import decode_response, encode_item, encode_response, with_required, writing
+from .content import without_leftovers
+from .messages import decode_messages, encode_item
+from .request import OPENAI
+from .response import decode_response, encode_response, with_required, writing
 from .tools import names_of, original, with_original_names
+from .types import struct_of
 
 if TYPE_CHECKING:
     from ...responses.items import AnyItem
     from ...responses.request import Request
     from ...responses.response import Response
 
+__all__ = ["EVENT", "decode_stream", "encode_stream"]
+
 
 # --- from a host ----------------------------------------------------------------------------------------------------
 
+TEXTS: dict[type, tuple[type, type, str]] = {
+    OutputText: (ev.OutputTextDelta, ev.OutputTextDone, "text"),
+    RefusalPart: (ev.RefusalDelta, ev.RefusalDone, "refusal"),
+    ReasoningText: (ev.ReasoningTextDelta, ev.ReasoningTextDone, "text"),
+    SummaryText: (ev.ReasoningSummaryTextDelta, ev.ReasoningSummaryTextDone, "text"),
+    FunctionCall: (ev.FunctionCallArgumentsDelta, ev.FunctionCallArgumentsDone, "arguments"),
+    CustomToolCall: (ev.CustomToolCallInputDelta, ev.CustomToolCallInputDone, "input"),
+    McpCall: (ev.McpCallArgumentsDelta, ev.McpCallArgumentsDone, "arguments"),
+    CodeInterpreterCall: (ev.CodeInterpreterCodeDelta, ev.CodeInterpreterCodeDone, "code"),
+}
+"""The events of texts that grow, by the item or part they belong to: of a piece, of the end, and its field with the whole."""
+
 ABOUT: dict[type, type] = {
     ev.ContentPartAdded: Message,
-    ev.OutputTextDelta: OutputText,
-    ev.OutputTextDone: OutputText,
     ev.OutputTextAnnotationAdded: OutputText,
-    ev.RefusalDelta: RefusalPart,
-    ev.RefusalDone: RefusalPart,
-    ev.ReasoningTextDelta: ReasoningText,
-    ev.ReasoningTextDone: ReasoningText,
     ev.ReasoningSummaryPartAdded: SummaryText,
-    ev.ReasoningSummaryTextDelta: SummaryText,
-    ev.ReasoningSummaryTextDone: SummaryText,
-    ev.FunctionCallArgumentsDelta: FunctionCall,
-    ev.FunctionCallArgumentsDone: FunctionCall,
-    ev.CustomToolCallInputDelta: CustomToolCall,
-    ev.CustomToolCallInputDone: CustomToolCall,
-    ev.McpCallArgumentsDelta: McpCall,
-    ev.McpCallArgumentsDone: McpCall,
-    ev.CodeInterpreterCodeDelta: CodeInterpreterCall,
-    ev.CodeInterpreterCodeDone: CodeInterpreterCall,
+    **{event: about for about, (delta, done, _) in TEXTS.items() for event in (delta, done)},
 }
-"""What an event is about, for the item or part that nobody announced."""
+"""The item or part that an event belongs to, where none was announced."""
+
+DELTAS = {done: (delta, field) for delta, done, field in TEXTS.values()}
+GROWS = frozenset(delta for delta, _, _ in TEXTS.values())
 
 EMPTY: dict[type, Any] = {
     OutputText: OutputText(text="", annotations=[]),
@@ -63,51 +68,50 @@ EMPTY: dict[type, Any] = {
     ReasoningText: ReasoningText(text=""),
 }
 
-DELTAS: dict[type, tuple[type, str]] = {
-    ev.OutputTextDone: (ev.OutputTextDelta, "text"),
-    ev.RefusalDone: (ev.RefusalDelta, "refusal"),
-    ev.ReasoningTextDone: (ev.ReasoningTextDelta, "text"),
-    ev.ReasoningSummaryTextDone: (ev.ReasoningSummaryTextDelta, "text"),
-    ev.FunctionCallArgumentsDone: (ev.FunctionCallArgumentsDelta, "arguments"),
-    ev.CustomToolCallInputDone: (ev.CustomToolCallInputDelta, "input"),
-    ev.McpCallArgumentsDone: (ev.McpCallArgumentsDelta, "arguments"),
-    ev.CodeInterpreterCodeDone: (ev.CodeInterpreterCodeDelta, "code"),
-}
-"""The delta that an end stands for where none came, and the field that holds the whole."""
-
-GROWS = frozenset(delta for delta, _ in DELTAS.values())
-
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every event.
 ITEM = (ev.OutputItemAdded, ev.OutputItemDone)
 PART = (ev.ContentPartAdded, ev.ContentPartDone)
 PART_ADDED = (ev.ContentPartAdded, ev.ReasoningSummaryPartAdded)
 PART_DONE = (ev.ContentPartDone, ev.ReasoningSummaryPartDone)
+OLD_NAMES = (ev.ReasoningDelta, ev.ReasoningDone)
 
 
-class _Place:
-    """Where one item of the output stands; `parts` says of each part that was announced whether it is still open."""
+class _OutputItem:
+    """One item of the output; `parts` holds whether each part that was announced is still open."""
 
-    __slots__ = ("grown", "heard", "id", "index", "open", "parts")
+    __slots__ = ("grown", "has_events", "id", "index", "open", "parts")
 
     def __init__(self, index: int, item_id: str) -> None:
         self.index = index
         self.id = item_id
         self.open = True
-        self.heard = False  # whether anything was said between its beginning and its end
+        self.has_events = False  # between its beginning and its end
         self.parts: dict[tuple[str, int], bool] = {}
         self.grown: set[tuple[str, int]] = set()
 
+    def place(self, key: tuple[str, int]) -> dict[str, Any]:
+        """The fields of an event that say which part it belongs to."""
+        place: dict[str, Any] = {"item_id": self.id, "output_index": self.index}
+        return {**place, f"{key[0]}_index": key[1]} if key[0] else place
+
 
 class StreamDecoder:
-    """`feed` takes a host's event and gives the events it makes; after the terminal event there are none."""
+    """Converts a host's events to events in legal order; after the terminal event there are none."""
 
-    def __init__(self, request: Request | None, dialect: ResponsesDialect) -> None:
+    def __init__(
+        self,
+        *,
+        request: Request | None = None,
+        dialect: ResponsesDialect = OPENAI,
+        now: float = 0,
+        keep: bool = True,
+    ) -> None:
         self.losses = Losses()
         self._request = request
         self._dialect = dialect
         self._to = Emitter()
         self._seen = Assembler()
-        self._places: dict[int, _Place] = {}
+        self._items: dict[int, _OutputItem] = {}
         self._begun: Response | None = None
         self._failing = False
         self._over = False
@@ -154,7 +158,7 @@ class StreamDecoder:
         self._seen.feed(event)
         if self._names and self._request is not None:
             event.response = with_original_names(event.response, self._request, self._names)
-        if self._places or (self._begun is not None and isinstance(event, ev.ResponseCreated)):
+        if self._items or (self._begun is not None and isinstance(event, ev.ResponseCreated)):
             return
         if self._begun is None and not isinstance(event, ev.ResponseCreated):
             self._to.send(ev.ResponseCreated(sequence_number=self._to.number(), response=event.response))
@@ -181,8 +185,8 @@ class StreamDecoder:
         self._seen.feed(event)
         response, self.losses[:] = decode_response(self._seen.response, request=self._request, dialect=self._dialect)
         for index, item in enumerate(response.output):
-            place = self._places.get(index)
-            if (place is None or place.open) and response.status != "failed":
+            output = self._items.get(index)
+            if (output is None or output.open) and response.status != "failed":
                 self._end_item(index, item, decoded=True)
         event.response = response
         self._pass(event)
@@ -202,135 +206,123 @@ class StreamDecoder:
         unknown = extras(event)
         return [with_extras(one, unknown) if unknown and isinstance(event, type(one)) else one for one in made]
 
-    def _announce(self, theirs: int, item: AnyItem) -> _Place:
+    def _announce(self, theirs: int, item: AnyItem) -> _OutputItem:
         self._start()
-        if theirs in self._places:
-            return self._places[theirs]
+        if theirs in self._items:
+            return self._items[theirs]
         opened = self._to.add(self._decoded(item))
-        place = self._places[theirs] = _Place(opened.index, opened.id)
-        return place
+        output = self._items[theirs] = _OutputItem(opened.index, opened.id)
+        return output
 
     def _decoded(self, item: AnyItem) -> AnyItem:
-        return original(decode_items([item], "output", self._dialect, Losses())[0], self._names)
+        return original(decode_messages([item], "output", self._dialect, Losses())[0], self._names)
 
     def _end_item(self, theirs: int, item: AnyItem, *, decoded: bool = False) -> None:
-        place = self._places.get(theirs) or self._announce(theirs, item)
-        if not place.open:
+        output = self._items.get(theirs) or self._announce(theirs, item)
+        if not output.open:
             return
         self._seen.feed(ev.OutputItemDone(output_index=theirs, item=item))
         item = item if decoded else self._decoded(item)
-        opened = OpenItem(self._to, place.index, place.id)
-        if not place.heard:
+        opened = OpenItem(self._to, output.index, output.id)
+        if not output.has_events:
             tell(opened, item)
-        for (kind, index), still_open in place.parts.items():
+        for key, still_open in output.parts.items():
             if still_open:
-                self._end_part(place, kind, index, item)
-        place.open = False
+                self._end_part(output, key, item)
+        output.open = False
         opened.done(item)
 
-    def _end_part(self, place: _Place, kind: str, index: int, item: AnyItem) -> None:
-        parts: Any = getattr(item, "summary" if kind == "summary" else "content", None) or []
+    def _end_part(self, output: _OutputItem, key: tuple[str, int], item: AnyItem) -> None:
+        kind, index = key
+        parts: Any = getattr(item, kind, None) or []
         part = parts[index] if not isinstance(parts, str) and index < len(parts) else None
-        where: dict[str, Any] = {"item_id": place.id, "output_index": place.index}
-        if kind == "summary":
-            self._pass(ev.ReasoningSummaryPartDone(**where, summary_index=index, part=part))
-        else:
-            self._pass(ev.ContentPartDone(**where, content_index=index, part=part))
+        done = ev.ReasoningSummaryPartDone if kind == "summary" else ev.ContentPartDone
+        self._pass(done(**output.place(key), part=part))
 
     # -- what happens inside an item
 
     def _of_item(self, event: Any) -> None:
         kind: type = event.__class__
         if kind not in ABOUT:
-            event = _by_its_name_here(event) if isinstance(event, OLD_NAMES) else event
-            kind = _kind(event)
-        place = self._places.get(event.output_index)
-        if place is None:
+            event = _renamed(event) if isinstance(event, OLD_NAMES) else event
+            kind = struct_of(event)
+        output = self._items.get(event.output_index)
+        if output is None:
             about = ABOUT.get(kind)
             item = UNANNOUNCED.get(about, UNANNOUNCED[OutputText]) if about is not None else None
             if item is None or isinstance(item, Unknown):
                 return
-            place = self._announce(event.output_index, replace(item, status="in_progress"))
+            output = self._announce(event.output_index, replace(item, status="in_progress"))
         self._seen.feed(event)
-        if not place.open:
+        if not output.open:
             return
-        place.heard = True
-        event.output_index = place.index
+        output.has_events = True
+        event.output_index = output.index
         if self._names and isinstance(event, ev.FunctionCallArgumentsDone) and event.name:
             event.name = self._names.get(event.name, event.name)
-        if place.id:
-            event.item_id = place.id
+        if output.id:
+            event.item_id = output.id
         key = _key(event)
         grows = kind in GROWS
         # Nearly every event is one more piece of a part that is open.
-        if key[0] and not (grows and place.parts.get(key)) and not self._in_its_part(event, place, key):
+        if key[0] and not (grows and output.parts.get(key)) and not self._in_its_part(event, output, key):
             return
         if grows:
-            place.grown.add(key)
-        elif kind in DELTAS and key not in place.grown:
-            self._grow(event, *DELTAS[kind])
+            output.grown.add(key)
+        elif kind in DELTAS and key not in output.grown:
+            self._grow(event, output, key)
         self._pass(event)
 
-    def _in_its_part(self, event: Any, place: _Place, key: tuple[str, int]) -> bool:
+    def _in_its_part(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> bool:
         """Whether the event may stand here; opens its part where nobody announced it."""
-        still_open = place.parts.get(key)
+        still_open = output.parts.get(key)
         if isinstance(event, PART_ADDED):
-            place.parts[key] = True
+            output.parts[key] = True
             return still_open is None
         if still_open is None:
-            self._open_part(event, place, key)
+            self._open_part(event, output, key)
         elif not still_open:
             return False
-        place.parts[key] = not isinstance(event, PART_DONE)
+        output.parts[key] = not isinstance(event, PART_DONE)
         return True
 
-    def _open_part(self, event: Any, place: _Place, key: tuple[str, int]) -> None:
-        where: dict[str, Any] = {"item_id": place.id, "output_index": place.index}
+    def _open_part(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> None:
         if key[0] == "summary":
-            self._pass(ev.ReasoningSummaryPartAdded(**where, summary_index=key[1], part=SummaryText(text="")))
+            self._pass(ev.ReasoningSummaryPartAdded(**output.place(key), part=SummaryText(text="")))
             return
-        about = _kind(event.part) if isinstance(event, ev.ContentPartDone) else ABOUT.get(_kind(event), OutputText)
-        self._pass(ev.ContentPartAdded(**where, content_index=key[1], part=EMPTY.get(about, EMPTY[OutputText])))
+        part = event.part if isinstance(event, ev.ContentPartDone) else None
+        about = ABOUT.get(struct_of(event), OutputText) if part is None else struct_of(part)
+        self._pass(ev.ContentPartAdded(**output.place(key), part=EMPTY.get(about, EMPTY[OutputText])))
 
-    def _grow(self, event: Any, kind: type, field: str) -> None:
+    def _grow(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> None:
         """The one delta that a whole text stands for."""
-        text = getattr(event, field)
-        if text:
-            places = ("item_id", "output_index", "content_index", "summary_index")
-            where = {name: getattr(event, name) for name in places if hasattr(event, name)}
-            self._pass(kind(**where, delta=text))
-
-
-def _kind(event: object) -> type:
-    """The class of an event or part, whether or not it came with unknown fields."""
-    kind = type(event)
-    return kind.__mro__[1] if hasattr(kind, "__extras__") else kind
+        kind, field = DELTAS[struct_of(event)]
+        if text := getattr(event, field):
+            self._pass(kind(**{**output.place(key), "item_id": event.item_id}, delta=text))
 
 
 def _key(event: object) -> tuple[str, int]:
+    """The part that an event belongs to; nothing for an event of the item itself."""
     if isinstance(event, ev.OfPart):
-        return "part", event.content_index
+        return "content", event.content_index
     if isinstance(event, ev.OfSummary):
         return "summary", event.summary_index
     return "", 0
 
 
-OLD_NAMES = (ev.ReasoningDelta, ev.ReasoningDone)
+def _renamed(event: Any) -> Any:
+    """An event of raw reasoning under its present name."""
+    fields = {name: getattr(event, name) for name in struct_of(event).__struct_fields__}
+    return (ev.ReasoningTextDelta if isinstance(event, ev.ReasoningDelta) else ev.ReasoningTextDone)(**fields)
 
 
-def _by_its_name_here(event: Any) -> ev.ReasoningTextDelta | ev.ReasoningTextDone:
-    plain: Any = base(event)
-    fields = {name: getattr(plain, name) for name in plain.__struct_fields__}
-    return ev.ReasoningTextDelta(**fields) if isinstance(plain, ev.ReasoningDelta) else ev.ReasoningTextDone(**fields)
-
-
-# --- towards a client -----------------------------------------------------------------------------------------------
+# --- to a client ------------------------------------------------------------------------------------------------------
 
 
 class StreamEncoder:
-    """`feed` takes an event and gives the event that is sent for it."""
+    """Converts events to those of a server: without leftovers, and with every key that a strict client expects."""
 
-    def __init__(self, request: Request | None, dialect: ResponsesDialect) -> None:
+    def __init__(self, *, request: Request | None = None, dialect: ResponsesDialect = OPENAI) -> None:
         self.losses = Losses()
         self._request = request
         self._dialect = dialect
@@ -345,23 +337,26 @@ class StreamEncoder:
         if isinstance(event, ev.ErrorEvent):
             # The vendor's own client wants these keys in either shape.
             if event.error is None:
-                return [writing(event, "code", "message", "param")]
+                return [writing(event, ("code", "message", "param"))]
             return [replace(event, error=with_required(event.error))]
         if isinstance(event, ITEM) and event.item is not None:
             item = encode_item(event.item, event.output_index, self._dialect, Losses())
             return [event if item is event.item else replace(event, item=item)]
         if isinstance(event, PART) and event.part is not None:
-            return [self._without_ours(event, "part", event.part)]
+            return [self._without_leftovers(event, "part", event.part)]
         if isinstance(event, ev.OutputTextAnnotationAdded) and event.annotation is not None:
-            return [self._without_ours(event, "annotation", event.annotation)]
+            return [self._without_leftovers(event, "annotation", event.annotation)]
         return [event]
 
     def close(self) -> list[ev.AnyEvent]:
         """Nothing is held back."""
         return []
 
-    def _without_ours(self, event: Any, field: str, part: Any) -> Any:
-        changes: dict[str, Any] = {}
+    def _without_leftovers(self, event: Any, field: str, part: Any) -> Any:
         # What is lost is reported once, with the terminal event's response.
-        strip_parts([part], field, "", Losses(), changes)
-        return replace(event, **{field: changes[field][0]}) if changes else event
+        found = part if isinstance(part, Unknown) else without_leftovers(part, "", Losses())
+        return event if found is part else replace(event, **{field: found})
+
+
+decode_stream = StreamDecoder
+encode_stream = StreamEncoder

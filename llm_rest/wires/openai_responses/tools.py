@@ -1,68 +1,88 @@
-"""Names of tools that no host takes: with dots or spaces, or longer than 64 characters. They are changed, and changed back.
+"""Tools: types that a host lacks, and names that no host takes (with dots or spaces, or longer than 64 characters), both ways.
 
-Before changing this file, know that nearly every request needs nothing of this, and passes as the same object.
+Before changing this file, know that nearly every request needs nothing of this, and passes as the same object. Follows the
+OpenAI Responses reference (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from ...responses.items import AdditionalTools, AnyItem, CustomToolCall, FunctionCall, FunctionCallOutput
-from ...responses.tools import (
-    AnyTool,
-    ChooseAllowed,
-    ChooseCustom,
-    ChooseFunction,
-    CustomTool,
-    FunctionTool,
-    NamespaceTool,
-)
-from ...unknown import given
+from ...responses.items import AdditionalTools, CustomToolCall, FunctionCall, FunctionCallOutput, Message
+from ...responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, CustomTool, FunctionTool, NamespaceTool
+from ...unknown import Unknown, given
 from .._renamed import sent_name
+from ..tools import report_names
+from .content import kind_of
+from .types import struct_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...losses import Losses
+    from ...responses.items import AnyItem
     from ...responses.request import Request
     from ...responses.response import Response
+    from ...responses.tools import AnyTool
+    from ...vendors.dialects import ResponsesDialect
 
 T = TypeVar("T")
 
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
-CALLS = (FunctionCall, CustomToolCall, FunctionCallOutput)
 TOOLS = (FunctionTool, CustomTool)
-CHOICES = (ChooseFunction, ChooseCustom)
+CALLS = (FunctionCall, CustomToolCall, FunctionCallOutput)
+NAMED: dict[type, tuple[str, ...]] = {
+    **dict.fromkeys((FunctionTool, CustomTool, ChooseFunction, ChooseCustom), ("name",)),
+    **dict.fromkeys(CALLS, ("name", "namespace")),
+    **dict.fromkeys((AdditionalTools, ChooseAllowed), ("tools",)),
+    NamespaceTool: ("name", "tools"),
+    **dict.fromkeys((Message, str, type(None)), ()),
+}
+"""The fields with names of tools and namespaces, and with tools."""
+
+
+def encode_tools(tools: Sequence[AnyTool], dialect: ResponsesDialect, lost: Losses) -> Sequence[AnyTool]:
+    """The tools of types the host has, the same list where it has all; two of one name are refused."""
+    report_names((tool.name if isinstance(tool, TOOLS) else None for tool in tools), lost)
+    if dialect.tools is None:
+        return tools
+    kinds = [tool.kind if isinstance(tool, Unknown) else kind_of(tool) for tool in tools]
+    for i, kind in enumerate(kinds):
+        if kind not in dialect.tools:
+            lost.dropped(f"tools[{i}]", f"a tool of kind {kind}, which the host does not have")
+    encoded = [tool for tool, kind in zip(tools, kinds, strict=True) if kind in dialect.tools]
+    return encoded if len(encoded) < len(tools) else tools
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
 
 
 def with_wire_names(request: Request, lost: Losses) -> Request:
     """The request with names that hosts take; the very same object where they take them all."""
     changes: dict[str, Any] = {}
-    if request.tools:
-        for i, tool in enumerate(request.tools):
-            if isinstance(tool, (*TOOLS, NamespaceTool)) and (name := sent_name(tool.name)) != tool.name:
-                lost.emulated(f"tools[{i}].name", f"the tool is called {name!r} in Responses")
-        changes["tools"] = _each(request.tools, _tool)
-    if isinstance(request.input, list):
-        changes["input"] = _each(request.input, _item)
-    if given(request.tool_choice):
-        changes["tool_choice"] = _choice(request.tool_choice)
-    changes = {name: value for name, value in changes.items() if value is not getattr(request, name)}
+    for i, tool in enumerate(request.tools or ()):
+        if isinstance(tool, (*TOOLS, NamespaceTool)) and (name := sent_name(tool.name)) != tool.name:
+            lost.emulated(f"tools[{i}].name", f"the tool is called {name!r} in Responses")
+    for field in ("tools", "input"):
+        values = getattr(request, field)
+        if given(values) and not isinstance(values, str) and (new := _renamed_each(values, sent_name)) is not values:
+            changes[field] = new
+    if (choice := renamed(request.tool_choice, sent_name)) is not request.tool_choice:
+        changes["tool_choice"] = choice
     return replace(request, **changes) if changes else request
 
 
 def names_of(request: Request | None) -> dict[str, str]:
     """The names of the request's tools and namespaces, by those that were sent instead."""
-    offered: list[AnyTool] = list((request.tools if request is not None else None) or ())
-    if request is not None and isinstance(request.input, list):
-        for item in request.input:
-            if isinstance(item, AdditionalTools):
-                offered += item.tools
+    if request is None:
+        return {}
+    items = request.input if isinstance(request.input, list) else ()
+    groups = [item for item in items if isinstance(item, AdditionalTools)]
+    offered = [*(request.tools or ()), *(tool for group in groups for tool in group.tools)]
+    offered += [inner for tool in offered if isinstance(tool, NamespaceTool) for inner in tool.tools]
     names = [tool.name for tool in offered if isinstance(tool, (*TOOLS, NamespaceTool))]
-    groups = [tool.tools for tool in offered if isinstance(tool, NamespaceTool)]
-    names += [one.name for tools in groups for one in tools if isinstance(one, TOOLS)]
     return {sent: name for name in names if (sent := sent_name(name)) != name}
 
 
@@ -77,55 +97,34 @@ def with_original_names(response: Response, request: Request, names: dict[str, s
 
 def original(item: AnyItem, names: dict[str, str]) -> AnyItem:
     """The item with the name that its tool has in the request."""
-    if not isinstance(item, CALLS) or not (item.name in names or item.namespace in names):
-        return item
-    name, space = item.name, item.namespace
-    return replace(item, name=names.get(name or "", name), namespace=names.get(space or "", space))
+    return renamed(item, lambda name: names.get(name, name)) if names and isinstance(item, CALLS) else item
 
 
-def _each(values: Sequence[T], convert: Callable[[T], T]) -> Sequence[T]:
-    made = [convert(value) for value in values]
-    return values if all(map(_same, made, values)) else made
+def renamed(value: T, rename: Callable[[str], str]) -> T:
+    """The tool, call, output or choice with other names in it; the same object where they stay the same."""
+    fields = NAMED.get(type(value))
+    if fields is None:
+        fields = NAMED.get(struct_of(value), ())
+    changes: dict[str, Any] = {}
+    for field in fields:
+        old = getattr(value, field)
+        new = _renamed_each(old, rename) if field == "tools" else rename(old) if old else old
+        if new is not old and new != old:
+            changes[field] = new
+    return replace(cast("Any", value), **changes) if changes else value
 
 
-def _same(one: object, other: object) -> bool:
-    return one is other
+def _renamed_each(values: Sequence[Any], rename: Callable[[str], str]) -> Sequence[Any]:
+    made = [
+        _renamed_entry(cast("Any", value), rename) if type(value) is dict else renamed(value, rename)
+        for value in values
+    ]
+    return made if any(new is not old for new, old in zip(made, values, strict=True)) else values
 
 
-def _tool(tool: Any) -> Any:
-    if not isinstance(tool, (*TOOLS, NamespaceTool)):
-        return tool
-    name = sent_name(tool.name)
-    if isinstance(tool, NamespaceTool):
-        inner = _each(tool.tools, _tool)
-        return tool if name == tool.name and inner is tool.tools else replace(tool, name=name, tools=inner)
-    return tool if name == tool.name else replace(tool, name=name)
-
-
-def _item(item: Any) -> Any:
-    if isinstance(item, CALLS):
-        name = sent_name(item.name) if item.name else item.name
-        space = sent_name(item.namespace) if item.namespace else item.namespace
-        same = name == item.name and space == item.namespace
-        return item if same else replace(item, name=name, namespace=space)
-    if isinstance(item, AdditionalTools):
-        tools = _each(item.tools, _tool)
-        return item if tools is item.tools else replace(item, tools=tools)
-    return item
-
-
-def _choice(choice: Any) -> Any:
-    if isinstance(choice, CHOICES):
-        name = sent_name(choice.name)
-        return choice if name == choice.name else replace(choice, name=name)
-    if isinstance(choice, ChooseAllowed):
-        tools = _each(choice.tools, _entry)
-        return choice if tools is choice.tools else replace(choice, tools=tools)
-    return choice
-
-
-def _entry(entry: dict[str, Any]) -> dict[str, Any]:
+def _renamed_entry(entry: dict[str, Any], rename: Callable[[str], str]) -> dict[str, Any]:
+    """An entry of the allowed tools."""
     name = entry.get("name")
-    if entry.get("type") not in ("function", "custom") or not isinstance(name, str) or sent_name(name) == name:
+    if entry.get("type") not in ("function", "custom") or not isinstance(name, str) or rename(name) == name:
         return entry
-    return {**entry, "name": sent_name(name)}
+    return {**entry, "name": rename(name)}

@@ -1,0 +1,181 @@
+"""Tools, and the choice among them, on wires and hosts that lack some of it: what is sent instead, reported as emulated.
+
+A namespace is sent as the beginning of names, a custom tool as a function with one text, and a choice by offering fewer tools and
+by a sentence to the model. Before changing this file, know that all of this has to be undone for the calls that come back
+(`_renamed.names_sent`), and that the same tools must give the same bytes, since vendors cache tools first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from ..losses import not_in
+from ..responses.items import AdditionalTools, CustomToolCall
+from ..responses.leftovers import NAMES
+from ..responses.tools import (
+    ChooseAllowed,
+    ChooseCustom,
+    ChooseFunction,
+    FunctionTool,
+    Grammar,
+    NamespaceTool,
+)
+from ..unknown import Unknown, given
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from ..losses import Losses
+    from ..responses.items import AnyItem
+    from ..responses.request import Request
+    from ..responses.tools import AnyTool, CustomTool, ToolChoice
+    from ._renamed import Call
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+INPUT: Json = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+"""The parameters of a function that stands for a custom tool."""
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def offered_tools(request: Request, items: Sequence[AnyItem], lost: Losses) -> list[AnyTool]:
+    """The tools of a request and, on a wire that takes no tools later, those that its items add."""
+    offered = list(request.tools or ())
+    for i, item in enumerate(items):
+        if isinstance(item, AdditionalTools):
+            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
+            offered += item.tools
+    return offered
+
+
+def each_tool(tools: Sequence[AnyTool], lost: Losses) -> Iterator[tuple[AnyTool, str | None, str]]:
+    """The tools one by one, each with its namespace and its path, on a wire without namespaces."""
+    for i, tool in enumerate(tools):
+        path = f"tools[{i}]"
+        if not isinstance(tool, NamespaceTool):
+            yield tool, None, path
+            continue
+        lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")
+        for j, inner in enumerate(tool.tools):
+            if isinstance(inner, Unknown):
+                lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}")
+            else:
+                yield inner, tool.name, f"{path}.tools[{j}]"
+
+
+def refuse_tool(tool: AnyTool, path: str, wire: str, lost: Losses) -> None:
+    """Report a tool that a wire cannot offer."""
+    kind = tool.kind if isinstance(tool, Unknown) else tool.__struct_config__.tag
+    lost.refused(path, not_in(f"a tool of type {kind!r}", NAMES[wire]))
+
+
+def custom_as_function(tool: CustomTool, path: str, lost: Losses, parameters: Json = INPUT) -> FunctionTool:
+    """A custom tool as a function with one text; a grammar is described to the model."""
+    lost.emulated(path, "a custom tool, sent as a function with one text")
+    description = tool.description
+    if isinstance(tool.format, Grammar):
+        lost.changed(f"{path}.format", "a grammar, which is only described to the model")
+        grammar = f"The input follows this {tool.format.syntax} grammar:\n{tool.format.definition}"
+        description = f"{description or ''}\n\n{grammar}".strip()
+    elif isinstance(tool.format, Unknown):
+        lost.dropped(f"{path}.format", f"a format of type {tool.format.kind!r}")
+    return FunctionTool(name=tool.name, description=description, parameters=parameters)
+
+
+def report_names(names: Iterable[str | None], lost: Losses) -> None:
+    """Refuse a second tool of one name, and one without a name; `None` is a tool that needs none."""
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name is not None and (name in seen or not name):
+            lost.refused(f"tools[{i}].name", f"a second tool named {name}" if name else "a tool without a name")
+        seen.add(name or "")
+
+
+def call_arguments(item: Call, path: str, lost: Losses) -> str:
+    """The arguments of a call; of a custom tool's call, those of the function that stands for the tool."""
+    if not isinstance(item, CustomToolCall):
+        return item.arguments
+    lost.emulated(path, "a call with free text, sent as a function with one text")
+    return msgspec.json.encode({"input": item.input}).decode()
+
+
+# --- the choice among them ------------------------------------------------------------------------------------------
+
+WORDS = ("auto", "none", "required")
+CALL_ANY = "Call at least one of the tools before you answer."
+CALL_ONE = "Call the tool {} before you answer."
+
+
+class Chosen(NamedTuple, Generic[T]):
+    """What a choice among tools becomes."""
+
+    choice: ToolChoice | None
+    """The choice itself, where the wire takes it."""
+    tools: list[T]
+    """The tools to offer."""
+    note: str = ""
+    """A sentence for the model."""
+
+
+def choose(
+    choice: ToolChoice | None,
+    tools: list[T],
+    name_of: Callable[[T], str | None],
+    wire: str,
+    lost: Losses,
+    *,
+    takes: Collection[str] = (),
+    naming: Callable[[str], str] = str,
+) -> Chosen[T]:
+    """The choice where the wire `takes` it (`none required function custom allowed_tools`), else fewer tools and a sentence.
+
+    `naming` is what the wire calls a tool, `name_of` reads that name. Where a choice is emulated no call is certain.
+    """
+    name = NAMES[wire]
+    match choice:
+        case None | "auto":
+            return Chosen(choice if "auto" in takes else None, tools)
+        case str() if choice in takes or (takes and choice not in WORDS):
+            return Chosen(choice, tools)
+        case "none":
+            lost.emulated("tool_choice", f"no tools are offered, since {name} knows no way to forbid them")
+            return Chosen(None, [])
+        case "required":
+            lost.emulated("tool_choice", f"the model is told to call a tool, since {name} cannot make it")
+            return Chosen(None, tools, CALL_ANY)
+        case str():
+            lost.dropped("tool_choice", not_in(repr(choice), name))
+        case ChooseFunction() | ChooseCustom():
+            if ("custom" if isinstance(choice, ChooseCustom) and "custom" in takes else "function") in takes:
+                return Chosen(choice, tools)
+            lost.emulated("tool_choice", f"only {choice.name!r} is offered, and the model is told to call it")
+            sent = naming(choice.name)
+            return Chosen(None, [tool for tool in tools if name_of(tool) == sent], CALL_ONE.format(sent))
+        case ChooseAllowed():
+            names = allowed_names(choice, lost)
+            if "allowed_tools" in takes:
+                return Chosen(choice, tools)
+            lost.emulated("tool_choice", "only the allowed tools are offered")
+            allowed = {naming(each) for each in names}
+            left = [tool for tool in tools if name_of(tool) in allowed]
+            mode = choice.mode if given(choice.mode) else "auto"
+            return choose(mode, left, name_of, wire, lost, takes=takes, naming=naming)
+        case _:
+            lost.refused("tool_choice", not_in("a tool of a vendor", name))
+    return Chosen(None, tools)
+
+
+def allowed_names(choice: ChooseAllowed, lost: Losses) -> list[str]:
+    """The names of the functions and custom tools that a choice allows; tools of vendors are reported."""
+    names: list[str] = []
+    for j, entry in enumerate(choice.tools):
+        if entry.get("type") in ("function", "custom") and isinstance(entry.get("name"), str):
+            names.append(entry["name"])
+        else:
+            lost.dropped(f"tool_choice.tools[{j}]", "a tool of a vendor")
+    return names

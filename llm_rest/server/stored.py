@@ -32,9 +32,7 @@ from ..responses.request import items_of
 from ..responses.response import Response
 from ..unknown import Decoder, Model, Opt, Unknown, given, or_unset
 from ..wires import openai_responses as wire
-from ..wires.openai_responses import complete_items
-from ..wires.openai_responses.complete import complete_items
-from ..wires.openai_responses.endpoints import Deleted, ItemPage, encode_compacted
+from ..wires.openai_responses import Deleted, ItemPage, complete_items, encode_compacted
 from .handler import Refused
 
 if TYPE_CHECKING:

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from .errors import decode_error, encode_error
-from .ordinary import RESPONSE
 from .request import OPENAI, decode_request, encode_request, route
-from .response import decode_response, encode_response
-from .types import EVENT, REQUEST
+from .response import decode_error, decode_response, encode_error, encode_response
+from .types import EVENT, REQUEST, RESPONSE
 
 if TYPE_CHECKING:
     from ...responses.request import Request
     from ...vendors.dialects import ChatDialect
-    from .stream import StreamDecoder
-    from .stream_back import StreamEncoder
+    from .stream import StreamDecoder, StreamEncoder
 
 FRAMING: Literal["sse", "ndjson"] = "sse"
 END: bytes | None = b"[DONE]"
@@ -36,7 +33,7 @@ def decode_stream(*, request: Request | None = None, dialect: ChatDialect = OPEN
 
 def encode_stream(*, request: Request | None = None, dialect: ChatDialect = OPENAI) -> StreamEncoder:
     """A machine from events to chunks; `request` tells which form its client expects and whether it asked for counts."""
-    from .stream_back import StreamEncoder
+    from .stream import StreamEncoder
 
     return StreamEncoder(request, dialect)
 

@@ -39,7 +39,7 @@ from llm_rest.responses.items import ByProgram
 from llm_rest.unknown import Unknown, with_extras
 from llm_rest.vendors.dialects import CHAT_HOSTS, COMPATIBLE
 from llm_rest.wires import openai_chat as wire
-from llm_rest.wires.openai_chat.calls import fit_call_id
+from llm_rest.wires.openai_chat.tools import fit_call_id
 from tests.wires.openai_chat import CALL, HI, OPENAI, messages, plain
 
 PNG = "data:image/png;base64,AAAA"

@@ -12,7 +12,7 @@ from llm_rest import wires
 from llm_rest.responses import Message, Request
 from llm_rest.wires import openai_chat as wire
 from llm_rest.wires.openai_chat import types
-from llm_rest.wires.openai_chat.calls import fit_call_id
+from llm_rest.wires.openai_chat.tools import fit_call_id
 from tests.corpus import Exchange, exchanges
 from tests.support.documents import differences
 from tests.wires.openai_chat import OPENAI, plain

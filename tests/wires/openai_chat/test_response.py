@@ -30,7 +30,7 @@ from llm_rest.unknown import Unknown
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from llm_rest.wires.openai_chat import types
-from llm_rest.wires.openai_chat.about import ENDINGS
+from llm_rest.wires.openai_chat.content import ENDINGS
 from tests.wires.openai_chat import CALL, answered, plain, said
 
 

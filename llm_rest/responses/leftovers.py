@@ -140,7 +140,8 @@ def _fields(
         if name == SPELLING:
             yield from _odd_words(value, path)
         elif isinstance(value, dict) and (notes.get(name) in (WITHIN, GROUP) or (path and name == BEGINS)):
-            yield from _fields(cast("Any", value), path if path and name == BEGINS else _joined(path, name), wire, ())
+            begins = path and name == BEGINS and name not in notes
+            yield from _fields(cast("Any", value), path if begins else _joined(path, name), wire, ())
         elif isinstance(value, dict) and notes.get(name) == ENTRIES:
             yield from _entries(cast("Any", value), _joined(path, name), wire, tools if name == "tools" else ())
         elif value is None or value == ABSENT or name in ORDER or (name in NOTHING and not asked and _is_empty(value)):

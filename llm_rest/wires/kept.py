@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, get_type_hints
 
@@ -25,7 +26,7 @@ from ..unknown import Decoder, Model, extras, with_extras
 from ._left import as_list, as_object, report_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..losses import Losses
     from ..responses.request import Request
@@ -78,8 +79,8 @@ def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
             compared.update(names)
             if not all(map(_same, theirs, ours)):
                 notes[" ".join(names)] = [[_text(one) for one in theirs], _mark([_text(one) for one in ours])]
-    for name, field in fields.items():
-        one, other = getattr(came, field), getattr(made, field)
+    values = _values(_kind(made))
+    for name, one, other in zip(fields, values(came), values(made), strict=False):
         if one is not other and name not in compared and not _same(one, other):
             _compare(name, one, other, rules, left, notes)
     return {**left, SPELLING: notes} if notes else left
@@ -328,6 +329,13 @@ def _kind(model: Model) -> type[Model]:
 def _fields(kind: type[Model]) -> dict[str, str]:
     """The attributes of a struct by the names of their fields in the document."""
     return dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
+
+
+@cache
+def _values(kind: type[Model]) -> Callable[[Model], tuple[Any, ...]]:
+    """Reads all attributes of a struct at once; the first one stands there twice, since a lone one would come bare."""
+    names = kind.__struct_fields__
+    return attrgetter(*names, *names[:1]) if names else lambda _: ()
 
 
 @cache

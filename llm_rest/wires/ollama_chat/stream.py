@@ -21,8 +21,10 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, R
 from ...responses.parts import OutputText, ReasoningText
 from ...responses.response import Response, ResponseError
 from ...unknown import Opt, Unknown, extras, given, or_unset, with_extras
+from .._left import as_list
 from .._renamed import names_sent
 from ..kept import diff, patch, unknown
+from ..stream import OpenParts
 from . import types
 from .messages import keep_message
 from .reasoning import decode_thinking
@@ -43,8 +45,7 @@ from .tools import decode_call, encode_call
 from .types import Json
 
 if TYPE_CHECKING:
-    from ...responses.emit import OpenItem
-    from ...responses.parts import ContentPart, Logprob
+    from ...responses.parts import Logprob
     from ...responses.request import Request
     from ...vendors.dialects import OllamaDialect
 
@@ -76,10 +77,8 @@ class StreamDecoder:
         self._first: types.Chunk | None = None
         self._origin = ""
         self._response = Response(id="", status="in_progress", output=[])
-        # What is open: its kind, its events, and the pieces so far.
-        self._kind: type[Message | Reasoning] | None = None
-        self._item: OpenItem | None = None
-        self._pieces: list[str] = []
+        self._kind: type[Message | Reasoning] | None = None  # of what is open
+        self._open: OpenParts | None = None
         self._space: list[str] = []  # that has not been followed by a text
         self._taken: set[str] = set()  # ids of calls
         # The whole answer.
@@ -172,9 +171,8 @@ class StreamDecoder:
         told = line_error(line.error)
         if self._first is None:
             self._begin(line)
-        if self._kind is not None:
-            item, _ = self._made()
-            self._response.output.append(replace(item, status="incomplete"))
+        if self._open is not None:
+            self._response.output.append(replace(self._made(self._open.text), status="incomplete"))
         self._response.status = "failed"
         self._response.error = ResponseError(code=told.code, message=told.message)
         self._to.error(ev.StreamError(code=told.code, message=told.message, type=told.type))
@@ -196,50 +194,33 @@ class StreamDecoder:
 
     def _grow(self, kind: type[Message | Reasoning], text: str, logprobs: list[Logprob] | None = None) -> None:
         """One more piece of a text or thought, which begins with it where it is not open."""
-        if self._kind is not kind:
+        if self._kind is not kind or self._open is None:
             self._close()
-            self._open(kind)
-        assert self._item is not None
-        self._pieces.append(text)
-        if kind is Message:
-            self._item.text(text, logprobs)
-        else:
-            self._item.reasoning(text)
+            empty = Message(role="assistant", content=[]) if kind is Message else Reasoning(summary=[], content=[])
+            self._place(empty)
+            empty.status = "in_progress"
+            self._kind, self._open = kind, OpenParts(self._to.add(empty))
+        self._open.add(text, OutputText if kind is Message else ReasoningText, logprobs)
 
-    def _open(self, kind: type[Message | Reasoning]) -> None:
-        self._kind = kind
-        empty: Message | Reasoning
-        part: ContentPart
-        if kind is Message:
-            empty, part = Message(role="assistant", content=[]), OutputText(text="", annotations=[])
-        else:
-            empty, part = Reasoning(summary=[], content=[]), ReasoningText(text="")
-        self._place(empty)
-        empty.status = "in_progress"
-        self._item = self._to.add(empty)
-        self._item.part(part)
-
-    def _made(self) -> tuple[Message | Reasoning, ContentPart]:
-        """What is open, as the whole answer would have it, and its part."""
-        text = "".join(self._pieces)
+    def _made(self, text: str) -> Message | Reasoning:
+        """What is open, as the whole answer would have it."""
         item: Message | Reasoning
-        part: ContentPart
         if self._kind is Message:
             part = text_part(text, [] if self._thinking else self._logprobs)
             item = Message(role="assistant", content=[part])
         else:
-            item, part = decode_thinking(text, self._dialect.issuer), ReasoningText(text=text)
+            item = decode_thinking(text, self._dialect.issuer)
         self._place(item)
-        return item, part
+        return item
 
     def _close(self) -> None:
-        if self._item is None:
+        if self._open is None:
             return
-        item, part = self._made()
-        self._item.end_part(part)
-        self._item.done(item)
+        item = self._made(self._open.text)
+        self._open.end_part(as_list(item.content))
+        self._open.item.done(item)
         self._response.output.append(item)
-        self._kind, self._item, self._pieces = None, None, []
+        self._kind, self._open = None, None
 
     def _call(self, calls: list[types.ToolCall]) -> None:
         self._close()

@@ -24,11 +24,13 @@ NAMED_EVENTS = False
 # Streams are loaded on first use: most of what a converter's import would cost are the structs of their events.
 
 
-def decode_stream(*, request: Request | None = None, dialect: ChatDialect = OPENAI, now: float = 0) -> StreamDecoder:
+def decode_stream(
+    *, request: Request | None = None, dialect: ChatDialect = OPENAI, now: float = 0, keep: bool = True
+) -> StreamDecoder:
     """A machine from chunks to events; `request` undoes what encoding it emulated."""
     from .stream import StreamDecoder
 
-    return StreamDecoder(request, dialect, now)
+    return StreamDecoder(request, dialect, now, keep)
 
 
 def encode_stream(*, request: Request | None = None, dialect: ChatDialect = OPENAI) -> StreamEncoder:

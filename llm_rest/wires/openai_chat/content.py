@@ -1,51 +1,74 @@
-"""The content of messages: text, images, files and sound, both ways.
+"""What a message holds, both ways: text, images, files, sound and refusals, the sources and log probabilities of a text; and the
+messages that hold nothing else, of the system, the user and tools.
 
-One arm per kind and direction. What a host does not take is a fact of its dialect (`parts`, `details`, `cache_mark`);
-a medium that cannot be sent is refused rather than left out, because an answer about an image nobody saw helps nobody.
-Before changing this file, know that a string stays a string and a list a list. Follows the content parts of the Chat
-Completions reference and Mistral's own (read 2026-11-20).
-
-What an answer says beside its text, both ways: why it ended, its sources, log probabilities and moderation.
-
-Before changing this file, know that an unknown finish reason is never taken for success, that indices of sources count
-characters in the text of one part and move when texts are joined, and that this wire tells probabilities beside the message
-and Responses inside the text. Follows the Chat Completions reference and those of Perplexity, OpenRouter and other hosts
-(read 2026-11-20).
+What a host does not take is a fact of its dialect (`parts`, `details`, `cache_mark`); a medium that cannot be sent is refused
+rather than left out, because an answer about an image that was not sent is worthless. Before changing this file, know that a
+string stays a string and a list a list, that a tool message holds text only and has no word for failure, and that indices of
+sources count characters in the text of one part and move when texts are joined. Follows the content parts of the Chat
+Completions reference, Mistral's own, and the sources of Perplexity and OpenRouter (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import not_in
+from ...losses import Losses, not_in
 from ...responses import parts as rp
-from ...responses.items import AnyItem, FunctionCall, Message
-from ...responses.leftovers import SPELLING, own, report_foreign
+from ...responses.items import AnyItem, CustomToolCallOutput, FunctionCallOutput, Message
+from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
-from ...unknown import Model, Opt, Unknown, base, convert, extras, given, or_none, or_unset
-from .._left import absent, as_list, as_object, is_object, known, notes, nulls, put_back, sent
+from ...unknown import Opt, Unknown, base, convert, given, or_none, or_unset
+from .._left import as_list, as_object, is_object, known
+from .._renamed import sent_name
+from ..kept import diff, own_leftovers, patch
 from . import types
-from .types import CHOICE, WIRE, AnyPart, Json
+from .types import USED, WIRE, AnyMessage, AnyPart, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...losses import Losses
-    from ...responses.response import Response
     from ...vendors.dialects import ChatDialect
 
-_TEXTS = (rp.InputText, rp.OutputText, rp.RefusalPart, rp.SummaryText, rp.ReasoningText, rp.PlainText)
-_MEDIA = (rp.InputImage, rp.InputFile, rp.InputVideo, rp.InputAudio, rp.ComputerScreenshot)
+_KNOWN = frozenset(
+    {
+        *(rp.InputText, rp.OutputText, rp.RefusalPart, rp.SummaryText, rp.ReasoningText, rp.PlainText),
+        *(rp.InputImage, rp.InputFile, rp.InputVideo, rp.InputAudio, rp.ComputerScreenshot),
+    }
+)
 DETAILS = ("auto", "low", "high", "original")
 """The details that hosts are known to take, or not to take; of any other word it is left to them."""
-KNOWN = frozenset({*_TEXTS, *_MEDIA})
 
 FOREIGN = f"{WIRE}:"
 """Stands before the kind of a part that only this wire knows, so that it is not taken for one of Responses."""
+
+_EVERYTHING: Json = {
+    "lacks": (),
+    "formats": ("text", "json_object", "json_schema"),
+    "metadata_needs_store": False,
+    "search_models": ("",),
+    "parts": ("image_url", "image_data", "file_data", "file_id", "file_url", "input_audio", "video_url"),
+    "details": DETAILS,
+    "plain_text": (),
+    "media_in_outputs": True,
+    "cache_ttls": {},
+    "refusals": True,
+    "tool_choices": ("none", "auto", "required", "function", "custom", "allowed_tools"),
+    "custom_tools": True,
+    "strict_tools": True,
+    "longest_call_id": 10**9,
+    "exact_call_id": False,
+    "efforts": {},
+    "replay_reasoning": "always",
+}
+
+
+def unlimited(dialect: ChatDialect) -> ChatDialect:
+    """The dialect of a host that takes everything: what a host cannot take is not how a document was written."""
+    return replace(dialect, **_EVERYTHING)
 
 
 def foreign(value: Any) -> Unknown:
@@ -64,10 +87,10 @@ def native(kept: Unknown) -> Any:
     return {**kept, "type": kind} if kind else kept.get("value")
 
 
-# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+# --- parts: Responses -> Chat ---------------------------------------------------------------------------------------
 
 
-def encode_parts(parts: Sequence[rp.ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
+def encode_content(parts: Sequence[rp.ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
     """The parts as this wire spells them, without those the host cannot take."""
     made = [encode_part(part, dialect, f"{path}[{j}]", lost) for j, part in enumerate(parts)]
     return [part for part in made if part is not None]
@@ -80,30 +103,18 @@ def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Los
             return Unknown(came)
         lost.dropped(path, f"a part of type {part.kind!r}")
         return None
-    if type(part) not in KNOWN:
+    if type(part) not in _KNOWN:
         part = known(part, path, lost)
     made = _encode_known(part, dialect, path, lost)
     if made is None:
         return None
-    if isinstance(part, rp.InputText | rp.InputImage | rp.InputFile) and given(part.prompt_cache_breakpoint):
+    if isinstance(part, rp.InputText | rp.InputImage | rp.InputFile) and given(mark := part.prompt_cache_breakpoint):
         if dialect.cache_mark:
-            mark = part.prompt_cache_breakpoint
             ttl = fit_lifetime(or_unset(mark.ttl), dialect, f"{path}.prompt_cache_breakpoint.ttl", lost)
-            setattr(made, dialect.cache_mark, _mark(replace(mark, ttl=or_none(ttl)), dialect))
+            setattr(made, dialect.cache_mark, _encode_mark(replace(mark, ttl=or_none(ttl)), dialect))
         else:
             lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not take")
-    if part.leftovers is not None:
-        report_foreign(part.leftovers, WIRE, path, lost)
-        left = own(part.leftovers, WIRE)
-        match made:  # which some hosts take as a bare string
-            case types.Image(image_url=types.ImageUrl(url=url)) if SPELLING in left:
-                made.image_url = url
-            case types.Audio(input_audio=rp.AudioData(data=data)) if SPELLING in left:
-                made.input_audio = data
-            case _:
-                pass
-        made = put_back(made, left)
-    return made
+    return patch(made, own_leftovers(part, WIRE, path, lost)) if part.leftovers is not None else made
 
 
 def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> types.KnownPart | None:
@@ -154,17 +165,17 @@ def _encode_image(part: rp.InputImage, dialect: ChatDialect, path: str, lost: Lo
 def _encode_file(
     part: rp.InputFile, dialect: ChatDialect, path: str, lost: Losses
 ) -> types.File | types.Document | None:
-    takes = dialect.parts
+    takes, name = dialect.parts, or_unset(part.filename)
     if given(part.detail):
         lost.dropped(f"{path}.detail", "how closely to look at a file")
     if given(part.file_data) and "file_data" in takes:
-        return types.File(file=types.FileData(file_data=part.file_data, filename=or_unset(part.filename)))
+        return types.File(file=types.FileData(file_data=part.file_data, filename=name))
     if given(part.file_id) and "file_id" in takes:
-        return types.File(file=types.FileData(file_id=part.file_id, filename=or_unset(part.filename)))
+        return types.File(file=types.FileData(file_id=part.file_id, filename=name))
     if given(part.file_url) and "file_url" in takes:
         if dialect.documents_by_url:
-            return types.Document(document_url=part.file_url, document_name=or_unset(part.filename))
-        return types.File(file=types.FileData(file_data=part.file_url, filename=or_unset(part.filename)))
+            return types.Document(document_url=part.file_url, document_name=name)
+        return types.File(file=types.FileData(file_data=part.file_url, filename=name))
     lost.refused(path, "a file, in a form this host does not take")
     return None
 
@@ -178,7 +189,7 @@ def fit_lifetime(ttl: Opt[str], dialect: ChatDialect, path: str, lost: Losses) -
     return nearest
 
 
-def _mark(mark: rp.CacheBreakpoint, dialect: ChatDialect) -> Json:
+def _encode_mark(mark: rp.CacheBreakpoint, dialect: ChatDialect) -> Json:
     """A cache mark as the host spells it."""
     if dialect.cache_mark == "cache_control":
         return {"type": "ephemeral", **({"ttl": mark.ttl} if given(mark.ttl) else {})}
@@ -186,10 +197,10 @@ def _mark(mark: rp.CacheBreakpoint, dialect: ChatDialect) -> Json:
     return spelled
 
 
-# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+# --- parts: Chat -> Responses ---------------------------------------------------------------------------------------
 
 
-def decode_parts(parts: Sequence[AnyPart], dialect: ChatDialect, *, spoken: bool = False) -> list[rp.ContentPart]:
+def decode_content(parts: Sequence[AnyPart], dialect: ChatDialect, *, spoken: bool = False) -> list[rp.ContentPart]:
     """The parts as Responses spells them; `spoken` tells whether the assistant said them."""
     return [_decode_part(part, dialect, spoken) for part in parts]
 
@@ -197,50 +208,44 @@ def decode_parts(parts: Sequence[AnyPart], dialect: ChatDialect, *, spoken: bool
 def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> rp.ContentPart:
     if isinstance(part, Unknown):
         return foreign(part)
-    left: Json = {}
-    made = _decode_known(part, dialect, spoken, left)
+    made = _decode_known(part, dialect, spoken)
     if isinstance(made, Unknown):
         return made
-    if part.prompt_cache_breakpoint is not UNSET or part.cache_control is not UNSET:
-        _decode_mark(part, made, dialect, left)
-    left.update(extras(part))
-    # The object of a part, where it has one, is called as its kind is.
-    name = str(part.__struct_config__.tag)
-    if isinstance(inner := getattr(part, name, None), Model) and (unknown := extras(inner) | nulls(base(inner))):
-        left[name] = unknown
-    if left:
+    mark: Any = getattr(part, dialect.cache_mark) if dialect.cache_mark else None
+    words = mark and all(isinstance(word, str) for word in mark.values())
+    if words and isinstance(made, rp.InputText | rp.InputImage | rp.InputFile):
+        found = rp.CacheBreakpoint(mode=mark.get("mode", "explicit"), ttl=mark.get("ttl"))
+        if _encode_mark(found, dialect) == mark:
+            made.prompt_cache_breakpoint = found
+    if isinstance(made, rp.RefusalPart):
+        written: AnyPart | None = types.Refusal(refusal=made.refusal)
+    else:
+        written = encode_part(made, unlimited(dialect), "", Losses())
+    if isinstance(written, types.Part) and (left := diff(part, written)):
         made.leftovers = {WIRE: left}
     return made
 
 
-def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, left: Json) -> rp.ContentPart:
-    """The part without its cache mark; what has no place in it goes to `left`."""
+def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool) -> rp.ContentPart:
     match part:
         case types.Text(text=text):
-            if part.image_url is not UNSET:
-                left["image_url"] = part.image_url
             return rp.OutputText(text=text) if spoken else rp.InputText(text=text)
-        case types.Image(image_url=image):
-            if part.text is not UNSET:
-                left["text"] = part.text
-            if isinstance(image, str):
-                left[SPELLING] = {"bare": True}
-                return rp.InputImage(image_url=image)
+        case types.Image(image_url=str(url)):
+            return rp.InputImage(image_url=url)
+        case types.Image(image_url=types.ImageUrl() as image):
             return rp.InputImage(image_url=image.url, detail=or_none(image.detail))
         case types.File(file=file):
             by_url = "file_url" in dialect.parts and not dialect.documents_by_url
             data = "file_url" if by_url and given(file.file_data) and file.file_data.startswith("http") else "file_data"
             found: Json = {data: or_none(file.file_data)}
             return rp.InputFile(file_id=or_none(file.file_id), filename=or_none(file.filename), **found)
-        case types.Audio(input_audio=sound):
-            if isinstance(sound, str):
-                left[SPELLING] = {"bare": True}
-                return rp.InputAudio(input_audio=rp.AudioData(data=sound, format=""))
+        case types.Audio(input_audio=str(sound)):
+            return rp.InputAudio(input_audio=rp.AudioData(data=sound, format=""))
+        case types.Audio(input_audio=rp.AudioData() as sound):
             return rp.InputAudio(input_audio=base(sound))
         case types.Refusal(refusal=refusal):
             return rp.RefusalPart(refusal=refusal)
         case types.Document(document_url=url) if dialect.documents_by_url:
-            left |= nulls(part, "document_name")
             return rp.InputFile(file_url=url, filename=or_none(part.document_name))
         case types.Video(video_url=types.VideoUrl(url=url)) if "video_url" in dialect.parts:
             return rp.InputVideo(video_url=url)
@@ -248,117 +253,164 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool, lef
             return foreign(msgspec.to_builtins(part))
 
 
-def _decode_mark(part: types.Part, made: rp.ContentPart, dialect: ChatDialect, left: Json) -> None:
-    for name in ("prompt_cache_breakpoint", "cache_control"):
-        mark: Any = getattr(part, name)
-        if mark is UNSET:
-            continue
-        left[name] = mark
-        words = mark and all(isinstance(word, str) for word in mark.values())
-        if words and name == dialect.cache_mark and isinstance(made, rp.InputText | rp.InputImage | rp.InputFile):
-            found = rp.CacheBreakpoint(mode=mark.get("mode", "explicit"), ttl=mark.get("ttl"))
-            if _mark(found, dialect) == left[name]:
-                made.prompt_cache_breakpoint = found
-                del left[name]
+# --- messages of the system, the user and tools ---------------------------------------------------------------------
 
+Told = types.SystemMessage | types.DeveloperMessage | types.UserMessage
+Output = FunctionCallOutput | CustomToolCallOutput
 
-# --- why it ended ---------------------------------------------------------------------------------------------------
-
-
-class Ending(NamedTuple):
-    """How an answer ended, as Responses says it; `reason` says why it is incomplete or what failed."""
-
-    status: str
-    reason: str | None = None
-
-
-_DONE, _FAILED = Ending("completed"), Ending("failed", "server_error")
-_OPEN = Ending("incomplete")
-_CUT, _FILTERED = Ending("incomplete", "max_output_tokens"), Ending("incomplete", "content_filter")
-ENDINGS = {
-    **dict.fromkeys(("stop", "tool_calls", "function_call", "eos"), _DONE),
-    **dict.fromkeys(("length", "model_length"), _CUT),
-    **dict.fromkeys(("content_filter", "sensitive"), _FILTERED),
-    **dict.fromkeys(("error", "insufficient_system_resource", "network_error"), _FAILED),
+KINDS: dict[str, Told] = {
+    "system": types.SystemMessage(),
+    "developer": types.DeveloperMessage(),
+    "user": types.UserMessage(),
 }
-"""What the finish reasons mean. Where several mean the same, the way back takes OpenAI's own (`finish_of`)."""
-
-_whole = msgspec.json.Decoder(Raw).decode
-
-REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+"""An empty message of each role; a copy of it with a content costs a third of what making a struct costs."""
+_OUTPUT, _MESSAGE, _TOOL = FunctionCallOutput(call_id="", output=""), Message(role="", content=""), types.ToolMessage()
 
 
-def status_of(finish_reason: Opt[str], output: list[AnyItem]) -> Ending:
-    """How an answer with this finish reason ended. An unknown reason is kept, and nothing of the answer may be relied on."""
-    if not finish_reason:
-        return _OPEN if any(map(_is_open, output)) else _DONE if output else _FAILED
-    return ENDINGS.get(finish_reason) or Ending("incomplete", finish_reason)
+def encode_told(item: Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
+    """The message for the item at place `i`, which is neither the assistant's nor a tool's."""
+    role = item.role
+    if role == "developer" and dialect.system_role == "system":
+        lost.changed(f"input[{i}].role", "the role developer, sent as system")
+        role = "system"
+    content: types.Content
+    if isinstance(item.content, str):
+        content = item.content
+    else:
+        path = f"input[{i}].content"
+        content = encode_content(item.content, dialect, path, lost)
+        if role in dialect.plain_text:
+            content = _joined(content, path, lost)
+    kind = KINDS.get(role)
+    if kind is None:
+        return Unknown({"role": role, "content": msgspec.to_builtins(content)})
+    message = replace(kind, content=content)
+    if item.leftovers:
+        message = patch(message, own_leftovers(item, WIRE, f"input[{i}]", lost))
+        if message.name is not UNSET and "name" in dialect.lacks:
+            lost.dropped(f"input[{i}].name", "the name of a message, which this host does not take")
+            message.name = UNSET
+    return message
 
 
-def _is_open(item: AnyItem) -> bool:
-    """Whether the item is a call whose arguments did not come to their end."""
-    if not isinstance(item, FunctionCall):
-        return False
-    try:
-        _whole(item.arguments)
-    except msgspec.DecodeError:
-        return True
-    return False
+def encode_output(
+    item: Output, call_id: str, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses
+) -> types.ToolMessage | types.FunctionMessage:
+    """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
+    content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
+    message: types.ToolMessage | types.FunctionMessage
+    if "function" in str(as_object(own(item.leftovers, WIRE).get(SPELLING)).get(USED)):
+        message = types.FunctionMessage(content=content)
+    else:
+        message = replace(_TOOL, content=content, tool_call_id=call_id)
+    if isinstance(item, FunctionCallOutput):
+        message.name = or_unset(sent_name(item.name) if given(item.name) else item.name)
+    if item.is_error:
+        lost.changed(f"input[{i}]", 'a failure, told by the words "Error: " before the text')
+        message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
+    return patch(message, own_leftovers(item, WIRE, f"input[{i}]", lost)) if item.leftovers else message
 
 
-def keep_finish(finish_reason: Opt[str], ending: Ending, left: Json, lost: Losses) -> None:
-    """Keep a finish reason that the way back would not give by itself."""
-    left.setdefault(CHOICE, {})["finish_reason"] = sent(finish_reason)
-    if finish_reason and finish_reason not in ENDINGS:
-        lost.changed(f"{CHOICE}.finish_reason", f"the unknown reason {finish_reason!r}, taken for {ending.status}")
-    elif not finish_reason and ending.status == "failed":
-        lost.changed(f"{CHOICE}.finish_reason", "no reason and no output, taken for a failure")
-    elif not finish_reason and ending.status == "incomplete":
-        lost.changed(f"{CHOICE}.finish_reason", "no reason, and a call whose arguments were cut, taken for incomplete")
+def _output_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses) -> types.Content:
+    path = f"input[{i}].output"
+    parts = encode_content(cast("list[rp.ContentPart]", item.output), dialect, path, lost)
+    if dialect.media_in_outputs:
+        return parts
+    texts: list[AnyPart] = [part for part in parts if isinstance(part, types.Text)]
+    others: list[AnyPart] = [part for part in parts if not isinstance(part, types.Text)]
+    if others:
+        lost.changed(path, "images and files, sent in a user message after the outputs")
+        after += [types.Text(text=f"From the tool call {item.call_id}:"), *others]
+        texts = texts or [types.Text(text="See the next user message.")]
+    return _joined(texts, path, lost) if "tool" in dialect.plain_text else texts
 
 
-def finish_of(status: str, reason: str | None, calls: bool) -> str:
-    """The finish reason that OpenAI would give."""
-    if status == "incomplete":
-        return REASONS.get(reason or "", "length")
-    if status == "failed":
-        return "error"
-    return "tool_calls" if calls else "stop"
+def _joined(parts: Sequence[AnyPart], path: str, lost: Losses) -> str:
+    """The texts of the parts, for hosts that take nothing but a string."""
+    texts = [part.text for part in parts if isinstance(part, types.Text)]
+    if len(texts) < len(parts):
+        lost.dropped(path, "all but the text, which is all this host takes here")
+    elif len(parts) != 1:
+        lost.changed(path, "several texts, sent as one")
+    return "".join(texts)
 
 
-def encode_finish(response: Response, left: Json, calls: bool, lost: Losses) -> Opt[str]:
-    """The finish reason of a response: the one it came with, unless its status has changed since."""
-    status, details = response.status, response.incomplete_details
-    if status == "failed" and WIRE not in (response.leftovers or {}):
-        lost.refused("status", "a failed answer, which Chat Completions tells as an error")
-        lost.dropped("error", "why it failed, which `encode_error` tells")
-    elif status not in ("completed", "incomplete", "failed"):
-        lost.refused("status", not_in(f"an answer that is {status}", "Chat Completions"))
-    kept = as_object(left.get(CHOICE))
-    if "finish_reason" in kept:
-        came = absent(kept["finish_reason"])
-        if isinstance(came, str | None | UnsetType) and status_of(came, response.output).status == status:
-            return came
-    reason = details.reason if given(details) and given(details.reason) else None
-    if status == "incomplete" and reason not in REASONS:
-        lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
-    return finish_of(status, reason, calls)
+def alternating(messages: list[AnyMessage], lost: Losses) -> list[AnyMessage]:
+    """The messages with neighbours of one role joined, for hosts that want roles to take turns."""
+    kept: list[AnyMessage] = []
+    for message in messages:
+        before = kept[-1] if kept else None
+        if isinstance(message, types.UserMessage) and isinstance(before, types.UserMessage):
+            kept[-1] = types.UserMessage(content=_both(before.content, message.content))
+        elif isinstance(message, types.AssistantMessage) and _only_speaks(before):
+            kept[-1] = replace(message, content=_both(before.content, message.content))
+        else:
+            kept.append(message)
+    if len(kept) < len(messages):
+        lost.changed("input", "messages of one role side by side, joined to one")
+    return kept
 
 
-# --- its sources ----------------------------------------------------------------------------------------------------
+def _only_speaks(message: AnyMessage | None) -> TypeGuard[types.AssistantMessage]:
+    """Whether what an assistant said is a text and nothing else, such as calls or thoughts."""
+    return isinstance(message, types.AssistantMessage) and message == types.AssistantMessage(content=message.content)
+
+
+def _both(one: Any, other: Any) -> types.Content:
+    if not one or not other:
+        return one or other or ""
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    parts = [[types.Text(text=each)] if isinstance(each, str) else each for each in (one, other)]
+    return [*parts[0], *parts[1]]
+
+
+def decode_told(message: Told, dialect: ChatDialect) -> Message:
+    """The item for a message that is neither the assistant's nor a tool's."""
+    content = message.content or _empty(message.content)
+    item = replace(_MESSAGE, role=str(message.__struct_config__.tag), content=_decode_either(content, dialect))
+    made = replace(KINDS[item.role], content=content)
+    if message != made and (left := diff(message, made)):
+        item.leftovers = {WIRE: left}
+    return item
+
+
+def decode_output(
+    message: types.ToolMessage | types.FunctionMessage, call_id: str, custom: bool, dialect: ChatDialect
+) -> Output:
+    """The output that a message holds, for the call `call_id`, which may be a custom tool's."""
+    content = message.content or _empty(message.content)
+    output = _decode_either(content, dialect)
+    made: types.ToolMessage | types.FunctionMessage
+    if isinstance(message, types.ToolMessage):
+        made = types.ToolMessage(content=content, tool_call_id=call_id)
+    else:
+        made = types.FunctionMessage(content=content)
+    item: Output = CustomToolCallOutput(call_id=call_id, output=output)
+    if not custom:
+        item = replace(_OUTPUT, call_id=call_id, output=output, name=or_none(message.name))
+        made.name = or_unset(item.name)
+    left = diff(message, made) if message != made else {}
+    if isinstance(message, types.FunctionMessage):
+        left[SPELLING] = {**as_object(left.get(SPELLING)), USED: "function"}
+    if left:
+        item.leftovers = {WIRE: left}
+    return item
+
+
+def _empty(content: Opt[types.Content]) -> types.Content:
+    return [] if isinstance(content, list) else ""
+
+
+def _decode_either(content: types.Content, dialect: ChatDialect) -> str | list[rp.ContentPart]:
+    return content if isinstance(content, str) else decode_content(content, dialect)
+
+
+# --- the sources of a text ------------------------------------------------------------------------------------------
 
 _FIELDS = ("url", "title", "start_index", "end_index")
-
-
-def texts(output: list[AnyItem]) -> list[OutputText]:
-    """The texts of an answer."""
-    messages = [item.content for item in output if isinstance(item, Message) and isinstance(item.content, list)]
-    return [part for content in messages for part in content if isinstance(part, OutputText)]
-
-
-def last_text(output: list[AnyItem]) -> OutputText | None:
-    """The last text of an answer, which everything beside it is about."""
-    return next(reversed(texts(output)), None)
+CITED: Json = {SPELLING: {"cited": True}}
+"""Left with a source that stood in a bare list, which the document has beside the message."""
 
 
 def decode_annotations(annotations: Iterable[Any]) -> list[AnyAnnotation]:
@@ -367,10 +419,8 @@ def decode_annotations(annotations: Iterable[Any]) -> list[AnyAnnotation]:
 
 
 def _citation(annotation: Any) -> UrlCitation | None:
-    if not is_object(annotation) or annotation.get("type") != "url_citation" or len(annotation) != 2:
-        return None
-    inner = annotation.get("url_citation")
-    if not is_object(inner):
+    inner = annotation.get("url_citation") if is_object(annotation) and len(annotation) == 2 else None
+    if not is_object(inner) or annotation.get("type") != "url_citation":
         return None
     try:
         made = convert({name: inner[name] for name in _FIELDS if name in inner}, UrlCitation)
@@ -386,28 +436,30 @@ def decode_citations(citations: Any, search_results: Any) -> list[AnyAnnotation]
     found = [result for result in as_list(search_results) if is_object(result)]
     titles = {str(result.get("url")): result["title"] for result in found if isinstance(result.get("title"), str)}
     # Responses requires a place: the beginning is where a source of the whole text stands.
-    about: Json = {"start_index": 0, "end_index": 0, "leftovers": {WIRE: {SPELLING: {"cited": True}}}}
+    about: Json = {"start_index": 0, "end_index": 0, "leftovers": {WIRE: CITED}}
     urls = [url for url in as_list(citations) if isinstance(url, str)]
     return [UrlCitation(url=url, title=titles.get(url, ""), **about) for url in urls]
 
 
-def encode_annotations(annotations: Iterable[AnyAnnotation], offset: int, path: str, lost: Losses) -> list[Json]:
+def encode_annotations(part: OutputText, offset: int, path: str, lost: Losses) -> list[Json]:
     """The annotations as this wire nests them, moved by `offset`; those of a bare list of sources are left out."""
     encoded: list[Json] = []
-    for j, annotation in enumerate(annotations):
+    for j, annotation in enumerate(part.annotations or ()):
+        place = f"{path}.annotations[{j}]"
         match annotation:
             case Unknown() if (came := native(annotation)) is not UNSET:
                 encoded.append(came)
             case UrlCitation():
-                left = own(annotation.leftovers, WIRE)
-                if not notes(left):
-                    encoded.append({"type": "url_citation", "url_citation": {**left, **_place(annotation, offset)}})
+                annotation = known(annotation, place, lost)
+                if SPELLING not in own(annotation.leftovers, WIRE):
+                    left = own_leftovers(annotation, WIRE, place, lost)
+                    encoded.append({"type": "url_citation", "url_citation": {**left, **_moved(annotation, offset)}})
             case _:
-                lost.dropped(f"{path}.annotations[{j}]", "a source that Chat Completions has no field for")
+                lost.dropped(place, "a source that Chat Completions has no field for")
     return encoded
 
 
-def _place(annotation: UrlCitation, offset: int) -> Json:
+def _moved(annotation: UrlCitation, offset: int) -> Json:
     made: Json = msgspec.to_builtins(annotation)
     place = {name: made[name] for name in _FIELDS if name in made}
     for name in ("start_index", "end_index"):
@@ -416,56 +468,28 @@ def _place(annotation: UrlCitation, offset: int) -> Json:
     return place
 
 
-# --- log probabilities ----------------------------------------------------------------------------------------------
+# --- the log probabilities of a text ---------------------------------------------------------------------------------
 
 
-def decode_logprobs(logprobs: Any, output: list[AnyItem], left: Json) -> None:
-    """Hang log probabilities of the text on it, where they have the form that OpenAI gives them."""
-    part = last_text(output)
-    if part is None or not is_object(logprobs):
-        return
+def texts(output: list[AnyItem]) -> list[OutputText]:
+    """The texts of an answer."""
+    messages = [item.content for item in output if isinstance(item, Message) and isinstance(item.content, list)]
+    return [part for content in messages for part in content if isinstance(part, OutputText)]
+
+
+def decode_logprobs(logprobs: Json) -> list[Logprob] | None:
+    """The log probabilities of the text, where they have the form that OpenAI gives them."""
     try:
         entries = [convert(entry, Logprob) for entry in as_list(logprobs.get("content"))]
     except msgspec.ValidationError:
-        return
+        return None
     for each in [inner for entry in entries for inner in (entry, *(entry.top_logprobs or ()))]:
         if each.bytes is None:
             each.bytes = []  # Responses requires them, and some hosts leave them out
-    part.logprobs = entries or None
-    if encode_logprobs([part]) == logprobs:
-        del left[CHOICE]["logprobs"]
+    return entries or None
 
 
-def encode_logprobs(parts: Iterable[OutputText]) -> Json | None:
+def encode_logprobs(parts: list[OutputText]) -> Json | None:
     """The log probabilities of all texts as the choice tells them."""
     entries = [entry for part in parts for entry in part.logprobs or ()]
     return {"content": msgspec.to_builtins(entries), "refusal": None} if entries else None
-
-
-# --- moderation -----------------------------------------------------------------------------------------------------
-
-
-def decode_moderation(moderation: Any) -> Any:
-    """Moderation without the level that this wire puts around the results."""
-    return {side: _unwrapped(value) for side, value in moderation.items()} if is_object(moderation) else moderation
-
-
-def _unwrapped(value: Any) -> Any:
-    if is_object(value) and value.keys() == {"type", "model", "results"} and value["type"] == "moderation_results":
-        results = as_list(value["results"])
-        found = results[0] if len(results) == 1 else results
-        if _wrapped(found) == value:
-            return found
-    return value
-
-
-def encode_moderation(moderation: Any) -> Any:
-    """Moderation with the level that this wire puts around the results."""
-    return {side: _wrapped(value) for side, value in moderation.items()} if is_object(moderation) else moderation
-
-
-def _wrapped(value: Any) -> Any:
-    results: list[Any] = as_list(value) or [value]
-    if all(is_object(result) and result.get("type") == "moderation_result" for result in results):
-        return {"type": "moderation_results", "model": results[0].get("model"), "results": results}
-    return value

@@ -14,15 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import UNSET, Struct
 
+from ...losses import no_such
 from ...responses.carriers import digest, seal, unseal
 from ...responses.items import Reasoning
+from ...responses.leftovers import SPELLING, own
 from ...responses.parts import ReasoningText, SummaryText
-from ...unknown import given
-from .._left import as_list, as_object, put_back, rest
-from .types import WIRE, AnyPart, Json, Spoken, Text, Thinking
+from ...responses.request import ReasoningOptions
+from ...unknown import given, or_none, or_unset
+from .._left import as_list, as_object
+from ..kept import patch, unknown
+from . import types
+from .types import USED, WIRE, AnyPart, Json, Spoken, Text, Thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ...losses import Losses
     from ...vendors.dialects import ChatDialect
@@ -42,11 +47,6 @@ GAP = "\n\n"
 """Stands between two texts of reasoning that share a field."""
 
 _TAGS = re.compile(r"<think>(.*?)</think>(\s*)(.*)", re.DOTALL)
-
-
-def text_places(came: Any) -> list[Place]:
-    """The fields that held a bare text, of a note that may have come from anywhere."""
-    return [place for place in TEXT_PLACES if place in as_list(as_object(came).get("places"))]
 
 
 # --- the contents of our envelopes ----------------------------------------------------------------------------------
@@ -88,8 +88,13 @@ State = Thought | CallState | MessageState
 
 def state_of(item: Reasoning, dialect: ChatDialect) -> State | None:
     """What the host behind `dialect` attached; `None` where it did not issue the item."""
-    sealed = item.encrypted_content
-    return unseal(sealed, WIRE, dialect.issuer, State) if given(sealed) else None
+    if given(item.encrypted_content):
+        return unseal(item.encrypted_content, WIRE, dialect.issuer, State)
+    noted = as_object(own(item.leftovers, WIRE).get(SPELLING)) if item.leftovers else {}
+    place = noted.get(USED)
+    if place in TEXT_PLACES and noted.get("issuer") == dialect.issuer:
+        return Thought(place=place, shown=digest(text_of(item)))
+    return None
 
 
 def is_foreign(item: Reasoning, dialect: ChatDialect) -> bool:
@@ -125,54 +130,37 @@ def text_of(item: Reasoning) -> str:
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-class Thoughts(NamedTuple):
-    """The reasoning items of a message, the fields that held their text, and the fields that mean nothing more."""
-
-    items: list[Reasoning]
-    places: list[str]
-    left: Json
-
-
-def decode_thoughts(said: Spoken, dialect: ChatDialect) -> Thoughts:
-    """The reasoning that stands in the fields of a message."""
+def decode_thinking(said: Spoken, dialect: ChatDialect, *, answer: bool) -> list[Reasoning]:
+    """The reasoning that stands in the fields of a message. A text that a field only repeats is none of its own."""
     items: list[Reasoning] = []
-    places: list[str] = []
-    left: Json = {}
-    details = said.reasoning_details
-    if given(details) and details:
-        items += _from_details(details, said.reasoning_content or said.reasoning or "", dialect)
-        places.append("reasoning_details")
-    elif details is not UNSET:
-        left["reasoning_details"] = details
+    if said.reasoning_details:
+        items += _from_details(said.reasoning_details, said.reasoning_content or said.reasoning or "", dialect)
     for place in TEXT_PLACES:
         text: str | None | Any = getattr(said, place)
-        if text is UNSET:
-            continue
-        shown = GAP.join(filter(None, map(text_of, items)))
-        if text and not shown:
-            items.append(thought(text, place, dialect))
-            places.append(place)
-        elif text and text == shown:
-            places.append(place)
-        else:
-            left[place] = text
-    return Thoughts(items, places, left)
+        if text and not any(map(text_of, items)):
+            items.append(thought(text, place, dialect, answer=answer))
+    return items
 
 
-def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "") -> Reasoning:
-    """A reasoning item for a bare text; it is marked as the host's own where the host wants it back."""
+def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "", *, answer: bool = True) -> Reasoning:
+    """A reasoning item for a bare text.
+
+    It is marked as the host's own where the host wants it back; elsewhere a request notes which field it stood in.
+    """
     item = Reasoning(summary=[], content=[ReasoningText(text=text)])
     if dialect.replay_reasoning != "never":
         item.encrypted_content = seal(WIRE, dialect.issuer, Thought(place=place, shown=digest(text), gap=gap))
+    elif not answer:
+        item.leftovers = {WIRE: {SPELLING: {USED: place, "issuer": dialect.issuer}}}
     return item
 
 
-def decode_thinking(part: Thinking, dialect: ChatDialect) -> Reasoning:
+def decode_thinking_part(part: Thinking, dialect: ChatDialect) -> Reasoning:
     """The reasoning item for a `thinking` part."""
     pieces = pieces_of(part.thinking)
     details = [{**piece, "text": True} if is_text(piece) else piece for piece in pieces]
     item = Reasoning(summary=[], content=[ReasoningText(text=piece["text"]) for piece in pieces if is_text(piece)])
-    state = Thought(place="thinking", shown=digest(text_of(item)), rest=rest(part, "thinking"))
+    state = Thought(place="thinking", shown=digest(text_of(item)), rest=unknown(part, *_BESIDE))
     state.bare = isinstance(part.thinking, str)
     if any(detail != _PIECE for detail in details):
         state.details = details
@@ -180,6 +168,7 @@ def decode_thinking(part: Thinking, dialect: ChatDialect) -> Reasoning:
     return item
 
 
+_BESIDE = tuple(name for name in Thinking.__struct_fields__ if name != "thinking")
 _PIECE: Json = {"type": "text", "text": True}
 """A piece of a thought that says no more than its text, which is shown."""
 
@@ -281,6 +270,81 @@ def _show(item: Reasoning, kind: Any, text: str) -> None:
         item.content.append(ReasoningText(text=text))
 
 
+# --- thoughts in a stream --------------------------------------------------------------------------------------------
+
+OPENING, CLOSING = "<think>", "</think>"
+
+
+class ThinkTags:
+    """`feed` takes pieces of text and gives pairs: whether it is thought, and the text."""
+
+    __slots__ = ("_held", "_state")
+
+    def __init__(self) -> None:
+        self._state = "before"
+        self._held: str = ""
+
+    def feed(self, text: str) -> list[tuple[bool, str]]:
+        """What is certain by now."""
+        found: list[tuple[bool, str]] = []
+        text, self._held = self._held + text, ""
+        if self._state == "before":
+            if text.startswith(OPENING):
+                self._state, text = "inside", text[len(OPENING) :]
+            elif OPENING.startswith(text):
+                self._held = text
+                return []
+            else:
+                self._state = "after"
+        if self._state == "inside":
+            thought, tag, rest = text.partition(CLOSING)
+            if not tag:
+                kept = next(n for n in range(len(CLOSING) - 1, -1, -1) if text.endswith(CLOSING[:n]))
+                thought, self._held = text[: len(text) - kept], text[len(text) - kept :]
+            if thought:
+                found.append((True, thought))
+            if not tag:
+                return found
+            self._state, text = "gap", rest
+        if self._state == "gap":
+            # The white space behind the closing tag belongs to neither.
+            text = text.lstrip()
+            self._state = "after" if text else "gap"
+        return [*found, (False, text)] if text else found
+
+    def close(self) -> list[tuple[bool, str]]:
+        """What was held back."""
+        held, self._held = self._held, ""
+        return [(self._state == "inside", held)] if held else []
+
+
+class Repeated:
+    """Recognises a text that was told in one field and comes again in another. Line breaks do not count."""
+
+    __slots__ = ("_at", "_pieces", "_text")
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at = 0  # how much of it was repeated
+        self._pieces: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Note a piece that was told."""
+        self._pieces.append(text.replace("\n", ""))
+
+    def repeats(self, text: str) -> bool:
+        """Whether this piece only repeats what was told next. One that does not ends the repetition."""
+        if self._pieces:
+            self._text, self._at = self._text[self._at :] + "".join(self._pieces), 0
+            self._pieces = []
+        wanted = text.replace("\n", "")
+        if self._at < len(self._text) and self._text.startswith(wanted, self._at):
+            self._at += len(wanted)
+            return True
+        self._text = ""
+        return False
+
+
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
 
 
@@ -379,4 +443,46 @@ def state_behind(item: Reasoning, number: int, start: int) -> Json:
 def _thinking(item: Reasoning, state: Thought) -> Thinking:
     shown = {"text": iter(texts(item))}
     pieces = [_shown_again(piece, shown) for piece in state.details or [_PIECE] * len(texts(item))]
-    return put_back(Thinking(thinking=text_of(item) if state.bare else pieces), state.rest)
+    return patch(Thinking(thinking=text_of(item) if state.bare else pieces), state.rest)
+
+
+# --- how hard to think ----------------------------------------------------------------------------------------------
+
+
+def encode_effort(
+    options: ReasoningOptions, body: types.Request, used: Sequence[str], dialect: ChatDialect, lost: Losses
+) -> None:
+    """Set how hard to think, in the field that the host reads."""
+    effort = options.effort
+    off = dialect.effort_none if effort == "none" else {}
+    for name, value in off.items():
+        setattr(body, name, value)
+    if given(effort) and effort in dialect.efforts:
+        lost.changed("reasoning.effort", f"{effort!r}, sent as {dialect.efforts[effort]!r}")
+        effort = dialect.efforts[effort]
+    effort = None if off else effort
+    field = next((name for name in ("reasoning", "reasoning_effort") if name in used), dialect.effort_field)
+    if field == "reasoning":
+        if effort is not None or options.summary is not None:
+            body.reasoning = types.Reasoning(effort=or_unset(effort), summary=or_unset(options.summary))
+    else:
+        body.reasoning_effort = or_unset(effort)
+        if given(options.summary):
+            lost.dropped("reasoning.summary", "a summary of the reasoning")
+    for name in ("generate_summary", "context", "mode"):
+        if given(getattr(options, name)):
+            lost.dropped(f"reasoning.{name}", no_such("option", "Chat Completions"))
+
+
+def decode_effort(body: types.Request, dialect: ChatDialect) -> tuple[ReasoningOptions | None, str]:
+    """How hard to think, from any of the fields that say it, and the field that did."""
+    asked = body.reasoning if given(body.reasoning) else types.Reasoning()
+    effort, field = (
+        (asked.effort, "reasoning") if body.reasoning_effort is UNSET else (body.reasoning_effort, "reasoning_effort")
+    )
+    off = dialect.effort_none
+    if off and effort is UNSET and all(getattr(body, name) == value for name, value in off.items()):
+        effort, field = "none", dialect.effort_field
+    if not given(effort) and not given(asked.summary):
+        return None, ""
+    return ReasoningOptions(effort=or_none(effort), summary=or_none(asked.summary)), field

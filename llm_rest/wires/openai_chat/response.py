@@ -1,37 +1,28 @@
-"""The answer, both ways: one choice with one message here, items in order in Responses.
+"""The answer, both ways, and errors: one choice with one message here, items in order in Responses.
 
-What describes this document only (fingerprints, timing, nulls) is a leftover of the response, under the names of the places
-it stood in: `choices[0]`, `choices[0].message`, `choices[1:]`. Before changing this file, know that an answer which came from
-this wire is written as it came, while any other is written as OpenAI writes its own. `item_id` serves streamed answers as
-well. Follows the chat completion object of the OpenAI reference (read 2026-11-20).
-
-Token counts, both ways.
-
-Responses counts reasoning as output and cached tokens as input. Before changing this file, know that hosts disagree about
-what `completion_tokens` includes (a fact of the dialect), that counts may not add up, and that a count nobody gave stays
-unset: zeros are not invented. Follows the usage objects of the OpenAI, DeepSeek, xAI and Moonshot references (read
-2026-11-20).
-
-What an error answer of this wire says, and an error as this wire tells it.
-
-Most hosts write `{"error": {"message", "type", "param", "code"}}`; others a text, a list, a flat object, or `base_resp`
-inside status 200. Before changing this file, know that `decode_error` is also asked about answers of status 200 which are
-no completions. Follows the error sections of the hosts' references (read 2026-11-20).
+Before changing this file, know that a streamed answer has to come out the same (the chunks are merged to a whole answer, which
+`decode_response` reads), that an unknown finish reason is never taken for success, that this wire tells probabilities beside
+the message and Responses inside the text, that hosts disagree about what `completion_tokens` includes (a fact of the dialect)
+and a count that is missing stays unset, and that `decode_error` also gets answers of status 200 which are no completions.
+Follows the chat completion object and the errors of the OpenAI reference, and those of the hosts (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import suppress
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from ...errors import DecodeError
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import digest
 from ...responses.echo import echo
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.leftovers import NEAR, SPELLING, inexact, own, report_foreign
+from ...responses.leftovers import SPELLING, WITHIN, own, report_foreign
 from ...responses.response import (
     IncompleteDetails,
     InputTokensDetails,
@@ -40,207 +31,135 @@ from ...responses.response import (
     ResponseError,
     Usage,
 )
-from ...unknown import Opt, Unknown, extras, given, or_none, or_unset
+from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from .._errors import error_facts
-from .._left import (
-    Rest,
-    absent,
-    as_list,
-    as_object,
-    as_plain,
-    copies,
-    known,
-    notes,
-    noting,
-    nulls,
-    put_back,
-    report_answer,
-    report_cost,
-    report_unknown,
-    sent,
-)
+from .._left import as_list, as_object, as_plain, copies, is_object, known, report_answer, report_cost, report_unknown
 from .._renamed import names_sent, sent_name, undo
+from ..kept import Rules, diff, patch, unknown
+from ..stream import built, present
 from . import reasoning, types
-from .content import (
-    Ending,
-    decode_annotations,
-    decode_citations,
-    decode_logprobs,
-    decode_moderation,
-    encode_finish,
-    encode_logprobs,
-    encode_moderation,
-    finish_of,
-    keep_finish,
-    last_text,
-    status_of,
-    texts,
-)
-from .messages import Heard, Turn
-from .request import OPENAI
-from .types import CHOICE, MESSAGE, WIRE, Json, OrdinaryUsage, read
+from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
+from .messages import AssistantMessage, decode_message, keep_message, message_rules, used_forms
+from .request import OPENAI, is_legacy
+from .tools import MergedCall
+from .types import USED, WIRE, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ...errors import ErrorFacts
     from ...responses.request import Request
     from ...vendors.dialects import ChatDialect
 
-CALLS = "choices[0].message.tool_calls"
-OTHERS = "choices[1:]"
-PLACES = frozenset({CHOICE, MESSAGE, CALLS, OTHERS})
+CHOICE, OTHERS, MESSAGE = "choices[0]", "choices[1:]", "choices[0].message"
 """The leftovers that are named after a place in the document; all others are its own fields."""
 
+RULES = Rules(defaults={"model": ""})
+WITH_CHOICE = RULES._replace(apart=frozenset({"choices"}))
 
-# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
 
-_NULLABLE = ("usage", "moderation", "service_tier", "model")
-_MAPPED = ("id", "object", "created", "model", "usage", "service_tier", "moderation", "choices", "error")
-_REST = Rest(types.Completion, *_MAPPED)
-_CHOICE_REST = Rest(types.Choice, "index", "finish_reason", "message")
-
+# A copy with its fields set costs a third of what making a struct costs.
+_usage = copies(Usage(input_tokens=0, output_tokens=0))
 _RESPONSE = Response(id="", status="completed", output=[])
 _COMPLETION = types.Completion(object="chat.completion", choices=[])
-_NO_CHOICE = types.Choice()
-_NO_ANSWER = types.Answer()
-
-_PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
+_NO_CHOICE, _NO_ANSWER = types.Choice(), types.Answer()
 
 
 def item_id(item: AnyItem, origin: str, position: int) -> str:
     """The id of an item that the answer `origin` has at `position`, the same every time."""
-    return f"{_PREFIXES.get(type(item), 'item_')}{origin}_{position}"
+    return f"{PREFIXES.get(type(item), 'item_')}{origin}_{position}"
 
 
-def settle(output: list[AnyItem], origin: str, ending: Ending) -> None:
-    """Give the items of an answer their ids and their status; of an answer that was cut, the last one was cut."""
-    for position, item in enumerate(output):
-        if not isinstance(item, Unknown):
-            item.id = item_id(item, origin, position)
-            item.status = "completed"
-    if output and ending.status != "completed" and not isinstance(last := output[-1], Unknown):
-        last.status = "incomplete"
+# --- the whole answer: Chat -> Responses ----------------------------------------------------------------------------
 
 
 def decode_response(
-    body: types.Completion, *, request: Request | None = None, dialect: ChatDialect = OPENAI, now: float = 0
+    body: types.Completion,
+    *,
+    request: Request | None = None,
+    dialect: ChatDialect = OPENAI,
+    now: float = 0,
+    keep: bool = True,
 ) -> tuple[Response, list[Loss]]:
-    """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date."""
+    """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date.
+
+    `keep` leaves with it what describes this document and how it was written; unknown fields of what was said always stay.
+    """
     lost = Losses()
     choice = body.choices[0] if body.choices else _NO_CHOICE
-    origin, found = body.id, None if dialect.think_tags or dialect.missing_call_state else read(body)
-    complete = found is not None
-    if found is None or not origin:
-        origin = origin or f"resp_{digest(msgspec.json.encode(body).decode())}"
-        found = _read(body, choice, origin, dialect, lost)
-    output, left = found
-    if request is not None and (meant := names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)):
-        complete = False
-        for i, item in enumerate(output):
-            if isinstance(item, FunctionCall | CustomToolCall):
-                output[i] = undo(item, meant, f"output[{i}]", lost)
-    ending = status_of(choice.finish_reason, output)
-    if not complete or ending.status != "completed":
-        settle(output, origin, ending)
-    calls = bool(choice.message and choice.message.tool_calls)
-    if choice.finish_reason != finish_of(ending.status, ending.reason, calls):
-        keep_finish(choice.finish_reason, ending, left, lost)
+    said = choice.message or _NO_ANSWER
+    origin = body.id or f"resp_{digest(msgspec.json.encode(body).decode())}"
+    output = decode_message(said, dialect, origin, MESSAGE, lost, answer=True)
+    if said.annotations or body.citations or choice.logprobs:
+        _decode_beside(output, said, body, choice)
+    if type(said) is not types.Answer and not keep:
+        keep_message(output, unknown(said))
+    status, reason = decode_finish_reason(choice.finish_reason, output, lost)
     response = replace(
         _RESPONSE,
         id=origin,
         created_at=body.created if type(body.created) is int else int(body.created or now),
-        status=ending.status,
+        status=status,
         model=body.model or "",
         output=output,
-        service_tier=None if body.service_tier is UNSET else body.service_tier,
-        leftovers={WIRE: left},
+        service_tier=or_none(body.service_tier),
+        moderation=or_none(body.moderation),
     )
-    if request is not None:
-        for name, value in echo(request).items():
-            setattr(response, name, value)
-    if body.usage is not UNSET and body.usage is not None:
-        response.usage = decode_usage(body.usage, dialect)
-    if given(body.moderation):
-        response.moderation = decode_moderation(body.moderation)
-    if not body.model or body.usage is None or body.moderation is None or body.service_tier is None:
-        left |= nulls(body, *_NULLABLE)
-        if body.model == "":
-            left["model"] = ""
-    if ending.status == "incomplete":
-        response.incomplete_details = IncompleteDetails(reason=ending.reason)
-    elif ending.status == "failed":
-        response.error = ResponseError(
-            code=ending.reason, message=f"the answer ended with {choice.finish_reason or 'no reason'!r}"
-        )
+    for name, value in echo(request).items() if request is not None else ():
+        setattr(response, name, value)
+    if body.usage:
+        response.usage = decode_usage(body.usage, dialect, keep=keep)
+    if status == "incomplete":
+        response.incomplete_details = IncompleteDetails(reason=reason)
+    elif status == "failed":
+        message = f"the answer ended with {choice.finish_reason or 'no reason'!r}"
+        response.error = ResponseError(code=reason, message=message)
+    if keep:
+        keep_answer(response, body, dialect)
+    if request is not None and (meant := names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)):
+        for i, item in enumerate(output):
+            if isinstance(item, FunctionCall | CustomToolCall):
+                output[i] = undo(item, meant, f"output[{i}]", lost)
+    for position, item in enumerate(output):
+        if not isinstance(item, Unknown):
+            item.id, item.status = item_id(item, origin, position), "completed"
+    if output and status != "completed" and not isinstance(last := output[-1], Unknown):
+        last.status = "incomplete"
     return response, lost
 
 
-def _read(
-    body: types.Completion, choice: types.Choice, origin: str, dialect: ChatDialect, lost: Losses
-) -> tuple[list[AnyItem], Json]:
-    """The items of any answer, and what the document says beyond them."""
-    message = choice.message or _NO_ANSWER
-    heard = Heard(message, dialect, origin, MESSAGE, lost, answer=True)
-    left = _leftovers(body, choice, message, heard)
-    if MESSAGE in left or "citations" in left:
-        _cite(heard.items, left)
-    if choice.logprobs:
-        decode_logprobs(choice.logprobs, heard.items, left)
-    return heard.items, left
-
-
-def _leftovers(body: types.Completion, choice: types.Choice, message: types.Answer, heard: Heard) -> Json:
-    left, rest = _REST.of(body), _CHOICE_REST.of(choice)
-    if choice.index != 0:
-        rest["index"] = sent(choice.index)
-    if message.role != "assistant":
-        noting(heard.left)["role"] = sent(message.role)
-        if message.role:
-            noting(heard.left)[NEAR] = {"role": inexact(message.role)}
-    if rest:
-        left[CHOICE] = rest
-    if heard.left:
-        left[MESSAGE] = heard.left
-    if heard.calls and (calls := {call_id: kept for call_id, kept in heard.calls.items() if kept}):
-        left[CALLS] = calls
-    if len(body.choices) != 1:
-        left[OTHERS] = as_plain(body.choices[1:])
-    is_whole = body.id and body.object == "chat.completion" and type(body.created) is int and choice.message
-    if is_whole and body.error is UNSET:
-        return left
-    # What is unusual about a document although it says nothing.
-    odd = {
-        "id": not body.id,
-        "object": body.object != "chat.completion",
-        "created": not isinstance(body.created, int),
-        "error": body.error is not UNSET,
-        "choices": not body.choices,
-    }
-    spelling = {name: sent(getattr(body, name)) for name, is_odd in odd.items() if is_odd}
-    if body.choices and not choice.message:
-        spelling["message"] = sent(choice.message)
-    if spelling:
-        left[SPELLING] = spelling
-    return left
-
-
-def _cite(output: list[AnyItem], left: Json) -> None:
-    """Hang the sources on the text; a bare list of sources stays a leftover as well."""
-    message: Json = left.get(MESSAGE, {})
-    part = last_text(output)
+def _decode_beside(output: list[AnyItem], said: types.Answer, body: types.Completion, choice: types.Choice) -> None:
+    """Hang the sources and the log probabilities on the last text, which everything beside it is about."""
+    part = next(reversed(texts(output)), None)
     if part is None:
         return
-    annotations = message.get("annotations")
-    if annotations:
-        part.annotations = decode_annotations(annotations)
-        del message["annotations"]
-    if left.get("citations"):
-        cited = decode_citations(left["citations"], left.get("search_results"))
-        part.annotations = [*(part.annotations or ()), *cited]
+    cited = decode_citations(body.citations, body.search_results)
+    if said.annotations or cited:
+        part.annotations = [*decode_annotations(said.annotations or ()), *cited]
+    if is_object(choice.logprobs):
+        part.logprobs = decode_logprobs(choice.logprobs)
 
 
-# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+def keep_answer(response: Response, body: types.Completion, dialect: ChatDialect) -> None:
+    """Leave with the response what we would not write of the answer."""
+    choice = body.choices[0] if body.choices else _NO_CHOICE
+    used = used_forms(choice.message) if choice.message else ""
+    made = _encode_answer(response, used, unlimited(dialect), Losses())
+    ours = made.choices[0]
+    left = diff(body, made, WITH_CHOICE if body.choices else RULES)
+    first = diff(choice, ours, message_rules(choice.message or _NO_ANSWER)) if body.choices else {}
+    if len(body.choices) > 1:
+        left[OTHERS] = as_plain(body.choices[1:])
+    notes = as_object(left.get(SPELLING)) | ({USED: used} if used else {})
+    if first:
+        left[CHOICE], notes[CHOICE] = first, WITHIN
+    if notes:
+        left[SPELLING] = notes
+    response.leftovers = {WIRE: left}
+
+
+# --- the whole answer: Responses -> Chat ----------------------------------------------------------------------------
 
 
 def encode_response(
@@ -251,228 +170,391 @@ def encode_response(
     report_answer(response, lost, "moderation", "service_tier")
     report_foreign(response.leftovers, WIRE, "", lost)
     left = own(response.leftovers, WIRE)
-    first = as_object(left.get(CHOICE))
-    came = response.leftovers is not None and WIRE in response.leftovers
-    legacy = request is not None and "functions" in notes(own(request.leftovers, WIRE))
-    turn = _encode_output(response.output, left, legacy, dialect, lost)
-    said = turn.finish()
-    finish = encode_finish(response, left, bool(turn.calls), lost)
-    choice = replace(_NO_CHOICE, index=0, message=said, finish_reason=finish)
-    if not came:
-        # The nulls that OpenAI writes.
-        choice.logprobs = None
-        said.refusal = None if said.refusal is UNSET else said.refusal
-        said.annotations = [] if said.annotations is UNSET else said.annotations
-    if (found := encode_logprobs(texts(response.output))) is not None:
-        choice.logprobs = first.get("logprobs", found)
-    if "index" in first:
-        choice.index = absent(first["index"])
-    choice = put_back(choice, {name: value for name, value in first.items() if name not in ("finish_reason", "index")})
-    body = replace(
+    used = "function_call" if is_legacy(request) else str(as_object(left.get(SPELLING)).get(USED, ""))
+    body = _encode_answer(response, used, dialect, lost)
+    first = body.choices[0] = patch(body.choices[0], as_object(left.get(CHOICE)))
+    status, details = response.status, response.incomplete_details
+    if status == "failed" and WIRE not in (response.leftovers or {}):
+        lost.refused("status", "a failed answer, which Chat Completions tells as an error")
+        lost.dropped("error", "why it failed, which `encode_error` tells")
+    elif status not in FINISH_REASONS_BACK:
+        lost.refused("status", not_in(f"an answer that is {status}", "Chat Completions"))
+    reason = details.reason if given(details) else None
+    if status == "incomplete" and reason not in REASONS and first.finish_reason == "length":
+        lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
+    body = patch(body, {name: value for name, value in left.items() if name not in (CHOICE, OTHERS)})
+    body.choices = [*body.choices, *as_list(left.get(OTHERS))]
+    return body, lost
+
+
+def _encode_answer(response: Response, used: str, dialect: ChatDialect, lost: Losses) -> types.Completion:
+    """The answer in our own writing, with the nulls that OpenAI writes; `used` are the forms its document used."""
+    message = AssistantMessage(replace(_NO_ANSWER, role="assistant", content=None), dialect, lost, answer=True)
+    message.used = used
+    _encode_output(response.output, message, dialect, lost)
+    said = message.finish()
+    said.refusal = None if said.refusal is UNSET else said.refusal
+    said.annotations = [] if said.annotations is UNSET else said.annotations
+    choice = replace(
+        _NO_CHOICE,
+        index=0,
+        message=said,
+        finish_reason=encode_finish_reason(response, bool(message.calls)),
+        logprobs=encode_logprobs(texts(response.output)),
+    )
+    return replace(
         _COMPLETION,
         id=response.id,
         created=int(response.created_at) if given(response.created_at) else 0,
         model=response.model or UNSET,
-        choices=[choice, *as_list(left.get(OTHERS))],
+        choices=[choice],
         service_tier=or_unset(response.service_tier),
+        usage=encode_usage(response.usage, dialect, lost) if given(response.usage) else UNSET,
+        moderation=or_unset(response.moderation),
     )
-    if response.usage is not None:
-        body.usage = encode_usage(response.usage, dialect, lost)
-    if response.moderation is not None:
-        body.moderation = encode_moderation(response.moderation)
-    spelling = notes(left)
-    for name in ("id", "object", "created", "error"):
-        if name in spelling:
-            setattr(body, name, absent(spelling[name]))
-    if "message" in spelling:
-        choice.message = absent(spelling["message"])
-    if "choices" in spelling:
-        body.choices = []
-    return put_back(body, {name: value for name, value in left.items() if name not in PLACES}), lost
 
 
 def _encode_output(
-    output: list[AnyItem], left: Json, legacy: bool, dialect: ChatDialect, lost: Losses
-) -> Turn[types.Answer]:
-    message = as_object(left.get(MESSAGE))
-    role = absent(notes(message).get("role", "assistant"))
-    turn = Turn(replace(_NO_ANSWER, role=role, content=None), dialect, lost, answer=True)
-    turn.left, turn.spelling = message, notes(message)
-    calls = as_object(left.get(CALLS))
+    output: list[AnyItem], message: AssistantMessage[types.Answer], dialect: ChatDialect, lost: Losses
+) -> None:
     attached: dict[str, Json] = {}
-    if any(isinstance(item, Reasoning) and reasoning.is_foreign(item, dialect) for item in output):
-        turn.spelling = {**turn.spelling, "foreign": True}
+    opaque = any(isinstance(item, Reasoning) and reasoning.is_foreign(item, dialect) for item in output)
     for i, item in enumerate(output):
         path = f"output[{i}]"
         if not isinstance(item, Unknown) and extras(item):
             item = known(item, path, lost)
         match item:
             case Message():
-                turn.say(item, i)
+                message.add_text(item, path)
             case FunctionCall() | CustomToolCall():
-                kept: Json = {SPELLING: {"legacy": True}} if legacy else as_object(calls.get(item.call_id))
-                turn.call(item, kept, attached, i)
+                message.add_call(item, attached, path)
             case Reasoning():
                 report_unknown(item, path, lost)
                 state = reasoning.state_of(item, dialect)
                 if isinstance(state, reasoning.CallState):
                     attached[state.call_id] = state.extra_content
                 elif isinstance(state, reasoning.MessageState):
-                    turn.attach(state, i)
+                    message.attach(state, path)
                 else:
-                    _show(turn, item, state, i, dialect, lost)
+                    _encode_thinking(message, item, state, path, opaque, dialect, lost)
             case _:
                 kind = item.kind if isinstance(item, Unknown) else item.__struct_config__.tag
                 lost.dropped(path, not_in(f"an item of type {kind!r}", "Chat Completions"))
         if not isinstance(item, Unknown):
             report_foreign(item.leftovers, WIRE, path, lost)
-    return turn
 
 
-def _show(
-    turn: Turn[types.Answer],
+def _encode_thinking(
+    message: AssistantMessage[types.Answer],
     item: Reasoning,
     state: reasoning.Thought | None,
-    i: int,
+    path: str,
+    opaque: bool,
     dialect: ChatDialect,
     lost: Losses,
 ) -> None:
     """Show what the model thought, where the host's answers show it, or where most hosts' do."""
-    text, path = reasoning.text_of(item), f"output[{i}]"
-    if (turn.has_text or turn.calls) and text and "parts" not in turn.spelling:
-        lost.changed(path, "reasoning between reasoning.texts or calls, shown before them")
-    kept = as_list(as_object(turn.spelling.get("reasoning")).get("places"))
-    places: list[reasoning.Place] = reasoning.text_places(turn.spelling.get("reasoning"))
-    if state is not None:
-        # A host may repeat the text of one field in another.
-        places = [place for place in places if place != state.place and state.place in kept]
-    elif "foreign" in turn.spelling:
+    text, place = reasoning.text_of(item), ""
+    if (message.has_text or message.calls) and text and "parts" not in message.used:
+        lost.changed(path, "reasoning between texts or calls, shown before them")
+    if state is None and opaque:
         # Some of it is opaque: all of it is shown in the form that comes back whole.
-        reasoning.show_foreign(turn.said, item)
-        places = places if kept else [reasoning.TEXT_PLACES[0]] if reasoning.streamed_field(dialect) else []
-    elif "think" in turn.spelling:
-        reasoning.put_tags(turn.said, text, str(turn.spelling["think"]))
-    elif not kept and dialect.reasoning_field in ("reasoning_details", "thinking"):
+        reasoning.show_foreign(message.said, item)
+        place = reasoning.TEXT_PLACES[0] if reasoning.streamed_field(dialect) else ""
+    elif state is None and dialect.reasoning_field in ("reasoning_details", "thinking"):
         state = reasoning.Thought(place=dialect.reasoning_field, shown="")
-    elif not kept and text:
-        places = [dialect.reasoning_field or reasoning.TEXT_PLACES[0]]
+    elif state is None and text:
+        place = dialect.reasoning_field or reasoning.TEXT_PLACES[0]
         if item.summary or len(reasoning.texts(item)) > 1:
             lost.changed(path, "shown as one text, whether it was thought or summarised")
     if state is not None or text:
-        turn.think(item, state, places, i)
+        message.add_thinking(item, state, place, path)
 
+
+# --- the whole answer of a stream, of its chunks ---------------------------------------------------------------------
+
+GROWING = ("content", "refusal", "reasoning_content", "reasoning")
+"""The fields of a message that come in pieces."""
+
+_USAGE: Decoder[types.Usage] = Decoder(types.Usage)
+_JOINED = ("text", "summary", "data")
+
+
+class MergedAnswer:
+    """The answer that the chunks make. `calls` are in the order in which they began."""
+
+    def __init__(self) -> None:
+        self.document: Json = {}
+        self.choice: Json = {}
+        self.calls: list[MergedCall] = []
+        self._said: Json = {}  # fields of the message that do not come in pieces
+        self._texts: dict[str, list[str]] = {}
+        self._parts: list[Any] = []
+        self._details: dict[tuple[str, str], tuple[Json, dict[str, list[str]]]] = {}  # and texts that come in pieces
+        self._by_index: dict[int, MergedCall] = {}
+
+    # -- taking
+
+    def add_document(self, chunk: types.Chunk) -> None:
+        """Take what the chunk says about the answer as a whole."""
+        for name, value in present(chunk, "choices", "error", "object", "obfuscation", "status_code").items():
+            if (given(value) and value != "") or name not in types.Chunk.__struct_fields__:
+                self.document[name] = value
+        if "usage" not in self.document and is_object(chunk.x_groq) and "usage" in chunk.x_groq:
+            with suppress(DecodeError):  # what is no count stays where it came
+                self.document["usage"] = _USAGE.decode(msgspec.json.encode(chunk.x_groq["usage"]))
+
+    def add_choice(self, choice: types.ChunkChoice) -> None:
+        """Take what a chunk says about its choice beside the message."""
+        for name, value in present(choice, "index", "delta").items():
+            before = self.choice.get(name)
+            if name == "usage":
+                if given(value):
+                    self.document[name] = value
+            elif name == "finish_reason":
+                self.choice[name] = before or value
+            elif name == "logprobs" and is_object(value):
+                known = before if is_object(before) else {}
+                merged = {each: [*as_list(known.get(each)), *as_list(value[each])] or value[each] for each in value}
+                self.choice[name] = {**known, **merged}
+            elif name != "logprobs" or before is None:
+                self.choice[name] = value
+
+    def add_text(self, field: str, piece: str) -> None:
+        """Take a piece of a text."""
+        if field == "content" and self._parts:
+            self.add_parts([types.Text(text=piece)])
+        else:
+            self._texts.setdefault(field, []).append(piece)
+
+    def add_parts(self, parts: list[Any]) -> None:
+        """Take pieces of a content that is a list; neighbours of one kind are one part."""
+        for part in parts:
+            last = self._parts[-1] if self._parts else None
+            if isinstance(part, types.Text) and isinstance(last, types.Text):
+                self._parts[-1] = _followed(last, part, text=last.text + part.text)
+            elif isinstance(part, types.Thinking) and isinstance(last, types.Thinking):
+                self._parts[-1] = _followed(last, part, thinking=_joined(last.thinking, part.thinking))
+            else:
+                self._parts.append(part)
+
+    def add_beside(self, delta: types.Delta) -> None:
+        """Take what a delta says beside texts and calls."""
+        for name, value in present(delta, "tool_calls", "function_call", "role", "token_id").items():
+            before = self._said.get(name)
+            if name in GROWING:
+                if value is None:
+                    self._said.setdefault(name, None)
+            elif name == "reasoning_details" and value:
+                self.add_details(value)
+            elif name == "annotations" and value:
+                self._said[name] = [*(before or ()), *value]
+            elif name == "audio" and value and before:
+                self._said[name] = _joined_audio(before, value)
+            elif value is not None or before is None:
+                self._said[name] = value
+
+    def add_call(self, piece: types.ToolCall) -> tuple[MergedCall, str]:
+        """Take a piece of a call: the call it belongs to, and the text it adds."""
+        index = int(piece.index) if given(piece.index) else None
+        found = self._by_index.get(index) if index is not None else self.calls[-1] if self.calls else None
+        new_id = piece.id if piece.id not in ("", "null") else None
+        # Without an index a second complete call is told by its id or its name alone.
+        named = index is None and not new_id and given(piece.function) and piece.function.name
+        if found is None or (new_id and found.id and new_id != found.id) or (named and found.is_complete):
+            found = MergedCall()
+            self.calls.append(found)
+        if index is not None:
+            self._by_index[index] = found
+        return found, found.add(piece)
+
+    def add_legacy(self, piece: types.FunctionBody) -> tuple[MergedCall, str]:
+        """Take a piece of a call in the legacy form."""
+        if not self.calls:
+            self.calls.append(MergedCall(legacy=True))
+        return self.calls[-1], self.calls[-1].add(types.ToolCall(function=piece))
+
+    def add_details(self, details: Iterable[Json]) -> None:
+        """Take pieces of structured reasoning, which are told apart by index and type."""
+        for detail in details:
+            key = str(detail.get("index", len(self._details))), str(detail.get("type"))
+            known, texts = self._details.setdefault(key, ({}, {}))
+            for name, value in detail.items():
+                if name in _JOINED and isinstance(value, str):
+                    texts.setdefault(name, []).append(value)
+                    known.setdefault(name, "")
+                elif value is not None or name not in known:
+                    known[name] = value
+
+    # -- giving
+
+    def said(self) -> types.Answer:
+        """The message as far as it has come."""
+        said = {"role": "assistant", **self._said, **{field: "".join(each) for field, each in self._texts.items()}}
+        if self._parts:
+            said["content"] = self._parts
+        else:
+            said["content"] = said.get("content") or None
+        if self._details:
+            said["reasoning_details"] = [
+                {**known, **{name: "".join(pieces) for name, pieces in texts.items()}}
+                for known, texts in self._details.values()
+            ]
+        for call in self.calls:
+            if call.legacy:
+                said["function_call"] = call.whole().function
+        if calls := [call.whole() for call in self.calls if not call.legacy]:
+            said["tool_calls"] = calls
+        return built(types.Answer, said)
+
+    def whole(self) -> types.Completion:
+        """The answer as far as it has come, as one document."""
+        choice = built(types.Choice, {"index": 0, **self.choice, "message": self.said()})
+        return built(types.Completion, {"object": "chat.completion", **self.document, "choices": [choice]})
+
+
+def _joined(one: str | list[Json], other: str | list[Json]) -> str | list[Json]:
+    if isinstance(one, str) and isinstance(other, str):
+        return one + other
+    pieces = reasoning.pieces_of(one)
+    for piece in reasoning.pieces_of(other):
+        if reasoning.is_text(piece) and pieces and reasoning.is_text(pieces[-1]):
+            pieces[-1] = {**pieces[-1], **piece, "text": pieces[-1]["text"] + piece["text"]}
+        else:
+            pieces.append(piece)
+    return pieces
+
+
+def _followed(last: Any, part: Any, **grown: Any) -> Any:
+    """The part with the next piece of it, and what that says beside its text."""
+    said = {name: value for name, value in present(part).items() if value is not None}
+    return built(types.Text if isinstance(last, types.Text) else types.Thinking, {**present(last), **said, **grown})
+
+
+def _joined_audio(one: Json, other: Json) -> Json:
+    joined = {**one, **{name: value for name, value in other.items() if value is not None}}
+    for name in ("data", "transcript"):
+        if isinstance(one.get(name), str) and isinstance(other.get(name), str):
+            joined[name] = one[name] + other[name]
+    return joined
+
+
+# --- why it ended ---------------------------------------------------------------------------------------------------
+
+FINISH_REASONS: dict[str, tuple[str, str | None]] = {
+    **dict.fromkeys(("stop", "tool_calls", "function_call", "eos"), ("completed", None)),
+    **dict.fromkeys(("length", "model_length"), ("incomplete", "max_output_tokens")),
+    **dict.fromkeys(("content_filter", "sensitive"), ("incomplete", "content_filter")),
+    **dict.fromkeys(("error", "insufficient_system_resource", "network_error"), ("failed", "server_error")),
+}
+"""What the finish reasons mean: the status, and why it is incomplete or what failed."""
+FINISH_REASONS_BACK = {"completed": "stop", "incomplete": "length", "failed": "error"}
+REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+
+_whole = msgspec.json.Decoder(Raw).decode
+
+
+def decode_finish_reason(finish_reason: Opt[str], output: list[AnyItem], lost: Losses) -> tuple[str, str | None]:
+    """The status of an answer with this finish reason, and why it is incomplete or what failed."""
+    if found := FINISH_REASONS.get(finish_reason or ""):
+        return found
+    place = f"{CHOICE}.finish_reason"
+    if finish_reason:
+        lost.changed(place, f"the unknown reason {finish_reason!r}, taken for incomplete")
+        return "incomplete", finish_reason
+    if not output:
+        lost.changed(place, "no reason and no output, taken for a failure")
+        return "failed", "server_error"
+    if any(map(_is_open, output)):
+        lost.changed(place, "no reason, and a call whose arguments were cut, taken for incomplete")
+        return "incomplete", None
+    return "completed", None
+
+
+def _is_open(item: AnyItem) -> bool:
+    """Whether the item is a call whose arguments did not come to their end."""
+    if not isinstance(item, FunctionCall):
+        return False
+    try:
+        _whole(item.arguments)
+    except msgspec.DecodeError:
+        return True
+    return False
+
+
+def encode_finish_reason(response: Response, has_calls: bool) -> str:
+    """The finish reason that OpenAI would give."""
+    if response.status == "incomplete" and given(details := response.incomplete_details):
+        return REASONS.get(details.reason or "", "length")
+    return (
+        "tool_calls"
+        if response.status == "completed" and has_calls
+        else FINISH_REASONS_BACK.get(response.status, "stop")
+    )
+
+
+# --- token counts ---------------------------------------------------------------------------------------------------
+
+COUNTS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
+"""The counts there are, theirs on the left."""
 
 CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 """Where hosts count cached tokens beside the details."""
-
-_usage = copies(Usage(input_tokens=0, output_tokens=0))
-_COUNTED = types.Usage()
-_INPUT, _OUTPUT = InputTokensDetails(), OutputTokensDetails()
-_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-_USAGE_REST = Rest(types.Usage, *_COUNTS, "prompt_tokens_details", "completion_tokens_details")
-
-_PROMPT_REST = Rest(types.PromptDetails, "cached_tokens", "cache_write_tokens")
-_COMPLETION_REST = Rest(types.CompletionDetails, "reasoning_tokens")
+_cached, _NOT_CACHED = attrgetter(*CACHED), (UNSET,) * len(CACHED)
 
 
-# --- Chat -> Responses ----------------------------------------------------------------------------------------------
-
-
-def decode_usage(counted: types.Usage, dialect: ChatDialect) -> Usage:
+def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = True) -> Usage:
     """The counts as Responses means them."""
-    prompt, completion, total = counted.prompt_tokens, counted.completion_tokens, counted.total_tokens
+    prompt, completion, total = counted.prompt_tokens or 0, counted.completion_tokens or 0, counted.total_tokens
     usage = _usage()
-    usage.input_tokens, usage.output_tokens, usage.total_tokens = prompt or 0, completion or 0, total or 0
-    held, details = counted.prompt_tokens_details, counted.completion_tokens_details
-    ordinary = type(counted) is OrdinaryUsage
-    if ordinary and held is details is UNSET and dialect.output_tokens == "completion":
-        return usage
-    left: Json = {}
-    spelling: Json = {}
-    if not ordinary:
-        left = _USAGE_REST.of(counted)
-        spelling = {name: sent(value) for name in _COUNTS if not given(value := getattr(counted, name))}
-    _decode_prompt(held, left, spelling, usage)
-    if given(details):
-        usage.output_tokens_details = replace(_OUTPUT, reasoning_tokens=or_none(details.reasoning_tokens))
-        if rest := _COMPLETION_REST.of(details) | nulls(details, "reasoning_tokens"):
-            left["completion_tokens_details"] = rest
-    elif details is None:
-        left["completion_tokens_details"] = None
-    _count_output(usage, dialect, spelling)
-    if not given(total):
-        usage.total_tokens = usage.input_tokens + usage.output_tokens
-    if spelling:
-        left[SPELLING] = spelling
-    if left:
+    usage.input_tokens, usage.output_tokens = prompt, completion
+    if held := counted.prompt_tokens_details:
+        usage.input_tokens_details = InputTokensDetails(
+            cached_tokens=or_none(held.cached_tokens), cache_write_tokens=or_none(held.cache_write_tokens)
+        )
+    if _cached(counted) != _NOT_CACHED and not (held and given(held.cached_tokens)):
+        for cached in _cached(counted):
+            if isinstance(cached, int | float):
+                details = usage.input_tokens_details or InputTokensDetails()
+                usage.input_tokens_details = replace(details, cached_tokens=int(cached))
+                break
+    if made := counted.completion_tokens_details:
+        usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=or_none(made.reasoning_tokens))
+    if dialect.output_tokens == "completion_and_reasoning":
+        usage.output_tokens += _reasoning_tokens(usage)
+    elif dialect.output_tokens == "total_minus_prompt":  # without a total nothing is taken
+        usage.output_tokens = max(completion, (total or 0) - prompt)
+    usage.total_tokens = total if given(total) else usage.input_tokens + usage.output_tokens
+    if keep and (left := diff(counted, encode_usage(usage, dialect, Losses()))):
         usage.leftovers = {WIRE: left}
     return usage
 
 
-def _decode_prompt(details: Opt[types.PromptDetails], left: Json, spelling: Json, usage: Usage) -> None:
-    cached: Opt[int] = UNSET
-    if given(details):
-        cached, written = details.cached_tokens, details.cache_write_tokens
-        usage.input_tokens_details = replace(_INPUT, cached_tokens=or_none(cached), cache_write_tokens=or_none(written))
-    beside = None if given(cached) else next((n for n in CACHED if isinstance(left.get(n), int | float)), None)
-    if beside is not None:
-        usage.input_tokens_details = replace(usage.input_tokens_details or _INPUT, cached_tokens=int(left[beside]))
-        spelling["cached"] = beside
-    if details is None or (details is not UNSET and beside is not None):
-        left["prompt_tokens_details"] = sent(details)
-    elif given(details) and (rest := _PROMPT_REST.of(details) | nulls(details, "cached_tokens", "cache_write_tokens")):
-        left["prompt_tokens_details"] = rest
-
-
-def _reasoning(usage: Usage) -> int:
+def _reasoning_tokens(usage: Usage) -> int:
     details = usage.output_tokens_details
     return details.reasoning_tokens or 0 if given(details) else 0
-
-
-def _count_output(usage: Usage, dialect: ChatDialect, spelling: Json) -> None:
-    completion = usage.output_tokens
-    match dialect.output_tokens:
-        case "completion_and_reasoning":
-            usage.output_tokens += _reasoning(usage)
-        case "total_minus_prompt":  # without a total, which is 0 here, nothing is taken
-            usage.output_tokens = max(completion, usage.total_tokens - usage.input_tokens)
-        case _:
-            return
-    if usage.output_tokens != completion:
-        spelling.setdefault("completion_tokens", completion)
-
-
-# --- Responses -> Chat ----------------------------------------------------------------------------------------------
 
 
 def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usage:
     """The counts as the host behind `dialect` would give them."""
     report_cost(usage, lost)
-    completion = usage.output_tokens
+    counted = types.Usage(**{theirs: getattr(usage, ours) for theirs, ours in COUNTS.items()})
     if dialect.output_tokens == "completion_and_reasoning":
-        completion = max(0, completion - _reasoning(usage))
-    prompt, total = usage.input_tokens, usage.total_tokens
-    counted = replace(_COUNTED, prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
-    left = own(usage.leftovers, WIRE)
-    spelling = notes(left)
-    details = usage.input_tokens_details
-    if given(details) and "cached" not in spelling:
+        counted.completion_tokens = max(0, usage.output_tokens - _reasoning_tokens(usage))
+    if given(details := usage.input_tokens_details):
         counted.prompt_tokens_details = types.PromptDetails(
             cached_tokens=or_unset(details.cached_tokens), cache_write_tokens=or_unset(details.cache_write_tokens)
         )
-    if given(details) and details.cache_write_tokens_details:
-        lost.dropped("usage.input_tokens_details.cache_write_tokens_details", "cache writes by their lifetime")
-    if given(usage.output_tokens_details):
-        reasoning = usage.output_tokens_details.reasoning_tokens
-        counted.completion_tokens_details = types.CompletionDetails(reasoning_tokens=or_unset(reasoning))
-    if usage.leftovers is not None:
-        report_foreign(usage.leftovers, WIRE, "usage", lost)
-        for name in _COUNTS:
-            if name in spelling:
-                setattr(counted, name, absent(spelling[name]))
-        counted = put_back(counted, left)
-    return counted
+        if details.cache_write_tokens_details:
+            lost.dropped("usage.input_tokens_details.cache_write_tokens_details", "cache writes by their lifetime")
+    if given(made := usage.output_tokens_details):
+        tokens = or_unset(made.reasoning_tokens)
+        counted.completion_tokens_details = types.CompletionDetails(reasoning_tokens=tokens)
+    report_foreign(usage.leftovers, WIRE, "usage", lost)
+    return patch(counted, own(usage.leftovers, WIRE))
 
+
+# --- errors ---------------------------------------------------------------------------------------------------------
 
 TYPES = {
     400: "invalid_request_error",
@@ -489,28 +571,19 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
     """What an error answer says. A status of its own inside the body wins over an HTTP 200."""
     facts = error_facts(WIRE, status, headers, body)
     left = facts.leftovers.get(WIRE, {})
-    result = left.get("base_resp")
-    if isinstance(result, dict) and not facts.message:
+    if (result := as_object(left.get("base_resp"))) and not facts.message:
         # MiniMax: errors come with status 200, and the code is a number of its own.
-        found = cast("Json", result)
-        facts.message = str(found.get("status_msg") or "")
-        facts.code = facts.code or str(found.get("status_code") or "") or None
+        facts.message = str(result.get("status_msg") or "")
+        facts.code = facts.code or str(result.get("status_code") or "") or None
     if status < 400:
         facts.retry_after = None  # some hosts send the header with every answer
-        told = _status(left, facts.code)
-        if told is not None:
-            facts.status = told
+        code = facts.code or ""
+        told = left.get("status_code", as_object(left.get("error")).get("status_code"))
+        for value in (told, int(code) if code.isdecimal() and len(code) == 3 else None):
+            if isinstance(value, int) and 400 <= value <= 599:
+                facts.status = value
+                break
     return facts
-
-
-def _status(left: Json, code: str | None) -> int | None:
-    """The HTTP status that an error inside an answer of status 200 tells."""
-    inner: Any = left.get("error")
-    told: Any = left.get("status_code", cast("Json", inner).get("status_code") if isinstance(inner, dict) else None)
-    for value in (told, int(code) if code is not None and code.isdecimal() and len(code) == 3 else None):
-        if isinstance(value, int) and 400 <= value <= 599:
-            return value
-    return None
 
 
 def encode_error(facts: ErrorFacts) -> tuple[int, Json]:

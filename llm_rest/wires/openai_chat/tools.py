@@ -1,23 +1,11 @@
-"""Tools, both ways.
+"""Tools, the choice among them and calls, both ways: nested here, flat in Responses; web search is an option here, a tool there.
 
-Nested here, flat in Responses. Without `strict` a Responses host tries strict decoding and falls back where the schema does
-not allow it; here it means loose: so a missing `strict` is decided by the schema on the way out and becomes false on the
-way in. Before changing this file, know that tools of the vendor have no place on this wire, and that everything emulated
-here has to be undone for the calls that come back (`_renamed.names_sent`). Follows the Chat Completions reference and OpenAI's
-guide to structured outputs (read 2026-11-20).
-
-The tools that a request offers and the choice among them, both ways; web search is an option here, a tool in Responses.
-
-Where a host lacks a way of choosing, the tools are cut down to what was chosen: that is reported as emulated. Before
-changing this file, know that a choice and a word about parallel calls are sent only where tools are, since hosts refuse them
-alone, and that a choice of a tool of the vendor is refused, since sending none would run another. Follows the Chat
-Completions reference and its legacy `functions` (read 2026-11-20).
-
-The calls of tools and their ids, both ways.
-
-A well-formed call is translated as it stands; any other is read by `responses/repair.py`, and how it was spelled is kept so
-that the same document comes out again. Before changing this file, know that a call and its output are tied by the id alone:
-whatever is done to one is done to the other. Follows the Chat Completions reference (read 2026-11-20).
+Without `strict` a Responses host tries strict decoding and falls back where the schema does not allow it; here it means loose:
+so a missing `strict` is decided by the schema on the way out and becomes false on the way in. A choice and a word about
+parallel calls are sent only where tools are, since hosts refuse them alone. Before changing this file, know that everything
+emulated here has to be undone for the calls that come back (`_renamed.names_sent`), that a call and its output are tied by the
+id alone, and that a choice of a tool of the vendor is refused, since sending none would run another. Follows the Chat
+Completions reference, its legacy `functions`, and OpenAI's guide to structured outputs (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -25,27 +13,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from ...losses import Losses, no_such
+from ...losses import no_such
 from ...responses import tools as rt
 from ...responses.carriers import digest
 from ...responses.closed import doubtful, is_closed
 from ...responses.items import AdditionalTools, AnyItem, FunctionCall
-from ...responses.leftovers import SPELLING
+from ...responses.leftovers import BEGINS, own
 from ...responses.repair import derived_call_id, repair_call
-from ...unknown import Opt, Unknown, convert, given, or_none, or_unset
-from ...vendors.dialects import ChatDialect
-from .._left import absent, as_object, as_plain, beyond, notes, put_back, report_unknown, sent
+from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
+from .._left import as_plain, report_unknown
 from .._renamed import Call, qualified, report_unsaid, sent_name
+from ..kept import patch, unknown
+from ..stream import built, present
 from . import types
+from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ...losses import Losses
     from ...responses.request import Request
-    from .types import Json
+    from ...vendors.dialects import ChatDialect
+
+    Naming = Callable[[str, str | None], str]
 
 INPUT: rt.Schema = {
     "type": "object",
@@ -55,7 +48,21 @@ INPUT: rt.Schema = {
 }
 """The parameters of a function that stands for a custom tool."""
 
+WORDS = {"any": "required"}
+"""What some hosts say for a word of the tool choice; the way back prefers OpenAI's, except in the host's own document."""
+
+PLACE = ("city", "country", "region", "timezone")
+"""Where a search is made from: one object deeper here."""
+
+EMPTY = ("", "null")
+"""What hosts write for no arguments, beside leaving them out."""
+
 _SEARCH = rt.WebSearchTool | rt.WebSearchTool20250826 | rt.WebSearchPreviewTool | rt.WebSearchPreviewTool20250311
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+# A copy with other values costs a third of what making a struct costs.
+_FUNCTION = FunctionCall(call_id="", name="", arguments="")
+_CALL, _BODY = types.ToolCall(type="function"), types.FunctionBody()
 
 
 def name_of(tool: types.Tool) -> str | None:
@@ -69,22 +76,78 @@ def is_search(tool: rt.AnyTool) -> TypeGuard[rt.WebSearchTool]:
     return isinstance(tool, _SEARCH)
 
 
-# --- Responses -> Chat ----------------------------------------------------------------------------------------------
+# --- what a request offers ------------------------------------------------------------------------------------------
 
 
-def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, lost: Losses) -> list[types.Tool]:
-    """The tools that this wire can offer; `left` holds by name what the document said beyond Responses."""
+def encode_offer(
+    request: Request,
+    items: Sequence[AnyItem],
+    body: types.Request,
+    used: Sequence[str],
+    dialect: ChatDialect,
+    lost: Losses,
+    naming: Naming = sent_name,
+) -> None:
+    """Set the tools, the choice among them and whether several may be called at once; `used` names the older fields."""
+    offered = list(request.tools or ())
+    for i, item in enumerate(items):
+        if isinstance(item, AdditionalTools):
+            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
+            offered += item.tools
+    tools = encode_tools(offered, dialect, lost, naming)
+    body.web_search_options = _encode_search(offered, request.model, "web_search_options" in used, dialect, lost)
+    if not tools:
+        if given(request.tool_choice) and request.tool_choice != "auto":
+            lost.dropped("tool_choice", "a choice among no tools")
+        if given(request.parallel_tool_calls):
+            lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
+        return
+    choice, tools = _encode_choice(or_unset(request.tool_choice), tools, dialect, lost, naming)
+    if not tools:
+        return
+    body.parallel_tool_calls = or_unset(request.parallel_tool_calls)
+    if "functions" in used:
+        body.functions = [tool.function for tool in tools if given(tool.function)]
+        body.function_call = choice.function if isinstance(choice, types.ToolChoice) else choice
+    else:
+        body.tools, body.tool_choice = tools, choice
+
+
+def decode_offer(body: types.Request, request: Request, lost: Losses) -> list[int]:
+    """Read the tools in any of their forms, and the choice among them; what comes back are the places of those not read."""
+    if body.functions:
+        lost.emulated("functions", "legacy functions, read as tools")
+    legacy = [types.Tool(type="function", function=each) for each in body.functions or ()]
+    found = decode_tools([*(body.tools or ()), *legacy], lost)
+    tools = [tool for tool in found if tool is not None]
+    if given(body.web_search_options):
+        tools.append(_decode_search(body.web_search_options))
+    if tools:
+        request.tools = tools
+        request.parallel_tool_calls = or_none(body.parallel_tool_calls)
+        if choice := body.function_call if body.functions else body.tool_choice:
+            request.tool_choice = _decode_choice(choice, "function_call" if body.functions else "tool_choice", lost)
+    return [i for i, tool in enumerate(found) if tool is None]
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def encode_tools(
+    tools: Sequence[rt.AnyTool], dialect: ChatDialect, lost: Losses, naming: Naming = sent_name
+) -> list[types.Tool]:
+    """The tools that this wire can offer."""
     encoded: list[types.Tool] = []
     for i, tool in enumerate(tools):
         path = f"tools[{i}]"
         match tool:
             case rt.FunctionTool() | rt.CustomTool():
-                encoded.append(_encode_tool(tool, None, left, dialect, path, lost))
+                encoded.append(_encode_tool(tool, None, dialect, path, lost, naming))
             case rt.NamespaceTool():
                 lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")
                 for j, inner in enumerate(tool.tools):
                     if isinstance(inner, rt.FunctionTool | rt.CustomTool):
-                        encoded.append(_encode_tool(inner, tool.name, left, dialect, f"{path}.tools[{j}]", lost))
+                        encoded.append(_encode_tool(inner, tool.name, dialect, f"{path}.tools[{j}]", lost, naming))
                     else:
                         lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}")
             case _ if is_search(tool):
@@ -93,7 +156,8 @@ def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, 
                 # A tool of the host, which callers may name as the host does.
                 declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
                 try:
-                    encoded.append(put_back(convert(declared, types.Tool), tool))
+                    others = {name: value for name, value in tool.items() if name not in declared}
+                    encoded.append(with_extras(convert(declared, types.Tool), others))
                 except msgspec.ValidationError:
                     lost.refused(path, f"a tool of type {tool.kind!r} in a form Chat Completions does not have")
             case _:
@@ -111,62 +175,57 @@ def encode_tools(tools: Sequence[rt.AnyTool], left: Json, dialect: ChatDialect, 
 def _encode_tool(
     tool: rt.FunctionTool | rt.CustomTool,
     namespace: str | None,
-    left: Json,
     dialect: ChatDialect,
     path: str,
     lost: Losses,
+    naming: Naming,
 ) -> types.Tool:
-    for name in ("defer_loading", "allowed_callers", "output_schema", "async_"):
-        if getattr(tool, name, None):
-            lost.dropped(f"{path}.{name.rstrip('_')}", no_such("option", "Chat Completions"))
+    for option in ("defer_loading", "allowed_callers", "output_schema", "async_"):
+        if getattr(tool, option, None):
+            lost.dropped(f"{path}.{option.rstrip('_')}", no_such("option", "Chat Completions"))
     report_unknown(tool, path, lost)
-    name = sent_name(tool.name, namespace)
+    name = naming(tool.name, namespace)
     if name != qualified(tool.name, namespace):
         lost.emulated(f"{path}.name", f"the tool is called {name!r} in Chat Completions")
-    made = _nested(tool, name, dialect)
     if isinstance(tool, rt.CustomTool):
-        if not dialect.custom_tools:
-            made = _as_function(tool, name, path, lost)
-    elif function := made.function:
-        if tool.strict and not dialect.strict_tools:
-            lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
-            function.strict = UNSET
-        elif not given(tool.strict) and _strict_unasked(or_unset(tool.parameters), path, lost) and dialect.strict_tools:
-            function.strict = True
-    kept = as_object(left.get(qualified(tool.name, namespace)))
-    return put_back(made, kept) if kept else made
-
-
-def _nested(tool: rt.FunctionTool | rt.CustomTool, name: str, dialect: ChatDialect) -> types.Tool:
-    """The tool, strict where it is asked to be, and custom where it is."""
-    # Null is no text and no schema here, where a field is there or not.
-    about: Json = {"name": name, "description": UNSET if tool.description is None else tool.description}
-    if isinstance(tool, rt.FunctionTool):
-        usual: Opt[Json] = {"type": "object", "properties": {}} if dialect.needs_parameters else UNSET
-        parameters = tool.parameters if given(tool.parameters) else usual
-        function = types.Function(**about, parameters=parameters, strict=tool.strict or UNSET)
-        return types.Tool(type="function", function=function)
-    match tool.format:
-        case rt.Grammar(definition=definition, syntax=syntax):
-            form: Any = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
-        case rt.TextGrammar():
-            form = types.TextFormat()
-        case other:
-            form = or_unset(other)
-    return types.Tool(type="custom", custom=types.Custom(**about, format=form))
-
-
-def _as_function(tool: rt.CustomTool, name: str, path: str, lost: Losses) -> types.Tool:
-    lost.emulated(path, "a custom tool, sent as a function with one text")
-    description = tool.description or ""
-    if isinstance(tool.format, rt.Grammar):
-        lost.changed(f"{path}.format", "a grammar, which is only described to the model")
-        description += f"\n\nThe input follows this {tool.format.syntax} grammar:\n{tool.format.definition}"
-    function = types.Function(name=name, description=description.strip(), parameters=INPUT)
+        return _encode_custom(tool, name, dialect, path, lost)
+    usual: Opt[Json] = {"type": "object", "properties": {}} if dialect.needs_parameters else UNSET
+    function = types.Function(
+        name=name,
+        description=or_unset(tool.description),
+        parameters=tool.parameters if given(tool.parameters) else usual,
+        strict=tool.strict or UNSET,
+    )
+    if tool.strict and not dialect.strict_tools:
+        lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
+        function.strict = UNSET
+    elif not given(tool.strict) and _strict_unasked(tool.parameters, path, lost) and dialect.strict_tools:
+        function.strict = True
     return types.Tool(type="function", function=function)
 
 
-def _strict_unasked(schema: Opt[rt.Schema], path: str, lost: Losses) -> bool:
+def _encode_custom(tool: rt.CustomTool, name: str, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:
+    form = tool.format
+    if not dialect.custom_tools:
+        lost.emulated(path, "a custom tool, sent as a function with one text")
+        description = tool.description or ""
+        if isinstance(form, rt.Grammar):
+            lost.changed(f"{path}.format", "a grammar, which is only described to the model")
+            description += f"\n\nThe input follows this {form.syntax} grammar:\n{form.definition}"
+        function = types.Function(name=name, description=description.strip(), parameters=INPUT)
+        return types.Tool(type="function", function=function)
+    custom = types.Custom(name=name, description=or_unset(tool.description))
+    match form:
+        case rt.Grammar(definition=definition, syntax=syntax):
+            custom.format = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
+        case rt.TextGrammar():
+            custom.format = types.TextFormat()
+        case _:
+            custom.format = or_unset(form)
+    return types.Tool(type="custom", custom=custom)
+
+
+def _strict_unasked(schema: rt.Schema | None, path: str, lost: Losses) -> bool:
     """Whether a Responses host would decode strictly although nothing was said: where every object is closed."""
     # Most schemas are open at the top, and then nothing below needs to be looked at.
     if not schema or schema.get("additionalProperties") is not False or not is_closed(schema):
@@ -176,25 +235,20 @@ def _strict_unasked(schema: Opt[rt.Schema], path: str, lost: Losses) -> bool:
     return not found
 
 
-# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+def decode_tools(tools: Sequence[types.Tool], lost: Losses) -> list[rt.AnyTool | None]:
+    """The tools as Responses spells them; `None` for one without its object."""
+    return [_decode_tool(tool, f"tools[{i}]", lost) for i, tool in enumerate(tools)]
 
 
-def decode_tools(tools: Sequence[types.Tool], left: Json, dialect: ChatDialect, lost: Losses) -> list[rt.AnyTool]:
-    """The tools as Responses spells them; what it has no field for goes to `left`, by name."""
-    found = [_decode_tool(tool, left, dialect, f"tools[{i}]", lost) for i, tool in enumerate(tools)]
-    return [tool for tool in found if tool is not None]
-
-
-def _decode_tool(tool: types.Tool, left: Json, dialect: ChatDialect, path: str, lost: Losses) -> rt.AnyTool | None:
-    made: rt.FunctionTool | rt.CustomTool
+def _decode_tool(tool: types.Tool, path: str, lost: Losses) -> rt.AnyTool | None:
     if tool.type in ("function", UNSET, None) and given(function := tool.function):
-        made = rt.FunctionTool(
+        return rt.FunctionTool(
             name=function.name,
             description=or_none(function.description),
             parameters=or_none(function.parameters),
             strict=function.strict is True,
         )
-    elif tool.type == "custom" and given(custom := tool.custom):
+    if tool.type == "custom" and given(custom := tool.custom):
         made = rt.CustomTool(name=custom.name, description=or_none(custom.description))
         match custom.format:
             case types.GrammarFormat(grammar=grammar):
@@ -203,24 +257,48 @@ def _decode_tool(tool: types.Tool, left: Json, dialect: ChatDialect, path: str, 
                 made.format = rt.TextGrammar()
             case other:
                 made.format = or_none(other)
-    elif tool.type in ("function", "custom", "", UNSET, None):
+        return made
+    if tool.type in ("function", "custom", "", UNSET, None):
         lost.refused(path, f"a tool without its `{tool.type or 'function'}` object")
         return None
-    else:
-        return Unknown(as_plain(tool))
-    if kept := beyond(tool, _nested(made, made.name, dialect)):
-        left[made.name] = kept
-    return made
+    return Unknown(as_plain(tool))
 
 
-WORDS = {"any": "required"}
-"""What some hosts say for a word of the tool choice; the way back prefers OpenAI's, except in the host's own document."""
+# --- web search -----------------------------------------------------------------------------------------------------
 
-_ANY = ChatDialect()
-"""A host that takes every choice."""
 
-PLACE = ("city", "country", "region", "timezone")
-"""Where a search is made from: one object deeper here."""
+def _encode_search(
+    tools: Sequence[rt.AnyTool], model: str | None, own_form: bool, dialect: ChatDialect, lost: Losses
+) -> Opt[types.WebSearchOptions]:
+    """The option that stands for a web search tool, on models that take it; `own_form` says that it came so."""
+    options: Opt[types.WebSearchOptions] = UNSET
+    for i, tool in enumerate(tools):
+        if not is_search(tool):
+            continue
+        if not own_form and not (model and model.startswith(dialect.search_models)):
+            lost.refused(f"tools[{i}]", "web search, which this model cannot be asked for in Chat Completions")
+            continue
+        for name in ("filters", "external_web_access", "search_content_types"):
+            if given(getattr(tool, name)):
+                lost.dropped(f"tools[{i}].{name}", no_such("option", "Chat Completions"))
+        options = types.WebSearchOptions(search_context_size=or_unset(tool.search_context_size))
+        if given(where := tool.user_location):
+            place = types.Location(**{name: or_unset(getattr(where, name)) for name in PLACE})
+            options.user_location = types.UserLocation(type=or_unset(where.type), approximate=place)
+    return options
+
+
+def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
+    """The web search tool that the option stands for."""
+    tool = rt.WebSearchTool(search_context_size=or_none(options.search_context_size))
+    if given(where := options.user_location):
+        near = where.approximate
+        place: Json = {name: or_none(getattr(near, name)) for name in PLACE} if given(near) else {}
+        tool.user_location = rt.UserLocation(type=or_none(where.type), **place)
+    return tool
+
+
+# --- the choice -----------------------------------------------------------------------------------------------------
 
 
 class Chosen(NamedTuple):
@@ -230,53 +308,8 @@ class Chosen(NamedTuple):
     tools: list[types.Tool]
 
 
-# --- Responses -> Chat ----------------------------------------------------------------------------------------------
-
-
-def encode_offer(
-    request: Request, items: Sequence[AnyItem], body: types.Request, left: Json, dialect: ChatDialect, lost: Losses
-) -> None:
-    """Set the tools, the choice among them and whether several may be called at once."""
-    spelling = notes(left)
-    offered = list(request.tools or ())
-    for i, item in enumerate(items):
-        if isinstance(item, AdditionalTools):
-            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
-            offered += item.tools
-    tools: list[types.Tool] = []
-    if offered:
-        tools = encode_tools(offered, as_object(left.get("tools")), dialect, lost)
-        body.web_search_options = _encode_search(
-            offered, or_unset(request.model), "web_search" in spelling, dialect, lost
-        )
-    elif "tools" in spelling:
-        body.tools = spelling["tools"]
-    if not tools:
-        if given(request.tool_choice) and request.tool_choice != "auto":
-            lost.dropped("tool_choice", "a choice among no tools")
-        if given(request.parallel_tool_calls):
-            lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
-        return
-    chosen, tools = _encode_choice(or_unset(request.tool_choice), tools, dialect, lost)
-    if not tools:
-        return
-    came = spelling.get("tool_choice")
-    body.tools = tools
-    body.tool_choice = came if isinstance(came, str) and WORDS.get(came) == chosen else chosen
-    body.parallel_tool_calls = or_unset(request.parallel_tool_calls)
-    if "functions" in spelling:
-        body.functions = [tool.function for tool in tools if given(tool.function)]
-        choice = body.tool_choice
-        body.function_call = choice.function if isinstance(choice, types.ToolChoice) else choice
-        body.tools = body.tool_choice = UNSET
-
-
 def _encode_choice(
-    choice: Opt[rt.ToolChoice],
-    tools: list[types.Tool],
-    dialect: ChatDialect,
-    lost: Losses,
-    naming: Callable[[str], str] = sent_name,
+    choice: Opt[rt.ToolChoice], tools: list[types.Tool], dialect: ChatDialect, lost: Losses, naming: Naming
 ) -> Chosen:
     """The tool choice as the host can take it; where it cannot, the tools are cut down to what was chosen."""
     match choice:
@@ -284,15 +317,16 @@ def _encode_choice(
             return Chosen(choice, tools)
         case str():
             return _encode_word(choice, tools, dialect, lost)
-        case rt.ChooseFunction(name=name) | rt.ChooseCustom(name=name):
+        case rt.ChooseFunction(name=chosen) | rt.ChooseCustom(name=chosen):
+            name = naming(chosen, None)
             kind = "custom" if isinstance(choice, rt.ChooseCustom) and dialect.custom_tools else "function"
             if kind == "function" and isinstance(choice, rt.ChooseCustom):
-                lost.emulated("tool_choice", f"the custom tool {name!r}, chosen as the function it was sent as")
+                lost.emulated("tool_choice", f"the custom tool {chosen!r}, chosen as the function it was sent as")
             if kind in dialect.tool_choices:
-                named: Json = {kind: types.Named(name=naming(name))}
+                named: Json = {kind: types.Named(name=name)}
                 return Chosen(types.ToolChoice(type=kind, **named), tools)
-            lost.emulated("tool_choice", f"the tool {name!r} is the only one offered")
-            return _encode_word("required", [tool for tool in tools if name_of(tool) == naming(name)], dialect, lost)
+            lost.emulated("tool_choice", f"the tool {chosen!r} is the only one offered")
+            return _encode_word("required", [tool for tool in tools if name_of(tool) == name], dialect, lost)
         case rt.ChooseAllowed():
             return _encode_allowed(choice, tools, dialect, lost, naming)
         case rt.ChooseMcp() | Unknown():
@@ -311,18 +345,14 @@ def _encode_word(word: str, tools: list[types.Tool], dialect: ChatDialect, lost:
 
 
 def _encode_allowed(
-    choice: rt.ChooseAllowed,
-    tools: list[types.Tool],
-    dialect: ChatDialect,
-    lost: Losses,
-    naming: Callable[[str], str],
+    choice: rt.ChooseAllowed, tools: list[types.Tool], dialect: ChatDialect, lost: Losses, naming: Naming
 ) -> Chosen:
     mode = choice.mode or "auto"
     entries: list[Json] = []
     for j, entry in enumerate(choice.tools):
         kind, name = entry.get("type"), entry.get("name")
         if kind in ("function", "custom") and isinstance(name, str):
-            entries.append({"type": kind, kind: {"name": naming(name)}})
+            entries.append({"type": kind, kind: {"name": naming(name, None)}})
         else:
             lost.dropped(f"tool_choice.tools[{j}]", "a tool of the vendor")
     if "allowed_tools" in dialect.tool_choices:
@@ -333,109 +363,21 @@ def _encode_allowed(
     return _encode_word(mode, [tool for tool in tools if name_of(tool) in names], dialect, lost)
 
 
-def _encode_search(
-    tools: Sequence[rt.AnyTool], model: Opt[str], own_form: bool, dialect: ChatDialect, lost: Losses
-) -> Opt[types.WebSearchOptions]:
-    """The option that stands for a web search tool, on models that take it; `own_form` says that it came so."""
-    options: Opt[types.WebSearchOptions] = UNSET
-    for i, tool in enumerate(tools):
-        if not is_search(tool):
-            continue
-        if not own_form and not (model and model.startswith(dialect.search_models)):
-            lost.refused(f"tools[{i}]", "web search, which this model cannot be asked for in Chat Completions")
-            continue
-        for name in ("filters", "external_web_access", "search_content_types"):
-            if given(getattr(tool, name)):
-                lost.dropped(f"tools[{i}].{name}", no_such("option", "Chat Completions"))
-        options = _search_options(tool)
-    return options
-
-
-def _search_options(tool: rt.WebSearchTool) -> types.WebSearchOptions:
-    options = types.WebSearchOptions(search_context_size=or_unset(tool.search_context_size))
-    if given(where := tool.user_location):
-        place = types.Location(**{name: or_unset(getattr(where, name)) for name in PLACE})
-        options.user_location = types.UserLocation(type=or_unset(where.type), approximate=place)
-    return options
-
-
-# --- Chat -> Responses ----------------------------------------------------------------------------------------------
-
-
-def decode_offer(
-    body: types.Request, request: Request, left: Json, spelling: Json, dialect: ChatDialect, lost: Losses
-) -> None:
-    """Read the tools in any of their forms, and the choice among them."""
-    kept: Json = {}
-    tools: list[rt.AnyTool] = []
-    if body.tools:
-        tools += decode_tools(body.tools, kept, dialect, lost)
-    elif body.tools is not UNSET:
-        spelling["tools"] = body.tools
-    if body.functions:
-        lost.emulated("functions", "legacy functions, read as tools")
-        spelling["functions"] = True
-        modern = [types.Tool(type="function", function=each) for each in body.functions]
-        tools += decode_tools(modern, kept, dialect, lost)
-    elif body.functions is not UNSET:
-        left["functions"] = body.functions
-    if given(body.web_search_options):
-        spelling["web_search"] = True
-        tools.append(tool := _decode_search(body.web_search_options))
-        if rest := beyond(body.web_search_options, _search_options(tool)):
-            left["web_search_options"] = rest
-    elif body.web_search_options is None:
-        left["web_search_options"] = None
-    if kept:
-        left["tools"] = kept
-    named = "function_call" if body.functions else "tool_choice"
-    choice: Opt[str | types.Named | types.ToolChoice] = getattr(body, named) if tools else UNSET
-    if choice:
-        _decode_chosen(choice, named, request, left, spelling, lost)
-    taken = (named if choice else "", "parallel_tool_calls" if tools else "")
-    for name in ("tool_choice", "function_call", "parallel_tool_calls"):
-        if name not in taken and (value := getattr(body, name)) is not UNSET:
-            left[name] = sent(value)
-    if tools:
-        request.tools = tools
-        request.parallel_tool_calls = or_none(body.parallel_tool_calls)
-
-
-def _decode_chosen(
-    choice: str | types.Named | types.ToolChoice,
-    field: str,
-    request: Request,
-    left: Json,
-    spelling: Json,
-    lost: Losses,
-) -> None:
-    """Read the choice that stands in this field."""
-    modern = types.ToolChoice(type="function", function=choice) if isinstance(choice, types.Named) else choice
-    request.tool_choice = _decode_choice(modern)
-    if isinstance(request.tool_choice, Unknown) and request.tool_choice.kind in ("function", "custom", "allowed_tools"):
-        lost.refused(field, f"a choice without its `{request.tool_choice.kind}` object")
-        request.tool_choice = None
-        return
-    made = _encode_choice(request.tool_choice, [], _ANY, Losses(), str).choice
-    if isinstance(choice, str):
-        if choice != made:
-            spelling["tool_choice"] = choice
-    elif isinstance(made, types.ToolChoice):
-        again = made.function if isinstance(choice, types.Named) else made
-        if given(again) and (rest := beyond(choice, again)):
-            left[field] = rest
-
-
-def _decode_choice(choice: str | types.ToolChoice) -> rt.ToolChoice:
-    """The tool choice as Responses spells it."""
+def _decode_choice(choice: str | types.Named | types.ToolChoice, field: str, lost: Losses) -> rt.ToolChoice | None:
+    """The tool choice as Responses spells it; `None` for one without its object."""
     if isinstance(choice, str):
         return WORDS.get(choice, choice)
+    if isinstance(choice, types.Named):
+        return rt.ChooseFunction(name=choice.name)
     if given(choice.function):
         return rt.ChooseFunction(name=choice.function.name)
     if given(choice.custom):
         return rt.ChooseCustom(name=choice.custom.name)
     if given(allowed := choice.allowed_tools) and given(allowed.tools):
         return rt.ChooseAllowed(tools=[_flat(entry) for entry in allowed.tools], mode=or_none(allowed.mode))
+    if choice.type in ("function", "custom", "allowed_tools"):
+        lost.refused(field, f"a choice without its `{choice.type}` object")
+        return None
     return Unknown(msgspec.to_builtins(choice))
 
 
@@ -444,25 +386,7 @@ def _flat(entry: Json) -> Json:
     return {"type": entry["type"], **cast("Json", inner)} if isinstance(inner, dict) else entry
 
 
-def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
-    """The web search tool that the option stands for."""
-    tool = rt.WebSearchTool(search_context_size=or_none(options.search_context_size))
-    if given(where := options.user_location):
-        near = where.approximate
-        place: Json = {name: or_none(getattr(near, name)) for name in PLACE} if given(near) else {}
-        tool.user_location = rt.UserLocation(type=or_none(where.type), **place)
-    return tool
-
-
-_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-EMPTY = ("", "null")
-"""What hosts write for no arguments, beside leaving them out."""
-
-# A copy with other values costs a third of what making a struct costs.
-_FUNCTION = FunctionCall(call_id="", name="", arguments="")
-_CALL, _BODY = types.ToolCall(type="function"), types.FunctionBody()
-
-_PLAIN = msgspec.json.Decoder(dict[str, Raw] | list[Raw])
+# --- calls ----------------------------------------------------------------------------------------------------------
 
 
 def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
@@ -478,107 +402,62 @@ def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
     return short
 
 
-# --- Responses -> Chat ----------------------------------------------------------------------------------------------
-
-
-def encode_call(item: Call, dialect: ChatDialect, i: int, lost: Losses, *, answer: bool = False) -> types.ToolCall:
-    """The call at place `i` as this wire spells it. In an `answer` its id goes to a client, which takes any."""
+def encode_call(
+    item: Call, dialect: ChatDialect, path: str, lost: Losses, *, answer: bool = False, naming: Naming = sent_name
+) -> types.ToolCall:
+    """The call as this wire spells it. In an `answer` its id goes to a client, which takes any."""
     call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
-    name = qualified(item.name, item.namespace) if answer else sent_name(item.name, item.namespace)
-    if call_id != item.call_id or item.namespace or item.caller or item.async_:
-        path = f"output[{i}]" if answer else f"input[{i}]"
-        if call_id != item.call_id:
-            lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
+    name = qualified(item.name, item.namespace) if answer else naming(item.name, item.namespace)
+    if call_id != item.call_id:
+        lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
+    if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if isinstance(item, FunctionCall):
-        return replace(_CALL, id=call_id, function=replace(_BODY, name=name, arguments=item.arguments))
-    if dialect.custom_tools:
-        return types.ToolCall(id=call_id, type="custom", custom=types.CustomBody(name=name, input=item.input))
-    lost.emulated(
-        f"output[{i}]" if answer else f"input[{i}]", "a call with free text, sent as a function with one text"
-    )
-    text = msgspec.json.encode({"input": item.input}).decode()
-    return types.ToolCall(id=call_id, type="function", function=types.FunctionBody(name=name, arguments=text))
-
-
-def spell_call(call: types.ToolCall, left: Json) -> types.ToolCall:
-    """The call written as its document had it; `left` is what `decode_call` kept."""
-    spelling = notes(left)
-    call = put_back(call, left)
-    if "id" in spelling:
-        call.id = absent(spelling["id"])
-    if isinstance(body := call.function, types.FunctionBody):
-        if "plain" in spelling and isinstance(body.arguments, str):
-            body.arguments = json_value(body.arguments)
-        if "flat" in spelling:
-            call = replace(call, function=UNSET, name=body.name, arguments=body.arguments)
-    return call
-
-
-def json_text(value: types.JsonValue) -> str:
-    """The JSON text of a value that a host sent in its place."""
-    return msgspec.json.encode(value).decode()
-
-
-def json_value(text: str) -> Any:
-    """The value that a JSON text spells; the text itself where it is none."""
-    try:
-        return _PLAIN.decode(text)
-    except msgspec.MsgspecError:
-        return text
-
-
-# --- Chat -> Responses ----------------------------------------------------------------------------------------------
+        made = replace(_CALL, id=call_id, function=replace(_BODY, name=name, arguments=item.arguments))
+    elif dialect.custom_tools:
+        made = types.ToolCall(id=call_id, type="custom", custom=types.CustomBody(name=name, input=item.input))
+    else:
+        lost.emulated(path, "a call with free text, sent as a function with one text")
+        text = msgspec.json.encode({"input": item.input}).decode()
+        made = replace(_CALL, id=call_id, function=types.FunctionBody(name=name, arguments=text))
+    left = own(item.leftovers, WIRE) if item.leftovers else {}
+    return patch(made, {name: value for name, value in left.items() if name != BEGINS}) if left else made
 
 
 def decode_call(
-    call: types.ToolCall, dialect: ChatDialect, origin: str, position: int, path: str, lost: Losses
-) -> tuple[Call, Json]:
-    """The call as an item, and what the document said about it beyond that.
+    call: types.ToolCall,
+    dialect: ChatDialect,
+    origin: str,
+    position: int,
+    path: str,
+    lost: Losses,
+    *,
+    legacy: bool = False,
+) -> Call:
+    """The call as an item. `origin` names the document and `position` the place in it, for an id where the call has none.
 
-    `origin` names the document and `position` the place in it, for an id where the call has none.
+    `path` is that of the message.
     """
     body = call.function
-    if (
-        call.type == "function"
-        and call.id
-        and body
-        and body.name
-        and isinstance(body.arguments, str)
-        and body.arguments not in EMPTY
-        and call.id != "null"
-    ):
+    usual = call.type == "function" and call.id and call.id != "null" and body and body.name
+    if usual and body and isinstance(body.arguments, str) and body.arguments not in EMPTY:
         item: Call = replace(_FUNCTION, call_id=call.id, name=body.name, arguments=body.arguments)
-        if type(call) is types.ToolCall and type(body) is types.FunctionBody and call.custom is UNSET:
-            return item, {} if call.index is UNSET else {"index": call.index}
     else:
         plain = _plain(call)
         if dialect.untyped_calls and call.type is UNSET:
             plain["type"] = "function"
         found = repair_call(plain, call_id=derived_call_id(origin, position), nested=True)
         for fault in found.faults:
-            lost.changed(path, fault)
+            lost.changed(f"{path}.function_call" if legacy else f"{path}.tool_calls[{position}]", fault)
         item = found.item()
-    return item, _beyond(call, item)
+    if (type(call) is not types.ToolCall or type(body) is not types.FunctionBody) and (left := unknown(call)):
+        item.leftovers = {WIRE: left}
+    return item
 
 
-def _beyond(call: types.ToolCall, item: Call) -> Json:
-    """What a document said about a call beyond its item, and how it was spelled."""
-    spelling: Json = {} if call.id == item.call_id else {"id": sent(call.id)}
-    made = types.ToolCall(id=call.id, type="function", extra_content=call.extra_content)
-    if isinstance(item, FunctionCall):
-        if call.function is UNSET and call.custom is UNSET:
-            spelling["flat"] = True
-            nested = types.FunctionBody(name=call.name, arguments=call.arguments)
-            call = replace(call, function=nested, name=UNSET, arguments=UNSET)
-        made.function = types.FunctionBody(name=item.name, arguments=item.arguments)
-        if given(body := call.function) and isinstance(body.arguments, dict | list):
-            spelling["plain"] = True
-            call = replace(call, function=replace(body, arguments=item.arguments))
-    else:
-        made.type, made.custom = "custom", types.CustomBody(name=item.name, input=item.input)
-    left = beyond(call, made)
-    return {**left, SPELLING: {**notes(left), **spelling}} if spelling else left
+def json_text(value: types.JsonValue) -> str:
+    """The JSON text of a value that a host sent in its place."""
+    return msgspec.json.encode(value).decode()
 
 
 def _plain(call: types.ToolCall) -> Json:
@@ -592,3 +471,72 @@ def _plain(call: types.ToolCall) -> Json:
     if given(call.custom) and call.type != "function":
         plain["custom"] = {"name": call.custom.name, "input": call.custom.input}
     return plain
+
+
+# --- a call in pieces, in a stream -----------------------------------------------------------------------------------
+
+
+class MergedCall:
+    """A call as far as it has come."""
+
+    __slots__ = ("arguments", "custom", "fields", "inner", "legacy", "name", "pieces")
+
+    def __init__(self, *, legacy: bool = False) -> None:
+        self.fields: Json = {}
+        self.inner: Json = {}  # of its function, or of what is custom
+        self.name = ""
+        self.custom = False
+        self.legacy = legacy
+        self.pieces: list[str] = []
+        self.arguments: Any = UNSET  # sent whole and not as text
+
+    def add(self, piece: types.ToolCall) -> str:
+        """Take a piece; what comes back is the text it adds to the arguments."""
+        body = piece.custom if given(piece.custom) else piece.function if given(piece.function) else piece
+        for name, value in present(piece, "function", "custom", "name", "arguments").items():
+            if name not in types.ToolCall.__struct_fields__ or (
+                given(value) and value != "" and not (name == "index" and name in self.fields)
+            ):
+                self.fields[name] = value
+        self.custom = self.custom or given(piece.custom)
+        if body is not piece:
+            self.inner |= present(body, "name", "arguments", "input")
+        # Some hosts send the name in pieces, most repeat it or send an empty one.
+        if body.name and body.name != self.name:
+            self.name = body.name if not self.name or body.name.startswith(self.name) else self.name + body.name
+        text = body.input if isinstance(body, types.CustomBody) else body.arguments
+        if isinstance(text, str):
+            self.pieces.append(text)
+            return text
+        if given(text):
+            self.arguments = text
+        return ""
+
+    @property
+    def id(self) -> str | None:
+        """Its id, if it has come."""
+        return self.fields.get("id")
+
+    @property
+    def has_arguments(self) -> bool:
+        """Whether anything of its arguments came."""
+        return any(self.pieces) or self.arguments is not UNSET
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether its arguments are a whole JSON text."""
+        try:
+            msgspec.json.decode("".join(self.pieces))
+        except msgspec.DecodeError:
+            return False
+        return True
+
+    def whole(self) -> types.ToolCall:
+        """The call as an answer that is no stream has it."""
+        text = "".join(self.pieces) if self.arguments is UNSET else self.arguments
+        call = built(types.ToolCall, self.fields)
+        if self.custom:
+            call.custom = built(types.CustomBody, {**self.inner, "name": self.name, "input": text})
+        else:
+            call.function = built(types.FunctionBody, {**self.inner, "name": self.name, "arguments": text})
+        return call

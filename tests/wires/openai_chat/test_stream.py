@@ -19,7 +19,7 @@ from llm_rest.responses.response import Response
 from llm_rest.unknown import Unknown, given
 from llm_rest.vendors.dialects import ChatDialect
 from llm_rest.wires import openai_chat as wire
-from llm_rest.wires.openai_chat.stream import ThinkTags
+from llm_rest.wires.openai_chat.reasoning import ThinkTags
 from tests.support.legal import faults
 from tests.support.streams import assembled, read
 

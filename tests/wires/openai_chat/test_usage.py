@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from llm_rest.losses import Losses
 from llm_rest.responses import InputTokensDetails, OutputTokensDetails, Usage
+from llm_rest.responses.leftovers import report_foreign
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from tests.wires.openai_chat import OPENAI, answered, output, said, shown
 
@@ -79,8 +81,10 @@ def test_written_and_reasoning_tokens_stand_in_the_details() -> None:
 def test_counts_that_responses_has_no_field_for_are_kept_for_this_wire() -> None:
     """chat.usage.7"""
     more = {"completion_tokens_details": {"audio_tokens": 2}, "cost": 0.5, "queue_time": 1.5, "later": 1}
-    left = counted({**BASE, **more}).leftovers["openai_chat"]
-    assert left == {"completion_tokens_details": {"audio_tokens": 2}, "cost": 0.5, "queue_time": 1.5, "later": 1}
+    lost = Losses()
+    report_foreign(counted({**BASE, **more}).leftovers, "ollama_chat", "usage", lost)
+    fields = ["completion_tokens_details.audio_tokens", "cost", "later", "queue_time"]
+    assert sorted(loss.path for loss in lost) == [f"usage.{name}" for name in fields]
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from . import types
-from .errors import decode_error, encode_error
 from .request import DEFAULT, decode_request, encode_request, route
-from .response import decode_response, encode_response
+from .response import decode_error, decode_response, encode_error, encode_response
 from .types import EVENT, REQUEST, RESPONSE
 
 if TYPE_CHECKING:
     from ...responses.request import Request
     from ...vendors.dialects import GeminiDialect
-    from .stream import StreamDecoder
-    from .stream_back import StreamEncoder
+    from .stream import StreamDecoder, StreamEncoder
 
 FRAMING: Literal["sse", "ndjson"] = "sse"
 END: bytes | None = None
@@ -50,7 +48,7 @@ def decode_stream(*, request: Request | None = None, dialect: GeminiDialect = DE
 
 def encode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT) -> StreamEncoder:
     """A machine from events to chunks; `request` names the model where the response does not."""
-    from .stream_back import StreamEncoder
+    from .stream import StreamEncoder
 
     return StreamEncoder(request, dialect)
 

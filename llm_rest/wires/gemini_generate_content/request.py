@@ -7,47 +7,60 @@ in groups, and spelled so again as long as the fields of ours say the same to th
 `generateContent` (read 2026-11-20).
 """
 
+# DOC The options of a request: numbers, thinking, the form of the answer, each with its way there and back side by side.
+# DOC
+# DOC Before changing this file, know that an option a model does not take fails the whole request, so it stays behind and is reported;
+# DOC and that an option which the document spelled otherwise than we would is kept as it was, in `request.py`. Follows the reference
+# DOC of `GenerationConfig` and the guide to thinking (read 2026-11-20).
+
+# DOC The neighbours of `:generateContent`: counting tokens, and the list of models.
+# DOC
+# DOC Before changing this file, know that the two hosts want different bodies: the Developer API counts a whole request only where
+# DOC it stands inside `generateContentRequest`, and Vertex knows no such field. Follows the references of `countTokens` and
+# DOC `models.list` of both (read 2026-11-20).
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote
 
 from msgspec import UNSET
 
-from ...losses import Losses
+from ...losses import Losses, no_such, not_in
 from ...responses.carriers import digest
+from ...responses.closed import strict_if_possible
 from ...responses.items import AdditionalTools, AnyItem, Message
 from ...responses.leftovers import NEAR, SPELLING, unsaid
-from ...responses.request import Request, items_of
+from ...responses.request import (
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    ReasoningOptions,
+    Request,
+    TextFormat,
+    TextOptions,
+    items_of,
+)
 from ...responses.tools import ImageGenerationTool, McpTool
-from ...unknown import given, or_none, or_unset
+from ...unknown import MOST_UNKNOWN, Decoder, Unknown, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import Route
-from .._left import report_unknown
+from .._left import report_unknown, says
 from .._pairing import paired
 from . import types
-from .carried import document_fields, encode, inner, merged, own_fields, plain, rest, spelling, stated
-from .media import Context, decode_parts
-from .options import (
-    TIERS_BACK,
-    decode_format,
-    decode_logprobs,
-    decode_numbers,
-    decode_thinking,
-    encode_format,
-    encode_logprobs,
-    encode_numbers,
-    encode_rest,
-    encode_thinking,
-)
-from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools, is_strict
-from .turns import Turns, decode_contents
-from .types import WIRE
+from .content import Context, decode_parts
+from .messages import Turns, decode_contents
+from .reasoning import document_fields, encode, inner, merged, own_fields, plain, rest, spelling, stated
+from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools, fitted, from_openapi, is_strict
+from .types import WIRE, ProtoDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...losses import Loss
+    from ...responses.request import Request
+    from ...unknown import Opt
+    from .content import Context
 
 DEFAULT = GeminiDialect()
 
@@ -384,3 +397,362 @@ def route(request: Request, *, dialect: GeminiDialect = DEFAULT, stream: bool = 
     if stream:
         return Route(f"{place(model, dialect)}:streamGenerateContent", {"alt": "sse"})
     return Route(f"{place(model, dialect)}:generateContent")
+
+
+JSON = "application/json"
+LOGPROBS = "message.output_text.logprobs"
+INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sources", "code_interpreter_call.outputs"})
+"""What can be asked to be included and always is."""
+
+TIERS = {"default": "standard", "flex": "flex", "priority": "priority"}
+"""Service tiers, ours on the left; without a word the vendor decides, which is our `auto`."""
+TIERS_BACK = {theirs: ours for ours, theirs in TIERS.items()}
+
+REFUSED = {
+    "previous_response_id": "Gemini keeps nothing between calls; send the conversation itself",
+    "conversation": "Gemini keeps nothing between calls; send the conversation itself",
+    "prompt": "Gemini has no stored prompts",
+    "background": "Gemini has no background mode",
+    "moderation": "Gemini does not moderate",
+}
+DROPPED = (
+    "max_tool_calls context_management prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user "
+    "image access_programs background_options"
+).split()
+"""Options without a counterpart; a false or empty one asks for nothing."""
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+NUMBERS = {
+    "temperature": "sampling",
+    "top_p": "sampling",
+    "top_k": "sampling",
+    "presence_penalty": "penalties",
+    "frequency_penalty": "penalties",
+    "max_output_tokens": "",
+    "seed": "",
+}
+"""Options with the same name on both sides, and the fact of a model that takes them."""
+
+
+def encode_numbers(request: Request, config: types.GenerationConfig, context: Context) -> None:
+    """Set the numbers of a request that the model takes."""
+    model = context.model
+    takes = {
+        "sampling": model.sampling,
+        "penalties": model.penalties or (model.penalties_on_vertex and context.dialect.is_vertex),
+        "": True,
+    }
+    for name, fact in NUMBERS.items():
+        value = getattr(request, name)
+        if not given(value):
+            continue
+        if takes[fact]:
+            setattr(config, name, value)
+        elif value or fact == "sampling":
+            context.lost.dropped(name, "this model takes no such option")
+    if given(request.stop):
+        config.stop_sequences = [request.stop] if isinstance(request.stop, str) else list(request.stop)
+
+
+def decode_numbers(config: types.GenerationConfig, request: Request) -> None:
+    """Set on a request the numbers that a document gives."""
+    for name in NUMBERS:
+        value = getattr(config, name)
+        if value is not UNSET:
+            setattr(request, name, int(value) if name == "top_k" else value)
+    request.stop = or_none(config.stop_sequences)
+
+
+def encode_logprobs(request: Request, config: types.GenerationConfig, context: Context) -> None:
+    """Ask for probabilities, and report what else should be included."""
+    include, lost = request.include or (), context.lost
+    if LOGPROBS in include or request.top_logprobs:
+        config.response_logprobs = True
+        if LOGPROBS not in include:
+            lost.emulated("top_logprobs", "probabilities, which are also asked for")
+        if given(request.top_logprobs):
+            config.logprobs = request.top_logprobs
+    elif given(request.top_logprobs):
+        lost.dropped("top_logprobs", "no alternatives of probabilities nobody asked for")
+    for j, name in enumerate(include):
+        if name != LOGPROBS and name not in INCLUDED:
+            lost.dropped(f"include[{j}]", not_in(repr(name), "Gemini"))
+
+
+def decode_logprobs(config: types.GenerationConfig, request: Request) -> None:
+    """Set on a request which probabilities a document asks for."""
+    request.top_logprobs = or_none(config.logprobs)
+    if config.response_logprobs:
+        request.include = [LOGPROBS]
+
+
+# --- thinking -------------------------------------------------------------------------------------------------------
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Efforts from little to much."""
+BUDGETS = {"minimal": 512, "low": 1024, "medium": 8192, "high": 24_576, "xhigh": 28_672, "max": 32_768}
+"""Tokens to think with by effort, for models that are told a number."""
+DYNAMIC = "medium"
+"""What is said for a model that decides itself how much to think, which is a budget of -1."""
+
+
+def encode_thinking(asked: Opt[ReasoningOptions], context: Context) -> types.Maybe[types.ThinkingConfig]:
+    """`thinkingConfig` for what is asked of reasoning."""
+    if not given(asked):
+        return UNSET
+    lost, model, config = context.lost, context.model, types.ThinkingConfig()
+    thinks = bool(model.levels or model.budgets)
+    for name in ("generate_summary", "context", "mode"):
+        if given(getattr(asked, name)):
+            lost.dropped(f"reasoning.{name}", no_such("option", "Gemini"))
+    for name in ("effort", "summary"):
+        if given(getattr(asked, name)) and not thinks:
+            lost.dropped(f"reasoning.{name}", "this model does not think")
+    if given(asked.effort) and model.budgets:
+        config.thinking_budget = budget(asked.effort, *model.budgets, always=model.always_thinks)
+        if _effort(config.thinking_budget) != asked.effort:
+            lost.changed("reasoning.effort", f"the nearest this model has is {config.thinking_budget} tokens")
+    elif given(asked.effort) and thinks:
+        level = nearest(asked.effort, model.levels)
+        config.thinking_level = level.upper()
+        if level != asked.effort:
+            lost.changed("reasoning.effort", f"this model has no effort {asked.effort!r}; it is asked for {level!r}")
+    if given(asked.summary) and thinks:
+        config.include_thoughts = True
+        if asked.summary != "auto":
+            lost.changed("reasoning.summary", "Gemini has one kind of summary")
+    return UNSET if config == types.ThinkingConfig() else config
+
+
+def budget(effort: str, least: int, most: int, *, always: bool) -> int:
+    """The tokens to think with; a model that `always` thinks has no budget of 0."""
+    if effort == "none" and not always:
+        return 0
+    return min(max(BUDGETS.get(effort, 0 if effort == "none" else BUDGETS[DYNAMIC]), least), most)
+
+
+def nearest(effort: str, levels: tuple[str, ...]) -> str:
+    """The level of a model that is next to an effort: itself, else the next one above, else the highest."""
+    if effort in levels or effort not in EFFORTS:
+        return effort
+    return next((level for level in levels if EFFORTS.index(level) >= EFFORTS.index(effort)), levels[-1])
+
+
+def decode_thinking(config: types.ThinkingConfig, lost: Losses) -> Opt[ReasoningOptions]:
+    """What a thinking configuration asks of reasoning."""
+    found = ReasoningOptions()
+    if given(config.thinking_level):
+        found.effort = config.thinking_level.lower()
+    elif given(config.thinking_budget):
+        tokens = config.thinking_budget
+        found.effort = _effort(tokens)
+        if tokens != BUDGETS.get(found.effort, 0):
+            path = "generationConfig.thinkingConfig.thinkingBudget"
+            lost.changed(path, f"a budget of {tokens} tokens, read as the effort {found.effort!r}")
+    if config.include_thoughts:
+        found.summary = "auto"
+    return UNSET if found == ReasoningOptions() else found
+
+
+def _effort(tokens: int) -> str:
+    if tokens <= 0:
+        return DYNAMIC if tokens == -1 else "none"
+    return next((effort for effort, most in BUDGETS.items() if tokens <= most), "max")
+
+
+# --- the form of the answer -----------------------------------------------------------------------------------------
+
+
+def encode_format(text: Opt[TextOptions], config: types.GenerationConfig, context: Context, *, tools: bool) -> None:
+    """Ask for JSON, with a schema where there is one; `tools` says whether there are any beside it."""
+    lost = context.lost
+    if not given(text):
+        return
+    if given(text.verbosity):
+        lost.dropped("text.verbosity", no_such("option", "Gemini"))
+    match text.format:
+        case JsonSchemaFormat(schema=dict(schema)) as asked:
+            config.response_mime_type = JSON
+            config.response_json_schema = fitted(schema, lost, "text.format.schema")
+            if given(asked.description):
+                lost.dropped("text.format.description", "Gemini has no description of a schema")
+            if asked.strict is False:
+                lost.changed("text.format.strict", "Gemini always enforces a schema")
+        case JsonSchemaFormat():
+            config.response_mime_type = JSON
+            lost.changed("text.format", "a schema that is not there; any JSON is asked for")
+        case JsonObjectFormat():
+            config.response_mime_type = JSON
+        case Unknown():
+            lost.refused("text.format", not_in(f"the format {text.format.kind!r}", "Gemini"))
+        case _:
+            return
+    if tools and not context.model.mixes_tools:
+        lost.refused("text.format", "this model takes tools or a form for the answer, not both")
+
+
+def decode_format(config: types.GenerationConfig) -> Opt[TextOptions]:
+    """The form of the answer that a document asks for."""
+    schema: Any = config.response_json_schema
+    if given(config.response_schema):
+        schema = from_openapi(config.response_schema)
+    if isinstance(schema, dict):
+        named = cast("types.Json", schema).get("title")
+        plainly = isinstance(named, str) and named.isidentifier() and named.isascii() and len(named) <= 64
+        name = cast("str", named) if plainly else "answer"
+        schema = cast("types.Json", schema)
+        return TextOptions(format=JsonSchemaFormat(name=name, schema=schema, strict=strict_if_possible(schema)))
+    if config.response_mime_type == JSON:
+        return TextOptions(format=JsonObjectFormat())
+    if config.response_mime_type == "text/plain":
+        return TextOptions(format=TextFormat())
+    return UNSET
+
+
+# --- everything else ------------------------------------------------------------------------------------------------
+
+
+def encode_rest(request: Request, body: types.Request, context: Context) -> None:
+    """Set labels, storage and the tier, and report what has no counterpart."""
+    lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
+    for name, why in REFUSED.items():
+        if says(getattr(request, name)):
+            lost.refused(name, why)
+    for name in DROPPED:
+        if says(getattr(request, name)):
+            lost.dropped(name, no_such("option", "Gemini"))
+    if request.truncation == "auto":
+        lost.refused("truncation", "Gemini does not shorten a conversation to fit")
+    if given(request.stream_options) and request.stream_options.include_obfuscation:
+        lost.dropped("stream_options", "Gemini does not obfuscate")
+    if given(request.metadata) and "labels" not in lacks:
+        labels = {name: value for name, value in request.metadata.items() if _is_label(name, value)}
+        for name in request.metadata:
+            if name not in labels:
+                lost.dropped(f"metadata.{name}", "labels are up to 63 lower-case letters, digits, dashes, underscores")
+        if labels or not request.metadata:
+            body.labels = labels
+    elif request.metadata:
+        lost.dropped("metadata", "this host keeps no labels")
+    if given(request.store) and "store" in lacks:
+        lost.dropped("store", "this host has no such option")
+    elif "store" not in lacks and (given(request.store) or context.dialect.asks_to_keep_nothing):
+        body.store = bool(request.store)
+    if given(tier) and tier in TIERS and "serviceTier" not in lacks:
+        body.service_tier = TIERS[tier]
+    elif given(tier) and tier != "auto":
+        lost.dropped("service_tier", f"this host takes no {tier!r} here")
+
+
+def _is_label(name: str, value: str) -> bool:
+    return bool(re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name) and re.fullmatch(r"[a-z0-9_-]{0,63}", value))
+
+
+# --- counting -------------------------------------------------------------------------------------------------------
+
+
+class CountRequest(types.Document):
+    """`POST {model}:countTokens`: a whole request, or the fields of one that have a size."""
+
+    contents: types.Maybe[list[types.Content]] = UNSET
+    system_instruction: types.Maybe[types.Content] = UNSET
+    tools: types.Maybe[list[types.Tool]] = UNSET
+    generation_config: types.Maybe[types.GenerationConfig] = UNSET
+    model: types.Maybe[str] = UNSET
+    instances: types.Maybe[list[types.Json]] = UNSET
+    generate_content_request: types.Maybe[types.Request] = UNSET
+
+
+class Count(types.Document):
+    """How many tokens an input has."""
+
+    total_tokens: int = 0
+    total_billable_characters: types.Maybe[int] = UNSET
+    cached_content_token_count: types.Maybe[int] = UNSET
+    prompt_tokens_details: types.Maybe[list[types.Json]] = UNSET
+    cache_tokens_details: types.Maybe[list[types.Json]] = UNSET
+
+    @property
+    def input_tokens(self) -> int:
+        """The tokens of the input, by the name other wires have for it."""
+        return self.total_tokens
+
+
+COUNT_REQUEST: Decoder[CountRequest] = ProtoDecoder(CountRequest, most_unknown=MOST_UNKNOWN)
+COUNT: Decoder[Count] = ProtoDecoder(Count)
+
+_COUNTED = ("contents", "system_instruction", "tools", "generation_config")
+
+
+def encode_count(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tuple[CountRequest, list[Loss]]:
+    """The body that asks how many tokens a request has."""
+    body, lost = encode_request(request, dialect=dialect)
+    if "generateContentRequest" in dialect.lacks:
+        return CountRequest(**{name: getattr(body, name) for name in _COUNTED}), lost
+    body.model = collected(request.model or "", dialect)
+    return CountRequest(generate_content_request=body), lost
+
+
+def decode_count(
+    body: CountRequest, *, dialect: GeminiDialect = DEFAULT, model: str | None = None
+) -> tuple[Request, list[Loss]]:
+    """The request whose tokens are to be counted; `model` is the one its URL names."""
+    whole = body.generate_content_request
+    if not given(whole):
+        whole = types.Request(
+            contents=body.contents or [],
+            system_instruction=body.system_instruction,
+            tools=body.tools,
+            generation_config=body.generation_config,
+        )
+    elif model is None and given(whole.model):
+        model = whole.model
+    lost = Losses()
+    report_unknown(body, "", lost)
+    if body.instances:
+        lost.dropped("instances", "the form that models before Gemini take")
+    request, more = decode_request(whole, dialect=dialect, model=model)
+    return request, [*lost, *more]
+
+
+def count_route(request: Request, *, dialect: GeminiDialect = DEFAULT) -> Route:
+    """Where counting is asked for."""
+    return Route(f"{place(request.model or '', dialect)}:countTokens")
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class ModelInfo(types.Document):
+    """One model, named with its collection: `models/...`."""
+
+    name: str
+    base_model_id: types.Maybe[str] = UNSET
+    version: types.Maybe[str] = UNSET
+    display_name: types.Maybe[str] = UNSET
+    description: types.Maybe[str] = UNSET
+    input_token_limit: types.Maybe[int] = UNSET
+    output_token_limit: types.Maybe[int] = UNSET
+    supported_generation_methods: types.Maybe[list[str]] = UNSET
+    thinking: types.Maybe[bool] = UNSET
+    temperature: types.Maybe[float] = UNSET
+    max_temperature: types.Maybe[float] = UNSET
+    top_p: types.Maybe[float] = UNSET
+    top_k: types.Maybe[int] = UNSET
+
+
+class ModelList(types.Document):
+    """One page of the models; the next one starts with `pageToken=nextPageToken`."""
+
+    models: types.Maybe[list[ModelInfo]] = UNSET
+    next_page_token: types.Maybe[str] = UNSET
+
+
+MODELS: Decoder[ModelList] = ProtoDecoder(ModelList)
+MODEL: Decoder[ModelInfo] = ProtoDecoder(ModelInfo)
+
+
+def models_route(*, dialect: GeminiDialect = DEFAULT) -> Route:
+    """Where the models are listed, as many at once as the host allows."""
+    return Route(f"{dialect.root}/{dialect.collection}", {"pageSize": "1000"}, method="GET")

@@ -20,7 +20,7 @@ from llm_rest.responses import (
 from llm_rest.responses.carriers import unseal
 from llm_rest.vendors.dialects import GeminiDialect
 from llm_rest.wires import gemini_generate_content as wire
-from llm_rest.wires.gemini_generate_content.carried import AnyPayload
+from llm_rest.wires.gemini_generate_content.reasoning import AnyPayload
 from tests.support.facts import plain
 
 DEVELOPER = GeminiDialect()

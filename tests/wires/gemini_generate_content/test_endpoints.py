@@ -8,7 +8,7 @@ import msgspec
 
 from llm_rest.responses import FunctionTool, Request
 from llm_rest.vendors.dialects import VERTEX
-from llm_rest.wires.gemini_generate_content import endpoints
+from llm_rest.wires.gemini_generate_content import request as endpoints
 from tests.support.facts import plain
 from tests.wires.gemini_generate_content import THREE, named, theirs
 

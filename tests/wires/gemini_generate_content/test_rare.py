@@ -25,8 +25,8 @@ from llm_rest.responses import (
     UrlCitation,
 )
 from llm_rest.responses.assemble import Assembler
-from llm_rest.wires.gemini_generate_content import endpoints
-from llm_rest.wires.gemini_generate_content.schema import from_openapi
+from llm_rest.wires.gemini_generate_content import request as endpoints
+from llm_rest.wires.gemini_generate_content.tools import from_openapi
 from tests.support.facts import plain
 from tests.support.legal import faults
 from tests.wires.gemini_generate_content import (

@@ -34,7 +34,7 @@ from llm_rest.responses import (
 from llm_rest.unknown import extras
 from llm_rest.vendors.dialects import VERTEX
 from llm_rest.wires import gemini_generate_content as wire
-from llm_rest.wires.gemini_generate_content.options import BUDGETS
+from llm_rest.wires.gemini_generate_content.request import BUDGETS
 from tests.support.facts import plain
 from tests.wires.gemini_generate_content import (
     BUDGETED,

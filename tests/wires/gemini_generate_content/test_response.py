@@ -32,7 +32,7 @@ from llm_rest.responses import (
     WebSearchCall,
 )
 from llm_rest.wires import gemini_generate_content as wire
-from llm_rest.wires.gemini_generate_content.ends import ENDS
+from llm_rest.wires.gemini_generate_content.response import ENDS
 from tests.support.facts import plain
 from tests.wires.gemini_generate_content import (
     OTHER,

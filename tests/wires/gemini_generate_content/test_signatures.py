@@ -21,7 +21,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.carriers import digest, seal
 from llm_rest.vendors.dialects import VERTEX
-from llm_rest.wires.gemini_generate_content.carried import Thought, Whole
+from llm_rest.wires.gemini_generate_content.reasoning import Thought, Whole
 from tests.wires.gemini_generate_content import (
     BUDGETED,
     DUMMY,

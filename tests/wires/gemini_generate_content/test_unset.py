@@ -13,7 +13,7 @@ from llm_rest.responses import FunctionCall, FunctionTool, InputText, Message, R
 from llm_rest.responses.assemble import Assembler
 from llm_rest.responses.carriers import seal
 from llm_rest.wires import gemini_generate_content as wire
-from llm_rest.wires.gemini_generate_content.carried import Whole
+from llm_rest.wires.gemini_generate_content.reasoning import Whole
 from tests.support.documents import Place, places, replaced, without
 from tests.support.facts import plain
 from tests.wires.gemini_generate_content import (

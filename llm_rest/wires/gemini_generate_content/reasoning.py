@@ -21,8 +21,7 @@ from ...responses.items import Reasoning
 from ...responses.leftovers import SPELLING, report_foreign
 from ...unknown import Model, Opt, base, given, or_none
 from . import types
-from .spelling import ProtoDecoder
-from .types import WIRE, Json, Maybe
+from .types import WIRE, Json, Maybe, ProtoDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,6 +40,9 @@ ABSENT = "absent"
 """Spelling of a field that was left out; one that was an empty text is spelled so."""
 CONTENT = "content"
 """What a content said around its parts, on the item that it begins with."""
+
+GROUNDED = "grounded"
+"""Spelling of sources and searches that grounding told of: they describe an answer, and the vendor takes none back."""
 
 encode = msgspec.json.Encoder().encode
 

@@ -100,8 +100,6 @@ async def test_an_answer_that_is_to_be_continued_is_continued_by_the_same_reques
     assert (reply.output_text, reply.status, len(reply.output)) == ("One two three.", "completed", 1)
     assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.total_tokens) == (280, 162, 442)
     assert reply.usage.output_tokens_details.reasoning_tokens == 5
-    details = reply.usage.leftovers["gemini_generate_content"]["promptTokensDetails"]
-    assert details == [{"modality": "TEXT", "tokenCount": 280}]
     assert (reply.info.metadata["api_calls"], len(reply.info.attempts)) == ("3", 3)
     (path, first), (path2, second), (path3, third) = asked(server)
     assert path == path2 == path3

@@ -51,7 +51,8 @@ class Rules(NamedTuple):
     together: tuple[tuple[str, ...], ...] = ()
     """Fields that say one thing: they are kept, and return, together."""
     defaults: Mapping[str, Any] = MappingProxyType({})
-    """Values that say the same as leaving the field out, so that no other wire loses anything by them."""
+    """Values that say the same as leaving the field out, so that no other wire loses anything by them: one, several in a tuple,
+    or `...` for any value of a field that other fields of ours say as well."""
     words: frozenset[str] = frozenset()
     """Fields in which a word other than ours is more than spelling, and reported by other wires."""
 
@@ -109,10 +110,11 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
     """Keep one field of a document, `one`, where we write `other`."""
     if isinstance(one, Model) and name in rules.groups and _is_absent(other):
         left[name], notes[name] = diff(one, _kind(one)(), rules), GROUP
-    elif one is not UNSET and _is_absent(other) and not (name in rules.defaults and _same(one, rules.defaults[name])):
+    elif one is not UNSET and _is_absent(other) and not _is_default(one, rules.defaults.get(name, UNSET)):
         left[name] = _plain(one)
     elif isinstance(one, Model) and isinstance(other, Model) and _kind(one) is _kind(other):
-        left[name], notes[name] = diff(one, other, rules), GROUP if name in rules.groups else WITHIN
+        if inner := diff(one, other, rules):
+            left[name], notes[name] = inner, GROUP if name in rules.groups else WITHIN
     elif isinstance(one, list) and isinstance(other, list) and _are_alike(cast("Any", one), cast("Any", other)):
         left[name], notes[name] = _diff_entries(cast("Any", one), cast("Any", other), rules), ENTRIES
     elif isinstance(one, dict) and isinstance(other, dict) and _is_part(other, cast("Json", one)):
@@ -123,6 +125,12 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
         notes[name] = note(one, _written(other))
         if name in rules.words and isinstance(one, str) and one.lower() != other:
             notes[name].append(one)  # which other wires report
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if isinstance(default, tuple):
+        return any(_same(value, each) for each in cast("Any", default))
+    return default is ... or _same(value, default)
 
 
 def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
@@ -306,16 +314,16 @@ def _plain(value: Any) -> Any:
 
 def _keys(entries: list[Any]) -> list[str]:
     """What each entry of a list is known by: its name or id, that of the object in it, or a digest; the second of one counted."""
-    found: dict[str, None] = {}
+    found: dict[str, int] = {}  # each with the number to try next
     for entry in entries:
         inner = [entry, *(getattr(entry, name) for name in getattr(entry, "__struct_fields__", ()))]
         names = (getattr(one, name, None) for one in inner if isinstance(one, Model) for name in ("name", "id"))
         key = next((name for name in names if name and isinstance(name, str)), None) or _mark(entry)
-        count, numbered = 1, key
+        numbered = key
         while numbered in found:
-            count += 1
-            numbered = f"{key} {count}"
-        found[numbered] = None
+            found[key] += 1
+            numbered = f"{key} {found[key]}"
+        found[numbered] = 1
     return list(found)
 
 

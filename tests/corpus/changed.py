@@ -51,18 +51,11 @@ TABLE: dict[str, tuple[Excuse, ...]] = {
         Excuse("response", "null", r"\.(bytes|top_logprobs)$", "null and absent are the same list that is not there"),
     ),
     "gemini_generate_content": (
-        Excuse("response", "empty", r"^\.modelVersion$", "an empty text is a field that is not set (ProtoJSON)"),
         Excuse(
             "request",
             "drop null empty",
             r"\.thought_?[sS]ignature$",
             "models refuse a call without one: the documented stand-in is sent, which a loss at the call's item says",
-        ),
-        Excuse(
-            "request",
-            "empty",
-            r"\.function_?[rR]esponse\.parts$",
-            "an empty list is a list that is not set (ProtoJSON)",
         ),
     ),
     "anthropic_messages": (

@@ -281,6 +281,25 @@ def test_a_default_that_was_written_out_is_no_loss_elsewhere() -> None:
     assert patch(doc(), left) == doc(stream=False)
 
 
+def test_several_values_or_any_may_say_the_same_as_leaving_the_field_out() -> None:
+    rules = Rules(defaults={"reason": ("stop", "end"), "heat": ...})
+    for came, told in ((doc(reason="end", heat=5), set[str]()), (doc(reason="length"), {"reason"})):
+        left = diff(came, doc(), rules)
+        assert left.keys() - {"spelling"} == told
+        assert patch(doc(), left) == came
+
+
+def test_an_object_that_differs_in_what_is_compared_elsewhere_leaves_nothing() -> None:
+    assert diff(doc(mark=Mark(ttl="1h")), doc(mark=Mark()), Rules(apart=frozenset({"ttl"}))) == {}
+
+
+def test_many_entries_that_are_the_same_are_told_apart_in_linear_time() -> None:
+    count = 20_000  # every pair of which would take minutes
+    came = doc(entries=[Entry(name="a", note="1") for _ in range(count)])
+    made = doc(entries=[Entry(name="a") for _ in range(count)])
+    assert patch(made, diff(came, made)) == came
+
+
 def test_a_word_that_only_its_wire_knows_is_reported() -> None:
     rules, lost = Rules(words=frozenset({"reason"})), Losses()
     for word, told in (("odd", ["reason"]), ("Stop", [])):

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from . import types
-from .request import DEFAULT, decode_request, encode_request, route
+from .request import (
+    DEFAULT,
+    count_route,
+    decode_count,
+    decode_request,
+    encode_count,
+    encode_request,
+    models_route,
+    route,
+)
 from .response import decode_error, decode_response, encode_error, encode_response
-from .types import EVENT, REQUEST, RESPONSE
+from .types import COUNT, COUNT_REQUEST, EVENT, MODEL, MODELS, REQUEST, RESPONSE
 
 if TYPE_CHECKING:
     from ...responses.request import Request
@@ -39,11 +48,13 @@ def continued(body: bytes, token: str) -> bytes:
     return msgspec.json.encode(fields | {"continuationToken": token})
 
 
-def decode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT, now: float = 0) -> StreamDecoder:
+def decode_stream(
+    *, request: Request | None = None, dialect: GeminiDialect = DEFAULT, now: float = 0, keep: bool = True
+) -> StreamDecoder:
     """A machine from chunks to events; `request` undoes what sending it renamed, and is echoed."""
     from .stream import StreamDecoder
 
-    return StreamDecoder(request, dialect, now)
+    return StreamDecoder(request, dialect, now, keep)
 
 
 def encode_stream(*, request: Request | None = None, dialect: GeminiDialect = DEFAULT) -> StreamEncoder:
@@ -54,21 +65,29 @@ def encode_stream(*, request: Request | None = None, dialect: GeminiDialect = DE
 
 
 __all__ = [
+    "COUNT",
+    "COUNT_REQUEST",
     "END",
     "EVENT",
     "FRAMING",
+    "MODEL",
+    "MODELS",
     "NAMED_EVENTS",
     "REQUEST",
     "RESPONSE",
     "continued",
+    "count_route",
+    "decode_count",
     "decode_error",
     "decode_request",
     "decode_response",
     "decode_stream",
+    "encode_count",
     "encode_error",
     "encode_request",
     "encode_response",
     "encode_stream",
     "goes_on",
+    "models_route",
     "route",
 ]

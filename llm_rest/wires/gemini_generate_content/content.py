@@ -1,31 +1,36 @@
-"""What a user or a tool shows: texts, images, sound, files, both ways.
+"""What a user, a tool or the model shows, both ways: texts, images, sound and files, and the sources of texts.
 
-A part of ours becomes `inlineData` (data URLs, base64) or `fileData` (URIs), whose media type the vendor insists on; where
-ours names none it is read off the end of the URI. Before changing this file, know that media types decide which part of ours
-comes back, and that a part which nothing of ours resembles comes back as an empty text whose leftovers hold it. Follows
-Google's pages on file input methods and media resolution (read 2026-11-20).
+A part of ours becomes `inlineData` (data URLs, base64) or `fileData` (URIs), whose media type the vendor insists on; where ours
+names none it is read off the end of the URI. Before changing this file, know that a part which nothing of ours resembles comes
+back as an empty text whose leftovers hold it; that segments of grounding count bytes of UTF-8 while annotations count characters;
+and that a segment may mean another part than it names (thoughts and streams shift the count), which its own text tells. Follows
+Google's pages on file input methods, media resolution, grounding with Google Search and file search (read 2026-11-20).
 """
-
-# DOC The sources of an answer: what grounding and citations say about its texts, and annotations.
-# DOC
-# DOC Before changing this file, know that segments count bytes of UTF-8 while annotations count characters, that a segment may mean
-# DOC another part than it names (thoughts and streams shift the count), which its own text tells, and that all of it is known only
-# DOC when the answer is over, so the search it tells of stands behind the text. Follows Google's pages on grounding with Google
-# DOC Search and file search (read 2026-11-20).
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import no_such, not_in
-from ...responses.items import Message, Search, UrlSource, WebSearchCall
-from ...responses.leftovers import own, report_foreign
+from ...losses import Losses, no_such, not_in
+from ...responses.carriers import digest
+from ...responses.items import (
+    CodeInterpreterCall,
+    CodeLogs,
+    FileSearchCall,
+    Message,
+    OpenPage,
+    Search,
+    UrlSource,
+    WebSearchCall,
+)
+from ...responses.leftovers import SPELLING, own, report_foreign
 from ...responses.media import data_url, parse_data_url, standard
 from ...responses.parts import (
     AudioData,
@@ -41,19 +46,18 @@ from ...responses.parts import (
     UrlCitation,
 )
 from ...unknown import Unknown, given, or_none, or_unset
-from .._left import report_unknown
+from ...vendors.dialects import GeminiDialect, GeminiModel
+from .._left import as_object, report_unknown
+from ..kept import Rules, diff, own_leftovers, patch
 from . import types
-from .reasoning import GROUNDED, document_fields, left, merged, own_fields, rest, spelling, stated, unsaid, unsay
 from .types import WIRE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...losses import Losses
     from ...responses.items import AnyItem
-    from ...responses.parts import AnyAnnotation, ContentPart
+    from ...responses.parts import AnyAnnotation, ContentPart, Leftovers
     from ...unknown import Opt
-    from ...vendors.dialects import GeminiDialect, GeminiModel
 
 MEDIA_TYPES = {
     **{end: f"image/{end}" for end in ("png", "jpeg", "webp", "gif", "heic", "heif")},
@@ -91,10 +95,31 @@ class Context(NamedTuple):
     replay: bool
 
 
+def comparing() -> Context:
+    """The context to write in what is compared with a document: everything is taken, and losses are none."""
+    return Context(Losses(), GeminiDialect(lacks=()), GeminiModel(), replay=False)
+
+
+MEDIA = Rules(apart=frozenset({"data"}))
+"""Of a medium, base64 for URLs and standard base64 are the same."""
+FILES = Rules(words=frozenset({"mimeType"}))
+SIGNED = Rules(apart=frozenset({"data", "thoughtSignature"}))
+"""Signatures of the model's parts are in envelopes."""
+GROUNDED = "grounded"
+"""The note on sources and searches that grounding told of: they describe an answer, and the vendor takes none back."""
+
+
+def is_grounded(leftovers: Leftovers | None) -> bool:
+    """Whether sources, or a search, come from the grounding of an answer."""
+    return bool(leftovers) and bool(as_object(own(leftovers, WIRE).get(SPELLING)).get(GROUNDED))
+
+
 # --- Responses to this wire -----------------------------------------------------------------------------------------
 
 
-def encode_parts(content: str | Sequence[ContentPart], path: str, context: Context, first: int = 0) -> list[types.Part]:
+def encode_content(
+    content: str | Sequence[ContentPart], path: str, context: Context, first: int = 0
+) -> list[types.Part]:
     """The parts of a content at `path`, from position `first`; empty texts are left out, since the vendor refuses them."""
     if isinstance(content, str):
         return [types.Part(text=content)] if content else []
@@ -115,19 +140,16 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
     if isinstance(part, Unknown):
         lost.dropped(path, not_in(f"a part of type {part.kind!r}", "Gemini"))
         return None
-    report_unknown(part, path, lost)
-    own = own_fields(part.leftovers, path, lost)
+    left = own_leftovers(part, WIRE, path, lost)
     if given(getattr(part, "prompt_cache_breakpoint", None)):
         lost.dropped(f"{path}.prompt_cache_breakpoint", "Gemini caches by itself and knows no marks")
     encoded: types.Part | None
     match part:
         case InputText(text=text) | OutputText(text=text) | PlainText(text=text) | RefusalPart(refusal=text):
-            encoded = types.Part(text=text) if text or "text" in spelling(own) else None
-            if encoded and not text:
-                unsay(encoded, ("text",), spelling(own))
+            encoded = types.Part(text=text) if text or WIRE in (part.leftovers or ()) else None
         case InputImage():
             encoded = _by_url(
-                or_unset(part.image_url or part.file_id), "image/jpeg", own, path, context, id=not part.image_url
+                or_unset(part.image_url or part.file_id), "image/jpeg", left, path, context, id=not part.image_url
             )
             if encoded is not None and given(part.detail) and part.detail != "auto":
                 if context.model.media_resolution and part.detail in DETAILS:
@@ -135,19 +157,19 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
                 else:
                     lost.dropped(f"{path}.detail", "this model looks at all images of a request alike")
         case InputFile():
-            encoded = _file(part, own, path, context)
+            encoded = _file(part, left, path, context)
         case InputAudio(input_audio=sound):
             kind = MEDIA_TYPES["mp3"] if sound.format == "mp3" else f"audio/{sound.format}"
             encoded = types.Part(inline_data=types.Blob(mime_type=kind, data=sound.data))
         case InputVideo(video_url=url):
-            encoded = _by_url(url, "video/mp4", own, path, context)
+            encoded = _by_url(url, "video/mp4", left, path, context)
         case _:
             lost.dropped(path, not_in(f"a part of type {part.__struct_config__.tag!r}", "Gemini"))
             return None
-    return merged(encoded, document_fields(own), path, lost) if encoded is not None else None
+    return patch(encoded, left) if encoded is not None else None
 
 
-def _file(part: InputFile, own: types.Json, path: str, context: Context) -> types.Part | None:
+def _file(part: InputFile, left: types.Json, path: str, context: Context) -> types.Part | None:
     lost, name = context.lost, part.filename or ""
     kind, data = media_type(name), part.file_data
     if data and not data.startswith("data:"):
@@ -157,7 +179,7 @@ def _file(part: InputFile, own: types.Json, path: str, context: Context) -> type
     places = {"file_data": data, "file_url": part.file_url, "file_id": part.file_id}
     first, *others = [place for place, value in places.items() if given(value)] or [""]
     encoded = _by_url(
-        or_unset(places.get(first)), "application/pdf", own, path, context, named=kind, id=first == "file_id"
+        or_unset(places.get(first)), "application/pdf", left, path, context, named=kind, id=first == "file_id"
     )
     for other in others:
         lost.dropped(f"{path}.{other}", "a second place of the same file")
@@ -175,7 +197,7 @@ def _file(part: InputFile, own: types.Json, path: str, context: Context) -> type
 def _by_url(
     url: Opt[str],
     guess: str,
-    own: types.Json,
+    left: types.Json,
     path: str,
     context: Context,
     *,
@@ -198,7 +220,7 @@ def _by_url(
     if not (ours or context.model.external_urls or context.dialect.fetches_urls):
         lost.refused(path, "this model fetches nothing itself; send the bytes, `fetch_image(url)` gets them")
     kind = named or media_type(url)
-    if kind is None and "fileData" not in own:
+    if kind is None and "fileData" not in left:
         lost.changed(path, f"nothing says what kind of media this is; it is sent as {guess}")
     return types.Part(file_data=types.FileData(mime_type=kind or guess, file_uri=url))
 
@@ -221,56 +243,50 @@ def media_type(uri: str) -> str | None:
 # --- this wire to Responses -----------------------------------------------------------------------------------------
 
 
-def decode_parts(parts: Sequence[types.Part]) -> list[ContentPart]:
+def decode_content(parts: Sequence[types.Part]) -> list[ContentPart]:
     """The parts of a user's content, without outputs of functions."""
     return [_decode(part) for part in parts]
 
 
 def _decode(part: types.Part) -> ContentPart:
+    if part.text and part == types.Part(text=part.text):
+        return InputText(text=part.text)
     blob, file = part.inline_data, part.file_data
+    found: InputText | InputImage | InputFile | InputAudio
     if part.text:
-        return InputText(text=part.text, leftovers=left(rest(part, ("text",))))
-    if blob and blob.mime_type and blob.data:
-        fields, more = rest(part, ("inlineData",)), rest(blob, ("mimeType", "data"))
-        found: InputImage | InputFile | InputAudio
-        if blob.mime_type.startswith("audio/"):
-            format = "mp3" if blob.mime_type == MEDIA_TYPES["mp3"] else blob.mime_type.removeprefix("audio/")
-            found = InputAudio(input_audio=AudioData(data=standard(blob.data), format=format))
-        else:
-            found = _shown(blob.mime_type, data_url(blob.mime_type, standard(blob.data)), fields, more)
-        found.leftovers = left({**fields, "inlineData": more} if more else fields)
-        return found
-    if file and file.file_uri and file.mime_type:
-        fields, more = rest(part, ("fileData",)), rest(file, ("fileUri",))
-        found = _shown(file.mime_type, file.file_uri, fields, more)
-        if media_type(file.file_uri) == file.mime_type:
-            del more["mimeType"]
-        found.leftovers = left({**fields, "fileData": more} if more else fields)
-        return found
-    return InputText(text="", leftovers=left(rest(part, ("text",)), unsaid(part, ("text",))))
+        found = InputText(text=part.text)
+    elif blob and blob.mime_type and blob.data and blob.mime_type.startswith("audio/"):
+        format = "mp3" if blob.mime_type == MEDIA_TYPES["mp3"] else blob.mime_type.removeprefix("audio/")
+        found = InputAudio(input_audio=AudioData(data=standard(blob.data), format=format))
+    elif blob and blob.mime_type and blob.data:
+        found = _shown(blob.mime_type, data_url(blob.mime_type, standard(blob.data)), part, blob.display_name)
+    elif file and file.file_uri and file.mime_type:
+        found = _shown(file.mime_type, file.file_uri, part, file.display_name)
+    else:
+        found = InputText(text="", leftovers={WIRE: {}})
+    left = diff(part, _encode(found, "", comparing()) or types.Part(), FILES if given(file) else MEDIA)
+    if left or found.leftovers:
+        found.leftovers = {WIRE: left}
+    return found
 
 
-def _shown(kind: str, url: str, fields: types.Json, more: types.Json) -> InputImage | InputFile:
-    """The part of ours for media at a URL; what it says itself is taken from `fields` of the part and `more` of the media."""
-    own = url.startswith(VENDOR)
+def _shown(kind: str, url: str, part: types.Part, name: Opt[str]) -> InputImage | InputFile:
+    """The part of ours for media at a URL."""
+    kept = url.startswith(VENDOR)
     if kind.startswith("image/"):
-        image = InputImage(file_id=url) if own else InputImage(image_url=url)
-        told: types.Json = fields.get("mediaResolution") or {}
-        if len(told) == 1 and told.get("level") in DETAILS_BACK:
-            image.detail = DETAILS_BACK[told["level"]]
-            del fields["mediaResolution"]
-        return image
-    name = more.pop("displayName", None)
+        level = part.media_resolution.level if given(part.media_resolution) else None
+        detail = DETAILS_BACK.get(level or "")
+        return InputImage(file_id=url, detail=detail) if kept else InputImage(image_url=url, detail=detail)
     if url.startswith("data:"):
-        return InputFile(file_data=url, filename=name)
-    return InputFile(file_id=url, filename=name) if own else InputFile(file_url=url, filename=name)
+        return InputFile(file_data=url, filename=or_none(name))
+    named = or_none(name)
+    return InputFile(file_id=url, filename=named) if kept else InputFile(file_url=url, filename=named)
 
 
-Said = tuple[int, OutputText]
+# --- sources of an answer: this wire to Responses -------------------------------------------------------------------
+
+PlacedText = tuple[int, OutputText]
 """A text of an answer and the place of its part."""
-
-
-# --- this wire to Responses -----------------------------------------------------------------------------------------
 
 
 class Place(NamedTuple):
@@ -281,14 +297,14 @@ class Place(NamedTuple):
     end: Opt[int] = UNSET
 
 
-def annotated(items: list[AnyItem], said: Sequence[Said], candidate: types.Candidate) -> list[AnyItem]:
+def annotated(items: list[AnyItem], outputs: Sequence[PlacedText], candidate: types.Candidate) -> list[AnyItem]:
     """The items with the sources of their texts; the texts are those `said`, in their order."""
     sourced: dict[int, ContentPart] = {}
-    for (_, part), sources in zip(said, sources_of(said, candidate), strict=True):
+    for (_, part), sources in zip(outputs, sources_of(outputs, candidate), strict=True):
         if sources:
-            kept = own(part.leftovers, WIRE)
-            notes = left(kept, {**spelling(kept), GROUNDED: True})
-            sourced[id(part)] = replace(part, annotations=sources, leftovers=notes)
+            left = own(part.leftovers, WIRE)
+            left = {**left, SPELLING: {**as_object(left.get(SPELLING)), GROUNDED: True}}
+            sourced[id(part)] = replace(part, annotations=sources, leftovers={WIRE: left})
     return [
         replace(item, content=[sourced.get(id(part), part) for part in item.content])
         if isinstance(item, Message) and not isinstance(item.content, str)
@@ -297,14 +313,14 @@ def annotated(items: list[AnyItem], said: Sequence[Said], candidate: types.Candi
     ]
 
 
-def sources_of(said: Sequence[Said], candidate: types.Candidate) -> list[list[AnyAnnotation]]:
+def sources_of(outputs: Sequence[PlacedText], candidate: types.Candidate) -> list[list[AnyAnnotation]]:
     """The sources of each of the texts."""
-    found: list[list[AnyAnnotation]] = [[] for _ in said]
+    found: list[list[AnyAnnotation]] = [[] for _ in outputs]
     grounding, citations = candidate.grounding_metadata, candidate.citation_metadata
-    if not said:
+    if not outputs:
         return found
     if given(grounding):
-        chunks, texts = grounding.grounding_chunks or [], _Texts(said)
+        chunks, texts = grounding.grounding_chunks or [], _Texts(outputs)
         for support in grounding.grounding_supports or ():
             place = _locate(support.segment if given(support.segment) else types.Segment(), texts)
             for index in support.grounding_chunk_indices or ():
@@ -353,57 +369,39 @@ MOST_SEARCHED = 4_000_000
 class _Text:
     """A text and its UTF-8: where a stretch in bytes stands in characters, and the other way round."""
 
-    __slots__ = ("_counts", "_data", "_sizes", "size", "text")
+    __slots__ = ("_ends", "size", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._data = b"" if text.isascii() else text.encode("utf-8", "surrogatepass")
-        self.size = len(self._data) or len(text)
-        blocks = (self._data[start : start + _BLOCK] for start in range(0, len(self._data), _BLOCK))
-        self._counts = [0, *accumulate(len(block.translate(None, _CONTINUATION)) for block in blocks)]
-        self._sizes: list[int] | None = None
+        # So many bytes have the first characters; in ASCII as many as there are.
+        sizes = (1 + (c > "\x7f") + (c > "\u07ff") + (c > "\uffff") for c in text)
+        self._ends = None if text.isascii() else array("Q", accumulate(sizes, initial=0))
+        self.size = len(text) if self._ends is None else self._ends[-1]
 
     def stretch(self, start: int, end: int) -> tuple[int, int] | None:
         """A stretch in bytes as one in characters; `None` where it is not in the text."""
         if not 0 <= start <= end <= self.size:
             return None
-        return (self._characters(start), self._characters(end)) if self._data else (start, end)
+        if self._ends is None:
+            return start, end
+        return bisect_right(self._ends, start) - 1, bisect_right(self._ends, end) - 1
 
-    def says(self, stretch: tuple[int, int] | None, text: str) -> bool:
+    def has(self, stretch: tuple[int, int] | None, text: str) -> bool:
         """Whether that stands in this stretch."""
         return stretch is not None and stretch[1] - stretch[0] == len(text) and self.text[slice(*stretch)] == text
 
     def bytes_to(self, to: int) -> int:
         """The size of so many characters."""
-        if not self._data:
-            return to
-        if self._sizes is None:
-            blocks = (self.text[start : start + _BLOCK] for start in range(0, len(self.text), _BLOCK))
-            self._sizes = [0, *accumulate(len(block.encode("utf-8", "surrogatepass")) for block in blocks)]
-        block = to // _BLOCK
-        return self._sizes[block] + len(self.text[block * _BLOCK : to].encode("utf-8", "surrogatepass"))
-
-    def _characters(self, to: int) -> int:
-        """How many characters end before that byte."""
-        block = to // _BLOCK
-        begun = self._counts[block] + len(self._data[block * _BLOCK : to].translate(None, _CONTINUATION))
-        cut = self._data[to : to + 1] in _CONTINUING
-        return begun - cut
-
-
-_BLOCK = 1024
-_CONTINUATION = bytes(range(0x80, 0xC0))
-"""The bytes of UTF-8 that begin no character."""
-_CONTINUING = frozenset(bytes([byte]) for byte in _CONTINUATION)
+        return to if self._ends is None else self._ends[to]
 
 
 class _Texts:
     """The texts of an answer: each `named` by the place of its part, and where its bytes begin."""
 
-    def __init__(self, said: Sequence[Said]) -> None:
-        self.all = [_Text(part.text) for _, part in said]
+    def __init__(self, outputs: Sequence[PlacedText]) -> None:
+        self.all = [_Text(part.text) for _, part in outputs]
         self.named: dict[int, int] = {}
-        for k, (place, _) in enumerate(said):
+        for k, (place, _) in enumerate(outputs):
             self.named.setdefault(place, k)
         self.begins = [0, *accumulate(text.size for text in self.all)]
         self._searched = -sum(len(text.text) for text in self.all)
@@ -420,25 +418,25 @@ class _Texts:
 
 def _locate(segment: types.Segment, texts: _Texts) -> Place:
     """Where a segment stands: in the part it names if its text is there, else wherever it is, else where its bytes lead."""
-    said, named = texts.all, texts.named.get(segment.part_index or 0, 0)
+    outputs, named = texts.all, texts.named.get(segment.part_index or 0, 0)
     if not given(segment.end_index):
         return Place(named)
     start, end = segment.start_index or 0, segment.end_index
-    there = said[named].stretch(start, end)
+    there = outputs[named].stretch(start, end)
     if given(segment.text):
-        if there is not None and said[named].says(there, segment.text):
+        if there is not None and outputs[named].has(there, segment.text):
             return Place(named, *there)
-        others = range(len(said)) if len(said) <= MOST_TEXTS else ()
+        others = range(len(outputs)) if len(outputs) <= MOST_TEXTS else ()
         for k in others:
-            found = said[k].stretch(start, end)
-            if found is not None and said[k].says(found, segment.text):
+            found = outputs[k].stretch(start, end)
+            if found is not None and outputs[k].has(found, segment.text):
                 return Place(k, *found)
         # Streamed texts are cut into parts where the whole answer has one.
         k = bisect_right(texts.begins, start) - 1
-        if 0 <= k < len(said):
+        if 0 <= k < len(outputs):
             before, size = texts.begins[k], texts.begins[k + 1] - texts.begins[k]
-            found = said[k].stretch(start - before, min(end - before, size))
-            if found is not None and said[k].says(found, segment.text[: found[1] - found[0]]):
+            found = outputs[k].stretch(start - before, min(end - before, size))
+            if found is not None and outputs[k].has(found, segment.text[: found[1] - found[0]]):
                 return Place(k, *found)
         for k in (named, *others):
             at = texts.find(segment.text, k)
@@ -455,17 +453,22 @@ def search_of(candidate: types.Candidate, id: Opt[str]) -> WebSearchCall | None:
     pages = [chunk.web.uri for chunk in grounding.grounding_chunks or () if given(chunk.web)]
     sources = [UrlSource(url=uri) for uri in pages if given(uri)]
     action = Search(queries=grounding.web_search_queries, sources=[*sources] or None)
-    return WebSearchCall(id=or_none(id), status="completed", action=action, leftovers=left({}, {GROUNDED: True}))
+    left = {SPELLING: {GROUNDED: True}}
+    return WebSearchCall(id=or_none(id), status="completed", action=action, leftovers={WIRE: left})
 
 
-# --- Responses to this wire -----------------------------------------------------------------------------------------
+# --- sources of an answer: Responses to this wire -------------------------------------------------------------------
 
 
-def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> types.GroundingMetadata | None:
-    """The grounding that tells of the sources of texts, each with the place of its part and its path."""
+def grounding_of(
+    outputs: Sequence[tuple[int, OutputText, str]], queries: list[str], lost: Losses
+) -> types.Maybe[types.GroundingMetadata]:
+    """The grounding that tells of searches and the sources of texts, each with the place of its part and its path."""
+    if not queries and not any(part.annotations for _, part, _ in outputs):
+        return UNSET
     chunks: list[types.GroundingChunk] = []
     supports: list[types.GroundingSupport] = []
-    for place, part, path in said:
+    for place, part, path in outputs:
         text, quoted = _Text(part.text), -len(part.text)
         for j, source in enumerate(part.annotations or ()):
             if not isinstance(source, UrlCitation):
@@ -484,7 +487,87 @@ def grounding_of(said: Sequence[tuple[int, OutputText, str]], lost: Losses) -> t
                 # Stretches may overlap, and a hostile answer has many of the whole text.
                 segment.text = part.text[start:end] if quoted <= MOST_QUOTED else UNSET
             supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=[len(chunks)]))
-            chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=stated(source.title))))
-    if not chunks:
-        return None
-    return types.GroundingMetadata(grounding_chunks=chunks, grounding_supports=supports)
+            chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=or_unset(source.title))))
+    if not queries and not chunks:
+        return UNSET
+    return types.GroundingMetadata(
+        web_search_queries=queries or UNSET,
+        grounding_chunks=chunks or UNSET,
+        grounding_supports=supports or UNSET,
+    )
+
+
+# --- the vendor's tools ---------------------------------------------------------------------------------------------
+
+VisibleItem = WebSearchCall | FileSearchCall | CodeInterpreterCall
+"""The items that show what a run did."""
+
+PREFIX: dict[type[VisibleItem], str] = {WebSearchCall: "ws", FileSearchCall: "fs", CodeInterpreterCall: "ci"}
+"""How ids of items begin, as Responses hosts expect it."""
+
+OUTCOMES = {"OUTCOME_OK": "completed", "OUTCOME_FAILED": "completed", "OUTCOME_DEADLINE_EXCEEDED": "incomplete"}
+"""How a run of code ended, theirs on the left; code that failed ran to its end."""
+
+
+def fingerprint(items: Sequence[AnyItem]) -> str:
+    """A digest of what items show of a run; ids and statuses do not count, since clients rewrite them."""
+    return digest("\n".join(f"{type(item).__name__} {_visible_text(item)}" for item in items))
+
+
+def _visible_text(item: AnyItem) -> str:
+    match item:
+        case CodeInterpreterCall():
+            return "\n".join((item.code or "", *(out.logs for out in item.outputs or () if isinstance(out, CodeLogs))))
+        case WebSearchCall(action=Search(queries=queries)):
+            return "\n".join(queries or ())
+        case WebSearchCall(action=OpenPage(url=url)):
+            return url or ""
+        case FileSearchCall(queries=queries):
+            return "\n".join(queries)
+        case _:
+            return ""
+
+
+def visible_items(parts: list[types.Part]) -> list[VisibleItem]:
+    """The items that show a run, one for each use of a tool."""
+    items: list[VisibleItem] = []
+    code: CodeInterpreterCall | None = None
+    answered = {part.tool_response.id for part in parts if given(part.tool_response)}
+    for part in parts:
+        if given(part.executable_code):
+            code = CodeInterpreterCall(status="incomplete", code=part.executable_code.code or "", outputs=None)
+            items.append(code)
+        elif given(part.code_execution_result):
+            if code is None:
+                code = CodeInterpreterCall(code="")
+                items.append(code)
+            _ran(code, part.code_execution_result)
+            code = None
+        elif given(part.tool_call):
+            status = "completed" if part.tool_call.id in answered else "in_progress"
+            items += _used(part.tool_call, status)
+    return items
+
+
+def _ran(code: CodeInterpreterCall, result: types.CodeExecutionResult) -> None:
+    outcome = result.outcome
+    code.status = OUTCOMES.get(outcome, "incomplete") if given(outcome) else "completed"
+    code.outputs = [CodeLogs(logs=result.output)] if given(result.output) else []
+
+
+def _used(call: types.ToolCall, status: str) -> list[VisibleItem]:
+    args: types.Json = call.args or {}
+    match call.tool_type:
+        case "GOOGLE_SEARCH_WEB" | "GOOGLE_SEARCH_IMAGE":
+            return [WebSearchCall(status=status, action=Search(queries=_texts(args.get("queries"))))]
+        case "URL_CONTEXT":
+            urls = _texts(args.get("urls")) or _texts([args.get("url")])
+            return [WebSearchCall(status=status, action=OpenPage(url=url)) for url in urls]
+        case "FILE_SEARCH":
+            return [FileSearchCall(status=status, queries=_texts(args.get("queries")))]
+        case _:
+            return []
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in cast("Any", value) if isinstance(text, str)] if isinstance(value, list) else []

@@ -1,50 +1,56 @@
-"""What this wire hides in a conversation: envelopes for what must return, leftovers for what describes one document.
+"""What the model thought and said in one content, both ways: texts, thoughts, images, calls, and the signatures on them.
 
-A thought signature belongs to one part and must come back on that very part. The envelope says which: a call by its id, a text
-or an image by a digest of what is seen of it, so that an edit is noticed. Before changing this file, know that envelopes may
-be forged: their payloads are the tagged structs below, and whole parts come out only where they say nothing a client could
-have said himself. Follows Google's guide to thought signatures (read 2026-11-20).
+A thought signature belongs to one part and must come back on that very part. An envelope in a reasoning item says which: a call
+by its id, a text or an image by a digest of what is seen of it, so that an edit is noticed. Before changing this file, know that
+envelopes may be forged: their payloads are the tagged structs below, and whole parts come out only where they say nothing a
+client could have said himself; that parts with and without a signature are never joined; that an envelope waits for the item it
+stands before, and one that a stream sent behind its text reaches back to it; and that consecutive parts of the vendor's own tools
+are a *run*: one visible item per use and one envelope with the whole parts behind them, since signatures and results in it cannot
+be rebuilt. Follows Google's guides to thinking, thought signatures and tool combination (read 2026-11-20).
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ...errors import DecodeError
-from ...losses import not_taken
+from ...losses import no_such, not_in, not_taken
 from ...responses.carriers import digest, seal, sender, unseal
-from ...responses.items import Reasoning
-from ...responses.leftovers import SPELLING, report_foreign
-from ...unknown import Model, Opt, base, given, or_none
+from ...responses.items import (
+    AnyItem,
+    CodeInterpreterCall,
+    Compaction,
+    CustomToolCall,
+    FileSearchCall,
+    FunctionCall,
+    ImageGenerationCall,
+    Message,
+    Reasoning,
+    Search,
+    WebSearchCall,
+)
+from ...responses.leftovers import own
+from ...responses.parts import OutputText, RefusalPart, SummaryText
+from ...unknown import Opt, Unknown, given, or_none
+from .._left import report_unknown
+from .._renamed import Sent, undo
+from ..kept import diff, own_leftovers, patch
 from . import types
-from .types import WIRE, Json, Maybe, ProtoDecoder
+from .content import PREFIX, SIGNED, VisibleItem, encode_content, fingerprint, is_grounded, visible_items
+from .tools import Call, decode_call, encode_call
+from .types import WIRE, ProtoDecoder, encode, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from ...losses import Losses
-    from ...responses.parts import Leftovers
-    from ...responses.request import Request
-
-S = TypeVar("S", bound=Model)
-T = TypeVar("T")
+    from .content import Context
 
 DUMMY = "skip_thought_signature_validator"
 """Stands for the signature of a call that this vendor's models did not make; the vendor takes it for any."""
-
-ABSENT = "absent"
-"""Spelling of a field that was left out; one that was an empty text is spelled so."""
-CONTENT = "content"
-"""What a content said around its parts, on the item that it begins with."""
-
-GROUNDED = "grounded"
-"""Spelling of sources and searches that grounding told of: they describe an answer, and the vendor takes none back."""
-
-encode = msgspec.json.Encoder().encode
 
 
 # --- payloads -------------------------------------------------------------------------------------------------------
@@ -92,6 +98,8 @@ AnyPayload = Thought | Shown | Whole
 
 EMPTY = digest("")
 
+_parts: ProtoDecoder[list[types.Part]] = ProtoDecoder(list[types.Part])
+
 _plain = msgspec.json.Decoder()
 _sorted = msgspec.json.Encoder(order="sorted")
 
@@ -103,9 +111,6 @@ def call_ref(call_id: str | None, name: str, arguments: str) -> str:
     with suppress(msgspec.MsgspecError):  # what is no JSON counts as it is spelled
         arguments = _sorted.encode(_plain.decode(arguments)).decode()
     return f"#{digest(f'{name} {arguments}')}"
-
-
-_parts: ProtoDecoder[list[types.Part]] = ProtoDecoder(list[types.Part])
 
 
 def opened(item: Reasoning, issuer: str) -> AnyPayload | None:
@@ -138,121 +143,446 @@ def returning_parts(raw: Raw) -> list[types.Part] | None:
     except DecodeError:
         return None
     # Texts, calls and outputs are items of their own; an envelope with one was not made here.
-    spoken = any(part.text or given(part.function_call) or given(part.function_response) for part in parts)
-    return None if spoken else parts
+    forged = any(part.text or given(part.function_call) or given(part.function_response) for part in parts)
+    return None if forged else parts
 
 
-# --- leftovers ------------------------------------------------------------------------------------------------------
-
-_objects = msgspec.json.Decoder(dict[str, Raw])
-_decoders: dict[type, ProtoDecoder[Any]] = {}
+# --- Responses -> Gemini --------------------------------------------------------------------------------------------
 
 
-def decoder_of(kind: type[S]) -> ProtoDecoder[S]:
-    """The decoder of one struct of this wire."""
-    found = _decoders.get(kind)
-    if found is None:
-        found = _decoders[kind] = ProtoDecoder(kind)
-    return cast("ProtoDecoder[S]", found)
+class Awaiting(NamedTuple):
+    """Signatures that wait for the item they are for."""
+
+    payload: Shown
+    path: str
 
 
-def restored(kind: type[S], value: Any) -> S | None:
-    """The struct that plain leftovers were made from; `None` where they are something else."""
-    try:
-        return decoder_of(kind).decode(encode(value))
-    except (DecodeError, TypeError, ValueError):
-        return None
+class AssistantMessage:
+    """Turns items of the model into parts: `begin` a content, `write` each item, `close`.
+
+    `outputs` holds the texts with their parts, for the sources of an answer. With `blocked`, refusals are kept in `refusals`,
+    since an answer that was held back says why beside its parts; elsewhere they are plain text.
+    """
+
+    def __init__(self, context: Context, *, blocked: bool = False) -> None:
+        self.context = context
+        self.blocked = blocked
+        self.refusals: list[str] = []
+        self.outputs: list[tuple[types.Part, OutputText, str]] = []
+        self.queries: list[str] = []
+        self._lost = context.lost
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a content."""
+        self.parts: list[types.Part] = []
+        self._called = False
+        self._visible = EMPTY  # the digest of what was shown last, and its parts
+        self._shown: list[types.Part] = []
+        self._signatures: dict[str, tuple[str, str]] = {}
+        self._next = ("", "")  # how an envelope names the call right behind it, and the tool it calls
+        self._pending: list[tuple[str, AnyItem]] = []
+        self._awaiting: Awaiting | None = None
+
+    def close(self) -> None:
+        """The content ends here; report what was still waiting for its carrier, or its call."""
+        if self._pending:
+            self._drop_pending()
+        self._release()
+        for path, _ in self._signatures.values():
+            self._lost.dropped(path, "the signature of a call that is gone")
+        self._signatures = {}
+
+    def write(self, item: AnyItem, path: str) -> None:
+        """Add the parts of one item, which stands at `path`."""
+        if isinstance(item, Reasoning):
+            self._reasoning(item, path)
+            return
+        if self._pending and not isinstance(item, VisibleItem):
+            self._drop_pending()
+        if not isinstance(item, Message | ImageGenerationCall):
+            self._release()
+        match item:
+            case Message():
+                self._message(item, path)
+            case FunctionCall() | CustomToolCall():
+                self._call(item, path)
+            case ImageGenerationCall():
+                self._image(item, path)
+            case Compaction():
+                report_unknown(item, path, self._lost)
+                report = self._lost.withheld if self.context.replay else self._lost.dropped
+                report(path, "the compaction of another vendor")
+            case Unknown():
+                self._lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
+            case WebSearchCall() | FileSearchCall() | CodeInterpreterCall():
+                own_leftovers(item, WIRE, path, self._lost)
+                if not is_grounded(item.leftovers):
+                    self._pending.append((path, item))
+                elif isinstance(item, WebSearchCall) and isinstance(item.action, Search):
+                    self.queries += item.action.queries or ()
+            case _:
+                report_unknown(item, path, self._lost)
+                self._lost.dropped(path, f"an item of type {item.__struct_config__.tag!r}, which Gemini cannot rebuild")
+
+    def _drop_pending(self) -> None:
+        for path, item in self._pending:
+            kind = item.kind if isinstance(item, Unknown) else item.__struct_config__.tag
+            self._lost.dropped(path, f"an item of type {kind!r} without the parts it was made from")
+        self._pending = []
+
+    # --- texts
+
+    def _message(self, item: Message, path: str) -> None:
+        own_leftovers(item, WIRE, path, self._lost)
+        if given(item.phase):
+            self._lost.dropped(f"{path}.phase", no_such("field", "Gemini"))
+        if isinstance(item.content, str):
+            self._show([types.Part(text=item.content)] if item.content else [], item.content)
+            return
+        parts: list[types.Part] = []
+        visible: list[str] = []
+        for j, part in enumerate(item.content):
+            at = f"{path}.content[{j}]"
+            if isinstance(part, RefusalPart):
+                if self.blocked:
+                    self.refusals.append(part.refusal)
+                    continue
+                self._lost.changed(at, "a refusal is plain text at Gemini")
+            found = encode_content([part], f"{path}.content", self.context, j)
+            if isinstance(part, OutputText):
+                visible.append(part.text)
+                if self.context.replay:
+                    self._drop_sources(part, at)
+                elif found:
+                    self.outputs.append((found[0], part, at))
+            parts += found
+        self._show(parts, "".join(visible))
+
+    def _drop_sources(self, part: OutputText, path: str) -> None:
+        if part.annotations and not is_grounded(part.leftovers):
+            self._lost.dropped(f"{path}.annotations", "sources of an earlier answer, which Gemini does not take back")
+        if part.logprobs:
+            self._lost.dropped(f"{path}.logprobs", "probabilities of an earlier answer")
+
+    def _show(self, parts: list[types.Part], visible: str) -> None:
+        before = self._shown, self._visible
+        self.parts += parts
+        self._shown, self._visible = parts, digest(visible)
+        waiting = self._awaiting
+        if waiting is not None and waiting.payload.digest == self._visible:
+            self._awaiting = None
+            self.mark(waiting.payload.marks)
+        self._release(*before)
+
+    def _image(self, item: ImageGenerationCall, path: str) -> None:
+        left = own_leftovers(item, WIRE, path, self._lost)
+        for name in ("action", "background", "quality", "revised_prompt", "size", "error", "svg_usage"):
+            if given(getattr(item, name)):
+                self._lost.dropped(f"{path}.{name}", no_such("field", "Gemini"))
+        if not given(item.result):
+            self._lost.dropped(path, "an image without its data")
+            return
+        self._show([patch(encode_image(item, item.result), left)], item.result)
+
+    # --- thoughts and carriers
+
+    def _reasoning(self, item: Reasoning, path: str) -> None:
+        payload = opened(item, self.context.dialect.issuer)
+        if not isinstance(payload, Whole) and self._pending:
+            self._drop_pending()
+        self._release()
+        own_leftovers(item, WIRE, path, self._lost)
+        match payload:
+            case Thought():
+                self._thought(item, payload, path)
+            case Shown():
+                self._sign(payload, path)
+            case Whole():
+                self._restore(payload, path)
+            case None if self.context.replay:
+                unopened(item, self.context.dialect.issuer, path, self._lost)
+            case None:
+                self._show_foreign(item, path)
+
+    def _thought(self, item: Reasoning, payload: Thought, path: str) -> None:
+        summary = item.summary or ()
+        if payload.call:
+            self._signatures[payload.call] = path, payload.signature
+            self._next = payload.call, payload.tool
+        if digest("".join(part.text for part in summary)) != payload.digest:
+            self._lost.dropped(f"{path}.summary", "a thought whose text was changed")
+            return
+        parts = [patch(types.Part(text=part.text, thought=True), own(part.leftovers, WIRE)) for part in summary]
+        self.parts += parts
+        self._shown, self._visible = parts, ""  # nothing behind a thought belongs to it
+        self.mark(payload.marks, thought=True)
+
+    def _show_foreign(self, item: Reasoning, path: str) -> None:
+        """Show a client what another vendor's model thought."""
+        if item.content or (self.parts and self.parts[-1].thought):
+            self._lost.changed(path, "what the model thought is shown as one summary")
+        for part in (*(item.summary or ()), *(item.content or ())):
+            if part.text:
+                self.parts.append(types.Part(text=part.text, thought=True))
+        if given(item.encrypted_content):
+            self._lost.dropped(path, "opaque state, which no answer of Gemini holds")
+
+    def _sign(self, payload: Shown, path: str) -> None:
+        if payload.before:
+            self._awaiting = Awaiting(payload, path)
+            return
+        if payload.digest != self._visible and payload.digest != EMPTY:
+            self._lost.dropped(path, "the signature of a text or image that was changed or is gone")
+            return
+        if payload.digest != self._visible:
+            self._shown = []
+        self.mark(payload.marks)
+
+    def _release(self, shown: list[types.Part] | None = None, visible: str | None = None) -> None:
+        """What waited for the next item does not wait for longer: streams show some texts first and their signatures then."""
+        waiting, self._awaiting = self._awaiting, None
+        if waiting is None:
+            return
+        now = self._shown, self._visible
+        if shown is not None and visible is not None:
+            self._shown, self._visible = shown, visible
+        if waiting.payload.digest == self._visible:
+            self.mark(waiting.payload.marks)
+        else:
+            self._lost.dropped(waiting.path, "the signature of a text or image that was changed or is gone")
+        self._shown, self._visible = now
+
+    def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
+        """Put signatures on the parts that were shown last, and between them."""
+        shown = self._shown
+        between: dict[int, list[types.Part]] = {}
+        for mark in marks:
+            if not mark.hidden and shown:
+                shown[min(mark.at, len(shown) - 1)].thought_signature = mark.signature
+                continue
+            hidden = types.Part(text="", thought_signature=mark.signature, thought=True if thought else UNSET)
+            before = id(shown[mark.at]) if mark.at < len(shown) else 0
+            between.setdefault(before, []).append(hidden)
+        if between:
+            # In place, since the content holds this very list.
+            self.parts[:] = [one for part in self.parts for one in (*between.get(id(part), ()), part)] + between.get(
+                0, []
+            )
+
+    def _restore(self, payload: Whole, path: str) -> None:
+        pending, self._pending = self._pending, []
+        parts = returning_parts(payload.parts)
+        if parts is not None and payload.digest == fingerprint([item for _, item in pending]):
+            self.parts += parts
+            return
+        self._pending = pending
+        self._drop_pending()
+        self._lost.dropped(path, "parts of tools whose items were changed or are gone")
+
+    # --- calls
+
+    def _call(self, item: Call, path: str) -> None:
+        part = encode_call(item, path, self._lost)
+        signature = self._signature(item, part.function_call or types.FunctionCall()) if self._signatures else ""
+        if signature:
+            part.thought_signature = signature
+        elif not self._called and self.context.replay and self.context.model.signs_calls:
+            part.thought_signature = DUMMY
+            self._lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
+        self._called = True
+        self._next = "", ""
+        self._shown, self._visible = [], ""
+        self.parts.append(part)
+
+    def _signature(self, item: Call, call: types.FunctionCall) -> str:
+        """The signature that was carried to a call."""
+        found = self._signatures.pop(item.call_id, None)
+        if found is None:
+            arguments = text_of(call.args) if call.args is not UNSET else "{}"
+            found = self._signatures.pop(call_ref(None, call.name or "", arguments), None)
+        ref, tool = self._next
+        if found is None and tool and tool == call.name:
+            found = self._signatures.pop(ref, None)
+        return found[1] if found is not None else ""
 
 
-def merged(struct: S, fields: Mapping[str, Any], path: str, lost: Losses) -> S:
-    """`struct` with plain `fields` set or added, objects within objects; unchanged, and reported, where they do not fit."""
-    if not fields:
-        return struct
-    try:
-        whole = _merge(_objects.decode(encode(struct)), fields)
-        return decoder_of(type(base(struct))).decode(encode(whole))
-    except (DecodeError, msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        lost.dropped(path, f"fields that do not fit: {', '.join(fields)}")
-        return struct
+# --- Gemini -> Responses --------------------------------------------------------------------------------------------
+
+IMAGES = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp", "gif": "image/gif"}
+"""Formats of generated images, ours on the left."""
+IMAGES_BACK = {theirs: ours for ours, theirs in IMAGES.items()}
+
+_TEXT = ("text", "thought", "thought_signature")
+_more = attrgetter(*(name for name in types.Part.__struct_fields__ if name not in _TEXT))
+_NO_MORE = _more(types.Part())
 
 
-def _merge(whole: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    for name, value in fields.items():
-        there = whole.get(name)
-        if isinstance(value, dict) and isinstance(there, Raw) and bytes(there)[:1] == b"{":
-            value = _merge(_objects.decode(there), cast("Json", value))
-        whole[name] = value
-    return whole
+def says_more(part: types.Part) -> bool:
+    """Whether a part with a text says anything beside it."""
+    return _more(part) != _NO_MORE or type(part) is not types.Part
 
 
-def plain(value: Any) -> Any:
-    """A struct as plain values, as leftovers hold it."""
-    try:
-        return msgspec.json.decode(encode(value))
-    except (msgspec.MsgspecError, UnicodeError):
-        return None  # a number beyond what plain values can hold, or no text
+def encode_image(item: ImageGenerationCall, data: str) -> types.Part:
+    """The part of an image that the model made."""
+    kind = IMAGES.get(item.output_format or "png", f"image/{item.output_format}")
+    return types.Part(inline_data=types.Blob(mime_type=kind, data=data))
 
 
-def text_of(raw: Raw) -> str:
-    """The JSON text of a value, as it came; msgspec does not look whether it is UTF-8."""
-    return bytes(raw).decode("utf-8", "replace")
+class Reader:
+    """Turns the parts of one content into items: `add` each part, then `close`.
 
+    `origin` begins the ids of calls that came without one. With `answer`, the id of an answer, items get ids and statuses.
+    `outputs` holds the texts among the parts, each with the place of its part, for what grounding says about them, and `texts`
+    those of the item that is open.
+    """
 
-def rest(struct: Model, without: Iterable[str] = ()) -> Json:
-    """The fields of `struct` by their names on the wire, as plain values, except those named `without`."""
-    fields = zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True)
-    return {
-        theirs: plain(value)
-        for theirs, ours in fields
-        if (value := getattr(struct, ours)) is not UNSET and theirs not in without
-    }
+    def __init__(
+        self,
+        issuer: str,
+        origin: str,
+        lost: Losses,
+        *,
+        answer: str | None = None,
+        named: dict[str, Sent] | None = None,
+    ) -> None:
+        self.items: list[AnyItem] = []
+        self.answer = answer
+        self.outputs: list[tuple[int, OutputText]] = []
+        self.place = 0
+        self.texts: list[OutputText | SummaryText] = []
+        self._named = named
+        self._lost = lost
+        self._issuer = issuer
+        self._origin = origin
+        self._status: Opt[str] = UNSET if answer is None else "completed"
+        self._calls = 0
+        self._open: bool | None = None  # whether the texts are a thought, where an item is open
+        self._marks: list[Mark] = []
+        self._run: list[types.Part] = []
 
+    def add(self, part: types.Part) -> None:
+        """Take the next part."""
+        text, blob = part.text, part.inline_data
+        if text is not UNSET:
+            self._add_text(part, text, thought=bool(part.thought))
+        elif given(part.function_call):
+            if self._open is False:
+                self._close_texts()
+            self._close_run()
+            self._call(part, part.function_call)
+        else:
+            self._close_texts()
+            if given(blob) and not part.thought and given(blob.data) and (blob.mime_type or "").startswith("image/"):
+                self._close_run()
+                self._image(part, blob, blob.data)
+            else:
+                self._run.append(part)
+                if self.answer is not None and not part.thought and (given(blob) or given(part.file_data)):
+                    media = blob or part.file_data or types.Blob()
+                    what = f"media of {media.mime_type or 'an unknown type'}, for which the output has no item; "
+                    what += "it stays in a reasoning item, and goes back with it"
+                    self._lost.dropped(f"candidates[0].content.parts[{self.place}]", what)
+        self.place += 1
 
-def unsaid(struct: Model, names: Iterable[str]) -> Json:
-    """How a document spelled those of the fields named that it left out, or left empty."""
-    return {name: ABSENT if value is UNSET else "" for name in names if not (value := getattr(struct, name))}
+    def close(self) -> list[AnyItem]:
+        """The items of the parts so far."""
+        self._close_texts()
+        self._close_run()
+        return self.items
 
+    def id(self, prefix: str) -> Opt[str]:
+        """The id of the next item."""
+        return UNSET if self.answer is None else f"{prefix}_{self.answer}_{len(self.items)}"
 
-def unsay(struct: Model, names: Iterable[str], spelled: Json) -> None:
-    """Leave out, or leave empty, the fields named that a document spelled so."""
-    for name in names:
-        if spelled.get(name) == ABSENT:
-            setattr(struct, name, UNSET)
-        elif spelled.get(name) == "":
-            setattr(struct, name, "")
+    # --- texts and thoughts
 
+    def turn(self, *, thought: bool) -> None:
+        """A thought or a text comes next: what is neither it nor its continuation is complete."""
+        if self._open is not None and self._open is not thought:
+            self._close_texts()
+        if self._run:
+            self._close_run()
 
-def stated(value: Opt[T]) -> Maybe[T]:
-    """A value of ours on this wire, where a null is left out."""
-    return UNSET if value is None else value
+    def _add_text(self, part: types.Part, text: str, *, thought: bool) -> None:
+        self.turn(thought=thought)
+        self._open = thought
+        signature = part.thought_signature
+        if given(signature):
+            hidden = not text and not says_more(part)
+            self._marks.append(Mark(len(self.texts), signature, hidden))
+            if hidden:
+                return
+        outputs: OutputText | SummaryText
+        if thought:
+            outputs = SummaryText(text=text)
+        else:
+            outputs = OutputText(text=text, annotations=None if self.answer is None else [])
+            self.outputs.append((self.place, outputs))
+        if says_more(part) or not (text or thought) or part.thought is False:
+            left = diff(part, types.Part(text=text, thought=True if thought else UNSET), SIGNED)
+            outputs.leftovers = {WIRE: left}
+        self.texts.append(outputs)
 
+    def _close_texts(self, call: str = "", signature: str = "", tool: str = "") -> None:
+        """End the item that is open. Signatures of texts go before it; a thought carries its own and that of the next call."""
+        thought, texts, marks = self._open, self.texts, self._marks
+        if thought is None and not signature:
+            return
+        self._open, self.texts, self._marks = None, [], []
+        if thought is False:
+            visible = "".join(part.text for part in texts)
+            if texts:
+                content = cast("Any", texts)
+                item = Message(
+                    id=or_none(self.id("msg")), role="assistant", status=or_none(self._status), content=content
+                )
+                self._signed(item, visible, marks)
+            elif marks:
+                self.items.append(carrier(Shown(digest=digest(visible), marks=marks), self._issuer, self.id("rs")))
+            return
+        visible = digest("".join(part.text for part in texts))
+        held = Thought(digest=visible, marks=marks, call=call, signature=signature, tool=tool)
+        sealed = seal(WIRE, self._issuer, held)
+        self.items.append(Reasoning(id=or_none(self.id("rs")), summary=cast("Any", texts), encrypted_content=sealed))
 
-def left(fields: Json, spelled: Json | None = None) -> Leftovers | None:
-    """Leftovers of this wire: what the document said, and how it was written."""
-    if spelled:
-        fields = {**fields, SPELLING: spelled}
-    return {WIRE: fields} if fields else None
+    def _signed(self, item: AnyItem, visible: str, marks: list[Mark]) -> None:
+        """Add an item, and before it its signatures, so that what the model said is last. It is named before they are known."""
+        self.items.append(item)
+        if marks:
+            sealed = Shown(digest=digest(visible), marks=marks, before=True)
+            self.items.insert(-1, carrier(sealed, self._issuer, self.id("rs")))
 
+    # --- calls and images
 
-def own_fields(leftovers: Leftovers | None, path: str, lost: Losses, request: Request | None = None) -> Json:
-    """What this wire left, with what others left reported."""
-    if leftovers is None:
-        return {}
-    report_foreign(leftovers, WIRE, path, lost, request)
-    return inner(leftovers, WIRE)
+    def _call(self, part: types.Part, call: types.FunctionCall) -> None:
+        item = decode_call(part, call, f"{self._origin}_{self._calls}")
+        self._calls += 1
+        signature = part.thought_signature
+        if given(signature) or self._open is not None:
+            ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
+            self._close_texts(ref, signature or "", item.name if ref and not call.id else "")
+        item.id, item.status = or_none(self.id("fc")), or_none(self._status)
+        self.items.append(undo(item, self._named, f"output[{len(self.items)}]", self._lost) if self._named else item)
 
+    def _image(self, part: types.Part, blob: types.Blob, data: str) -> None:
+        kind = blob.mime_type or ""
+        item = ImageGenerationCall(id=or_none(self.id("ig")), status="completed", result=data)
+        item.output_format = IMAGES_BACK.get(kind)
+        if left := diff(part, encode_image(item, data), SIGNED):
+            item.leftovers = {WIRE: left}
+        self._signed(item, data, [Mark(0, part.thought_signature)] if given(part.thought_signature) else [])
 
-def inner(fields: Json, name: str) -> Json:
-    """The object under a name; empty where something else is, or nothing."""
-    found = fields.get(name)
-    return cast("Json", found) if isinstance(found, dict) else {}
+    # --- the vendor's tools
 
-
-def spelling(own: Json) -> Json:
-    """How the document was written, among what this wire left."""
-    return inner(own, SPELLING)
-
-
-def document_fields(own: Json) -> Json:
-    """What the document said, among what this wire left; of an item, without the content that began with it."""
-    return {name: value for name, value in own.items() if name not in (SPELLING, CONTENT)}
+    def _close_run(self) -> None:
+        """End the run that is open: its visible items, and its carrier."""
+        if not self._run:
+            return
+        run, self._run = self._run, []
+        shown = visible_items(run)
+        for item in shown:
+            item.id = or_none(self.id(PREFIX[type(item)]))
+            self.items.append(item)
+        sealed = Whole(digest=fingerprint(shown), parts=Raw(encode(run)))
+        self.items.append(carrier(sealed, self._issuer, self.id("rs")))

@@ -1,38 +1,39 @@
-"""Documents as protobuf lets people write them: snake_case names, null for what is not set, one value for a list of one,
-numbers for words.
+"""The documents of `generateContent` as structs, in the order of the vendor's reference, and their decoders.
 
-Servers answer in one spelling and accept all of these. Applied only to a document that did not fit as it came. Before changing
-this file, know that it follows the declared types: what a caller chose himself (arguments, outputs, schemas, labels) is no
-struct there and stays byte for byte as it came. Follows the ProtoJSON format of protobuf.dev (read 2026-11-20).
+Names are camelCase on the wire, and servers answer in it; requests may have snake_case names, null for what is not set, one value
+for a list of one, and numbers for words (ProtoJSON). Before changing this file, know that every field is optional but `contents`
+of a request, that a field whose words are a `Literal` lists them by their numbers (where only the first is listed, other numbers
+are their own text), and that what a caller chose himself (arguments, outputs, schemas, labels) is no struct and stays byte for
+byte as it came. Follows the Gemini API reference v1beta, the Vertex AI reference v1beta1, google-genai 3.4.0 (read 2026-11-22),
+and the ProtoJSON format of protobuf.dev (read 2026-11-20).
 """
-
-# DOC The documents of `generateContent` as structs, in the order of the vendor's reference.
-# DOC
-# DOC Names are camelCase on the wire. Every field is optional there, because unset fields are left out or null; only `contents` of a
-# DOC request is asked for. Before changing this file, know that a field whose words are a `Literal` lists them by their
-# DOC numbers, which `spelling.py` reads (where only the first is listed, other numbers are their own text), and that objects we
-# DOC only pass on stay plain. Follows the Gemini API reference v1beta, the Vertex AI reference v1beta1 and google-genai 3.4.0 (read
-# DOC 2026-11-22).
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 from types import UnionType
-from typing import Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from ...errors import DecodeError
-from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, check_depth
+from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, base, check_depth, extras, with_extras
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Model)
+
+WIRE = "gemini_generate_content"
 
 NULL = b"null"
 """A field that is not set, where somebody writes it all the same."""
 
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 _arrays = msgspec.json.Decoder(list[Raw])
 _objects = msgspec.json.Decoder(dict[str, Raw])
 _whole = re.compile(rb"-?[0-9]{1,15}").fullmatch
@@ -50,7 +51,7 @@ class ProtoDecoder(Decoder[T]):
             check_depth(raw)
             if raw.startswith(b"[") and "error" in _objects.decode(first := _arrays.decode(raw)[0]):
                 raw = first
-            raw = _encode(_value(Raw(raw), self._type))
+            raw = encode(_value(Raw(raw), self._type))
         except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
             pass  # what is wrong with it is said by who reads it
         return super()._decode_open(raw)
@@ -105,9 +106,6 @@ def _object(values: dict[str, Raw], model: type[Struct]) -> dict[str, Any]:
         elif bytes(raw) != NULL:
             rewritten[theirs] = _value(raw, declared)
     return rewritten
-
-
-WIRE = "gemini_generate_content"
 
 
 Maybe: TypeAlias = T | UnsetType
@@ -630,9 +628,6 @@ REQUEST: Decoder[Request] = ProtoDecoder(Request, most_unknown=MOST_UNKNOWN)
 """Decodes a request, in snake_case too."""
 
 
-_raw_fields = msgspec.json.Decoder(dict[str, Raw])
-
-
 class _Answers(ProtoDecoder[Response]):
     """Decodes whole answers, of which one is none: a null where its candidates should be, and no word why."""
 
@@ -640,9 +635,7 @@ class _Answers(ProtoDecoder[Response]):
 
     def _decode_open(self, data: bytes | bytearray | str) -> Response:
         found = super()._decode_open(data)
-        if found.candidates is found.prompt_feedback is found.error is UNSET and "candidates" in _raw_fields.decode(
-            data
-        ):
+        if found.candidates is found.prompt_feedback is found.error is UNSET and "candidates" in _objects.decode(data):
             raise DecodeError("expected a list, got null", path="$.candidates")
         return found
 
@@ -652,3 +645,125 @@ RESPONSE: Decoder[Response] = _Answers(Response, most_unknown=MOST_IN_ANSWER)
 
 EVENT: Decoder[Response] = ProtoDecoder(Response, most_unknown=MOST_IN_ANSWER)
 """Decodes a chunk of a stream, which has the shape of an answer."""
+
+
+# --- beside answering -----------------------------------------------------------------------------------------------
+
+
+class CountRequest(Document):
+    """`POST {model}:countTokens`: a whole request, or the fields of one that have a size."""
+
+    contents: Maybe[list[Content]] = UNSET
+    system_instruction: Maybe[Content] = UNSET
+    tools: Maybe[list[Tool]] = UNSET
+    generation_config: Maybe[GenerationConfig] = UNSET
+    model: Maybe[str] = UNSET
+    instances: Maybe[list[Json]] = UNSET
+    generate_content_request: Maybe[Request] = UNSET
+
+
+class Count(Document):
+    """How many tokens an input has."""
+
+    total_tokens: int = 0
+    total_billable_characters: Maybe[int] = UNSET
+    cached_content_token_count: Maybe[int] = UNSET
+    prompt_tokens_details: Maybe[list[Json]] = UNSET
+    cache_tokens_details: Maybe[list[Json]] = UNSET
+
+    @property
+    def input_tokens(self) -> int:
+        """The tokens of the input, by the name other wires have for it."""
+        return self.total_tokens
+
+
+COUNT_REQUEST: Decoder[CountRequest] = ProtoDecoder(CountRequest, most_unknown=MOST_UNKNOWN)
+COUNT: Decoder[Count] = ProtoDecoder(Count)
+
+
+class ModelInfo(Document):
+    """One model, named with its collection: `models/...`."""
+
+    name: str
+    base_model_id: Maybe[str] = UNSET
+    version: Maybe[str] = UNSET
+    display_name: Maybe[str] = UNSET
+    description: Maybe[str] = UNSET
+    input_token_limit: Maybe[int] = UNSET
+    output_token_limit: Maybe[int] = UNSET
+    supported_generation_methods: Maybe[list[str]] = UNSET
+    thinking: Maybe[bool] = UNSET
+    temperature: Maybe[float] = UNSET
+    max_temperature: Maybe[float] = UNSET
+    top_p: Maybe[float] = UNSET
+    top_k: Maybe[int] = UNSET
+
+
+class ModelList(Document):
+    """One page of the models; the next one starts with `pageToken=nextPageToken`."""
+
+    models: Maybe[list[ModelInfo]] = UNSET
+    next_page_token: Maybe[str] = UNSET
+
+
+MODELS: Decoder[ModelList] = ProtoDecoder(ModelList)
+MODEL: Decoder[ModelInfo] = ProtoDecoder(ModelInfo)
+
+
+# --- plain JSON and structs -----------------------------------------------------------------------------------------
+
+
+def text_of(raw: Raw) -> str:
+    """The JSON text of a value, as it came; msgspec does not look whether it is UTF-8."""
+    return bytes(raw).decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=64)
+def _decoder(kind: type[S]) -> ProtoDecoder[S]:
+    return ProtoDecoder(kind)
+
+
+def restored(kind: type[S], value: Any) -> S | None:
+    """The struct that plain JSON says; `None` where it says something else."""
+    try:
+        return cast("S", _decoder(kind).decode(encode(value)))
+    except (DecodeError, TypeError, ValueError):
+        return None
+
+
+def merged(struct: S, fields: Mapping[str, Any]) -> S | None:
+    """`struct` with plain `fields` set or added, objects within objects; `None` where they do not fit."""
+    try:
+        return restored(type(base(struct)), _merge(_objects.decode(encode(struct)), fields))
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _merge(whole: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in fields.items():
+        there = whole.get(name)
+        if isinstance(value, dict) and isinstance(there, Raw) and bytes(there)[:1] == b"{":
+            value = _merge(_objects.decode(there), cast("Json", value))
+        whole[name] = value
+    return whole
+
+
+Join: TypeAlias = "Callable[[list[Any], list[Any]], list[Any]]"
+"""Joins two lists to one."""
+
+
+def merge(before: Maybe[S], after: S, join: Join | None = None) -> S:
+    """The later of two structs, `after`, with what it leaves out from before, and its lists joined with those from before."""
+    changes: dict[str, Any] = {}
+    for name in type(base(after)).__struct_fields__ if not isinstance(before, UnsetType) else ():
+        old, new = getattr(before, name), getattr(after, name)
+        if new is UNSET:
+            changes[name] = old
+        elif join and isinstance(old, list) and isinstance(new, list):
+            changes[name] = join(cast("Any", old), cast("Any", new))
+    whole = replace(after, **changes)
+    return (
+        with_extras(whole, {**extras(before), **extras(after)})
+        if not isinstance(before, UnsetType) and extras(before)
+        else whole
+    )

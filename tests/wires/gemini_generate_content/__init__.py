@@ -20,6 +20,7 @@ from llm_rest.responses import (
 from llm_rest.responses.carriers import unseal
 from llm_rest.vendors.dialects import GeminiDialect
 from llm_rest.wires import gemini_generate_content as wire
+from llm_rest.wires import ollama_chat
 from llm_rest.wires.gemini_generate_content.reasoning import AnyPayload
 from tests.support.facts import plain
 
@@ -125,6 +126,12 @@ def back(request: Request, dialect: GeminiDialect = DEVELOPER) -> Json:
     body, lost = sent(request, dialect)
     assert lost == []
     return body
+
+
+def abroad(document: Any) -> set[str]:
+    """What another wire reports of a request or a response."""
+    encode: Any = ollama_chat.encode_request if isinstance(document, Request) else ollama_chat.encode_response
+    return {loss.path for loss in encode(document)[1]}
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import msgspec
 
 from llm_rest.responses import FunctionTool, Request
 from llm_rest.vendors.dialects import VERTEX
-from llm_rest.wires.gemini_generate_content import request as endpoints
+from llm_rest.wires import gemini_generate_content as wire
 from tests.support.facts import plain
 from tests.wires.gemini_generate_content import THREE, named, theirs
 
@@ -22,39 +22,39 @@ BODY = {
 
 def test_a_whole_request_is_counted() -> None:
     """gemini.count.1"""
-    body, lost = endpoints.encode_count(REQUEST)
+    body, lost = wire.encode_count(REQUEST)
     assert (plain(body), lost) == ({"generateContentRequest": {**BODY, "model": f"models/{THREE}"}}, [])
-    assert endpoints.count_route(REQUEST).path == f"/v1beta/models/{THREE}:countTokens"
+    assert wire.count_route(REQUEST).path == f"/v1beta/models/{THREE}:countTokens"
 
 
 def test_vertex_counts_its_fields() -> None:
     """gemini.count.2"""
-    assert plain(endpoints.encode_count(REQUEST, dialect=VERTEX)[0]) == BODY
+    assert plain(wire.encode_count(REQUEST, dialect=VERTEX)[0]) == BODY
 
 
 def test_a_request_to_count_is_read_in_both_forms() -> None:
     """gemini.count.3"""
     for body in (BODY, {"generate_content_request": {**BODY, "model": f"models/{THREE}"}}):
-        request, _ = endpoints.decode_count(endpoints.COUNT_REQUEST.decode(msgspec.json.encode(body)), model=THREE)
+        request, _ = wire.decode_count(wire.COUNT_REQUEST.decode(msgspec.json.encode(body)), model=THREE)
         assert (request.model, request.instructions) == (THREE, "a")
 
 
 def test_what_is_not_counted_is_told() -> None:
     """gemini.count.3"""
     body = {**BODY, "instances": [{"prompt": "Hi"}], "mood": "glad", "model": None}
-    request, lost = endpoints.decode_count(endpoints.COUNT_REQUEST.decode(msgspec.json.encode(body)), model=THREE)
+    request, lost = wire.decode_count(wire.COUNT_REQUEST.decode(msgspec.json.encode(body)), model=THREE)
     assert (request.instructions, named(lost)) == ("a", ["mood (dropped)", "instances (dropped)"])
 
 
 def test_the_count() -> None:
     """gemini.count.4"""
-    assert endpoints.COUNT.decode(b'{"totalTokens":7,"promptTokensDetails":[]}').input_tokens == 7
+    assert wire.COUNT.decode(b'{"totalTokens":7,"promptTokensDetails":[]}').input_tokens == 7
 
 
 def test_models_are_listed() -> None:
     """gemini.count.5"""
-    there = endpoints.models_route()
+    there = wire.models_route()
     assert (there.method, there.path, there.query) == ("GET", "/v1beta/models", {"pageSize": "1000"})
-    listed = endpoints.MODELS.decode(b'{"models":[{"name":"models/m","inputTokenLimit":9}],"nextPageToken":"x"}')
+    listed = wire.MODELS.decode(b'{"models":[{"name":"models/m","inputTokenLimit":9}],"nextPageToken":"x"}')
     assert listed.models
     assert listed.models[0].input_token_limit == 9

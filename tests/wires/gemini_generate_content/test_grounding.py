@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from llm_rest.responses import FileCitation, Message, OutputText, Search, UrlCitation, UrlSource, WebSearchCall
-from tests.wires.gemini_generate_content import answer, answered, contents, read, user, written
+from tests.wires.gemini_generate_content import abroad, answer, answered, contents, read, user, written
 
 PAGES = [{"web": {"uri": "https://a.test", "title": "A"}}, {"web": {"uri": "https://b.test"}}]
 
@@ -163,3 +163,18 @@ def test_grounding_gives_way_to_sources_that_were_changed() -> None:
     response = grounded({"text": "Yo"}, supports=[support("Yo", 0, 2, 0)])
     response.output[0].content[0].annotations.pop()
     assert "groundingMetadata" not in written(response)[0]["candidates"][0]
+
+
+def test_sources_that_are_annotations_are_no_loss_elsewhere() -> None:
+    """gemini.response_back.20: only what no annotation and no search says is"""
+    grounding = {
+        "webSearchQueries": ["q"],
+        "searchEntryPoint": {"renderedContent": "<b>"},
+        "groundingChunks": [{"web": {"uri": "https://a.test", "title": "A"}}],
+        "groundingSupports": [{"segment": {"endIndex": 2, "text": "Yo"}, "groundingChunkIndices": [0]}],
+    }
+    document = answer({"text": "Yo"}, groundingMetadata=grounding)
+    response, _ = read(document)
+    assert written(response) == (document, [])
+    about = {path for path in abroad(response) if path.startswith("candidates")}
+    assert about == {"candidates[0].groundingMetadata.searchEntryPoint"}

@@ -25,8 +25,8 @@ from llm_rest.responses import (
     UrlCitation,
 )
 from llm_rest.responses.assemble import Assembler
-from llm_rest.wires.gemini_generate_content import request as endpoints
-from llm_rest.wires.gemini_generate_content.tools import from_openapi
+from llm_rest.wires import gemini_generate_content as wire
+from llm_rest.wires.schema import from_openapi
 from tests.support.facts import plain
 from tests.support.legal import faults
 from tests.wires.gemini_generate_content import (
@@ -34,6 +34,7 @@ from tests.wires.gemini_generate_content import (
     END,
     SIGNATURE,
     THREE,
+    abroad,
     answer,
     answered,
     asked,
@@ -258,10 +259,12 @@ def test_tools_nobody_knows_wait_in_leftovers() -> None:
     tools = [{"telescope": {"zoom": 2}, "functionDeclarations": [{"name": "f", "response": {"type": "STRING"}}]}]
     request = asked({**HI, "tools": tools}, model=THREE)
     assert request.tools[0].output_schema == {"type": "string"}
-    assert request.leftovers["gemini_generate_content"]["tools"] == [{"telescope": {"zoom": 2}}]
+    assert "tools[1]" in abroad(request)
     assert back(request)["tools"] == tools
     request.tools = [FunctionTool(name="g")]
-    assert back(request)["tools"] == [{"functionDeclarations": [{"name": "g"}]}, {"telescope": {"zoom": 2}}]
+    assert back(request)["tools"] == [{"functionDeclarations": [{"name": "g"}], "telescope": {"zoom": 2}}]
+    request.tools = [FunctionTool(name="g"), FunctionTool(name="h")]
+    assert back(request)["tools"][1] == {"telescope": {"zoom": 2}}
 
 
 def test_a_field_in_both_spellings_is_the_wires_own() -> None:
@@ -273,7 +276,7 @@ def test_a_field_in_both_spellings_is_the_wires_own() -> None:
 def test_a_count_names_its_model() -> None:
     """gemini.count.3, gemini.request_back.1"""
     body = {"generateContentRequest": {**HI, "model": "models/x"}}
-    request, _ = endpoints.decode_count(endpoints.COUNT_REQUEST.decode(json.dumps(body).encode()))
+    request, _ = wire.decode_count(wire.COUNT_REQUEST.decode(json.dumps(body).encode()))
     assert request.model == "x"
 
 

@@ -42,6 +42,7 @@ from tests.wires.gemini_generate_content import (
     SCHEMA,
     SIGNATURE,
     THREE,
+    abroad,
     asked,
     back,
     called,
@@ -500,7 +501,8 @@ def test_tools_responses_has_no_name_for_wait_in_leftovers() -> None:
     """gemini.request_back.23"""
     tools = [{"urlContext": {}}, {"googleSearch": {"timeRangeFilter": {"startTime": "x"}}}]
     request = both({**HI, "tools": tools}, THREE)
-    assert (request.tools, request.leftovers[GEMINI]["tools"]) == ([], tools)
+    assert request.tools == []
+    assert {"tools[0]", "tools[1]"} <= abroad(request)
 
 
 def test_secrets_of_a_server_stand_on_its_tool_and_nowhere_else() -> None:
@@ -615,4 +617,4 @@ def test_tools_that_are_added_join_those_of_the_document() -> None:
     request = both({**HI, "tools": [{"functionDeclarations": [{"name": "f", "behavior": "BLOCKING"}]}]})
     request.input.append(AdditionalTools(role="developer", tools=[FunctionTool(name="g")]))
     body, _ = wire.encode_request(request)
-    assert plain(body)["tools"] == [{"functionDeclarations": [{"name": "f"}, {"name": "g"}]}]
+    assert plain(body)["tools"] == [{"functionDeclarations": [{"name": "f", "behavior": "BLOCKING"}, {"name": "g"}]}]

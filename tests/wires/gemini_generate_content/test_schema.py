@@ -10,7 +10,7 @@ import pytest
 
 from llm_rest.losses import Losses
 from llm_rest.responses import FunctionTool
-from llm_rest.wires.gemini_generate_content.tools import fitted, from_openapi
+from llm_rest.wires.schema import fitted, from_openapi
 from tests.wires.gemini_generate_content import THREE, named, option
 
 

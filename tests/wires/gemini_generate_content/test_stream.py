@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+import msgspec
 import pytest
 
 from llm_rest import wires
@@ -429,3 +430,17 @@ def test_a_converter_loads_event_structs_only_when_it_streams() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_the_details_of_counts_are_those_of_all_hops() -> None:
+    """gemini.long.3"""
+    machine = wire.decode_stream()
+    for number, (tokens, finish) in enumerate(((10, "CONTINUATION"), (110, "CONTINUATION"), (160, "STOP"))):
+        if number:
+            machine.resume()
+        counts = {"promptTokenCount": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
+        hop = chunk({"text": "Yo"}, finishReason=finish, continuationToken=f"T{number}")
+        machine.feed(wire.EVENT.decode(msgspec.json.encode({**hop, "usageMetadata": counts})))
+    response: Any = machine.close()[-1]
+    usage = plain(wire.encode_response(response.response)[0])["usageMetadata"]
+    assert usage["promptTokensDetails"] == [{"modality": "TEXT", "tokenCount": 280}]

@@ -32,7 +32,7 @@ INTERNAL = {
     Name("llm_rest.client.call", "Caller"),
     Name("llm_rest.client.call", "Settings"),
     Name("llm_rest.loop.engine", "Workers"),
-    Name("llm_rest.client.call", "Site"),
+    Name("llm_rest.client.call", "CallSite"),
     Name("llm_rest.client.target", "Target"),
 }
 

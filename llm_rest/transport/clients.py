@@ -22,7 +22,7 @@ from ..sync import drive
 from . import HTTPRequest
 from .address import IN_PROCESS, address_of
 from .connection import Line, plain, raw_headers
-from .deadlines import as_ours
+from .deadlines import map_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -205,7 +205,7 @@ class Intercepted(_Through):
             with self._waiter.within(deadline.left()):
                 return self._begun(await _result(send(built)))
         except Exception as problem:
-            error = as_ours(problem, deadline)
+            error = map_error(problem, deadline)
         if type(error) is APIConnectionError:
             # No error of a network or of an HTTP client: the tool refuses the request, as mocks do that have no answer.
             error = ConfigError(f"the tool that replaces methods of httpx refused the request: {error.message}")

@@ -20,7 +20,7 @@ from h11 import RemoteProtocolError
 
 from ..errors import ConnectError, LLMError, ProtocolError, ProxyError
 from .address import address_of
-from .deadlines import as_ours, proxy_refused
+from .deadlines import map_error
 from .sockets import Stream, Waiter, connect, write_all
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Line:
             deadline.peer = peer
             return stream
         except Exception as problem:
-            error = as_ours(problem, deadline)
+            error = map_error(problem, deadline)
         except BaseException:
             if stream is not None:
                 stream.close()
@@ -243,7 +243,8 @@ def _for_proxy(proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
 
 
 def _refused(proxy: Proxy, status: int, named: str) -> ProxyError:
-    return proxy_refused(named, proxy.variable, status, unauthorized=status == _REFUSED_BY_PROXY)
+    hint = f"look at the user and password in {proxy.variable}" if status == _REFUSED_BY_PROXY else None
+    return ProxyError(f"{named} refused with status {status}", status=status, retryable=status >= 500, hint=hint)
 
 
 LARGEST_HEAD = 102_400

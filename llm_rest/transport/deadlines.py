@@ -1,4 +1,4 @@
-"""The time limits of a call, and the exceptions of sockets, TLS, parser and HTTP clients as errors of this library.
+"""The time limits of a call, and error mapping: exceptions of sockets, TLS, parser and HTTP clients as errors of this library.
 
 Nothing here waits: the connections wait for as long as `left` gives them. Before changing this file, know that exception
 classes are recognised by name, because `httpx` and `httpx2` have the same tree, and that an error keeps text only, never the
@@ -9,7 +9,7 @@ limit and its seconds, and what to try.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING
 
 from ..errors import (
     APIConnectionError,
@@ -25,95 +25,98 @@ from ..errors import (
 from . import WHOLE, limit, total_of
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Iterator
 
     from . import Timeouts
 
-_FOREVER = float("inf")
+_NEVER = float("inf")
 _ROUNDED = 0.95
 """How much of a limit has passed when an HTTP client may say that it has: its clock began a little later."""
 
 
-def _or_forever(seconds: float | Literal["none"] | None) -> float:
-    lasts = limit(seconds, None)
-    return _FOREVER if lasts is None else lasts
-
-
 class Deadline:
-    """How long the step at hand may still take, and which limit it is that ends it. `peer` is the other side in errors."""
+    """How long the current step may still take, and which limit ends it. `peer` is the other side in errors.
 
-    __slots__ = (
-        "_begun",
-        "_connect",
-        "_end",
-        "_first_byte",
-        "_limits",
-        "_read",
-        "_step",
-        "_step_end",
-        "_whole",
-        "peer",
-    )
+    For a stream the time between two waits does not count, and bytes without content do not end a stall.
+    """
 
-    def __init__(self, timeouts: Timeouts, peer: str = "the server") -> None:
+    def __init__(self, timeouts: Timeouts, peer: str = "the server", *, stream: bool = False) -> None:
         self.peer = peer
-        self._begun = time.monotonic()
-        self._connect = limit(timeouts.connect, None)
-        self._first_byte = limit(timeouts.first_byte, None)
-        self._read = _or_forever(timeouts.read)
-        self._step = "first_byte"
-        self._step_end = _FOREVER
-        total = limit(timeouts.total, self._otherwise)
-        self._end = _FOREVER if total is None else self._begun + total
-        self._whole = total_of(timeouts, total)
-        self._limits: dict[str, float | None] = {}
-
-    _otherwise: ClassVar[float | None] = WHOLE
-    """The total where none is given."""
+        self._begun = self._wait_begun = time.monotonic()
+        self._stream = stream
+        total = limit(timeouts.total, None if stream else WHOLE)
+        stall = limit(timeouts.stall, None) if stream else None
+        self._limits = {
+            "connect": _or_never(limit(timeouts.connect, None)),
+            "first_byte": _or_never(limit(timeouts.first_byte, stall)),
+            "read": _or_never(limit(timeouts.read, None)),
+            "stall": _or_never(stall),
+            "total": _or_never(total_of(timeouts, total)),
+        }
+        self._step, self._step_end = "first_byte", _NEVER
+        self._end = self._begun + _or_never(total)
+        self._stall_left = self._limits["stall"]
+        self._linger_end = _NEVER
+        self._for_client: dict[str, float | None] = {}
 
     def connect(self) -> None:
-        """A connection is made, names looked up and encryption agreed on included."""
-        self._step = "connect"
-        self._step_end = _FOREVER if self._connect is None else time.monotonic() + self._connect
+        """A connection is being made, DNS lookup and TLS handshake included."""
+        self._step, self._step_end = "connect", time.monotonic() + self._limits["connect"]
 
     def connected(self) -> None:
-        """The connection is there."""
-        self._step, self._step_end = "first_byte", _FOREVER
+        """The connection was made."""
+        self._step, self._step_end = "first_byte", _NEVER
 
     def sent(self) -> None:
-        """The request is out: the wait for the head of the answer begins."""
-        if self._first_byte is not None:
-            self._step_end = time.monotonic() + self._first_byte
+        """The request was sent: the wait for the head of the answer begins."""
+        self._step_end = time.monotonic() + self._limits["first_byte"]
 
     def answered(self) -> None:
-        """The head of the answer is there."""
-        self._step_end = _FOREVER
+        """The head of the answer came."""
+        self._step_end = _NEVER
 
     def wait(self) -> None:
-        """More of the body is waited for. Raises where that is no longer allowed."""
-        if self._step == "read":
-            self._step_end = time.monotonic() + self._read
+        """The wait for more of the body begins. Raises where a limit has passed."""
+        self._wait_begun = now = time.monotonic()
+        if self._step == "read" and self._stall_left < self._limits["read"]:
+            self._step, self._step_end = "stall", now + self._stall_left
+            if self._stall_left <= 0:
+                raise timed_out(self, "stall")
+        elif self._step == "read" or self._stream:
+            # Hosts that send the head at once are silent after it for as long as others are before.
+            self._step_end = now + self._limits[self._step]
+        if now >= self._linger_end:
+            raise timed_out(self, "read")
+        self._step_end = min(self._step_end, self._linger_end)
+        self._for_client["read"] = _for_client(self._until() - now)
 
     def came(self) -> None:
-        """More of the body came. Raises where the limit has passed meanwhile."""
+        """More of the body came. Raises where a limit has passed meanwhile."""
+        if self._stream:
+            self._step_end = _NEVER
+            self._stall_left -= time.monotonic() - self._wait_begun
         self.allowed()
-        self._step, self._step_end = "read", _FOREVER
+        self._step, self._step_end = "read", _NEVER
 
     def progressed(self) -> None:
         """What came was more than a keep-alive."""
+        self._stall_left = self._limits["stall"]
 
     def linger(self, seconds: float | None) -> None:
-        """All that matters came: what may follow is waited for no longer than this, unless more of the answer comes."""
+        """All that matters came: more is waited for no longer than this. `None` takes it back."""
+        self._linger_end = _NEVER if seconds is None else time.monotonic() + seconds
 
     def hurry(self, seconds: float) -> None:
-        """What remains is worth no more than `seconds`."""
+        """The rest of the answer may take no longer than this."""
         self._end = min(self._end, time.monotonic() + seconds)
+
+    def _until(self) -> float:
+        return min(self._end, self._step_end)
 
     def left(self) -> float | None:
         """Seconds until the nearer limit, not above zero when it has passed; `None` without a limit."""
-        until = min(self._end, self._step_end)
-        return None if until == _FOREVER else until - time.monotonic()
+        until = self._until()
+        return None if until == _NEVER else until - time.monotonic()
 
     def allowed(self) -> float | None:
         """Seconds that a wait may take, `None` without a limit. Raises where one has passed."""
@@ -123,97 +126,44 @@ class Deadline:
         return left
 
     @property
-    def connecting(self) -> bool:
-        """Whether a connection is being made."""
-        return self._step == "connect"
-
-    @property
     def phase(self) -> str:
         """The nearer limit: `total`, or that of the step."""
         return "total" if self._end <= self._step_end else self._step
 
-    def limit(self, phase: str) -> tuple[str, float | None]:
+    def limit(self, phase: str) -> tuple[str, float]:
         """The name of the limit that ends a phase, and its seconds."""
-        left = self.left()
-        if phase == "pool" or (phase == "connect" and left is not None and left <= 0):
-            phase = (
-                self.phase
-            )  # there is none for the first alone, and a nearer one may end the second in an HTTP client
-        limits = {"connect": self._connect, "first_byte": self._first_byte, "read": _seconds(self._read)}
-        return phase, self._whole if phase == "total" else limits[phase]
+        # There is none for the pool alone, and a nearer one may end connecting in an HTTP client.
+        if phase == "pool" or (phase == "connect" and self._until() <= time.monotonic()):
+            phase = self.phase
+        return phase, self._limits[phase]
 
     def passed(self, phase: str) -> bool:
         """Whether the limit of a phase can have passed since the exchange began."""
-        _, seconds = self.limit(phase)
-        waited = time.monotonic() - self._begun
-        return time.monotonic() >= self._end or (seconds is not None and waited >= _ROUNDED * seconds)
+        now = time.monotonic()
+        return now >= self._end or now - self._begun >= _ROUNDED * self.limit(phase)[1]
 
     def for_client(self) -> dict[str, float | None]:
-        """The limits as the HTTP client takes them: for each single wait. A later wait may change them."""
-        left = self.left()
-        wait = _nearer(left, self._first_byte)
-        self._limits.update(connect=_nearer(left, self._connect), read=wait, write=wait, pool=wait)
-        return self._limits
+        """The limits as an HTTP client takes them: for each single wait. A later wait changes them in place."""
+        left = self._until() - time.monotonic()
+        wait = _for_client(min(left, self._limits["first_byte"]))
+        connect = _for_client(min(left, self._limits["connect"]))
+        self._for_client.update(connect=connect, read=wait, write=wait, pool=wait)
+        return self._for_client
+
+    @property
+    def connecting(self) -> bool:
+        """Whether a connection is being made."""
+        return self._step == "connect"
 
 
-class StreamDeadline(Deadline):
-    """The same where an answer comes as a stream: each wait for more is limited, and not the time between two."""
-
-    __slots__ = ("_linger_end", "_since", "_stall", "_stall_left")
-
-    _otherwise = None
-
-    def __init__(self, timeouts: Timeouts, peer: str = "the server") -> None:
-        super().__init__(timeouts, peer)
-        if timeouts.first_byte is None:
-            self._first_byte = limit(timeouts.stall, None)
-        self._stall = self._stall_left = _or_forever(timeouts.stall)
-        self._since = 0.0
-        self._linger_end = _FOREVER
-
-    def limit(self, phase: str) -> tuple[str, float | None]:
-        return (phase, _seconds(self._stall)) if phase == "stall" else super().limit(phase)
-
-    def wait(self) -> None:
-        self._since = time.monotonic()
-        patience = self._read
-        if self._step == "first_byte":
-            # Hosts that send the head at once are silent after it for as long as others are before.
-            patience = _FOREVER if self._first_byte is None else self._first_byte
-        elif self._stall_left < patience:
-            self._step, patience = "stall", self._stall_left
-            if patience <= 0:
-                raise timed_out(self, "stall")  # keep-alives came until no patience was left
-        self._step_end = min(self._since + patience, self._linger_end)
-        if self._since >= self._linger_end:
-            raise timed_out(self, "read")  # keep-alives came until nothing was waited for any more
-        self._limits["read"] = _nearer(self.left(), None)
-
-    def came(self) -> None:
-        self._step, self._step_end = "read", _FOREVER
-        self._stall_left -= time.monotonic() - self._since
-        super().came()
-
-    def progressed(self) -> None:
-        self._stall_left = self._stall
-
-    def linger(self, seconds: float | None) -> None:
-        self._linger_end = _FOREVER if seconds is None else time.monotonic() + seconds
+def _or_never(seconds: float | None) -> float:
+    return _NEVER if seconds is None else seconds
 
 
-def _seconds(limit: float) -> float | None:
-    return None if limit == _FOREVER else limit
-
-
-def _nearer(left: float | None, limit: float | None) -> float | None:
-    if left is None:
-        return limit
+def _for_client(seconds: float) -> float | None:
     # Zero would mean "do not wait" to a socket, which is another kind of failure.
-    return max(left if limit is None or left < limit else limit, 0.001)
+    return None if seconds == _NEVER else max(seconds, 0.001)
 
-
-PHASES = {"ConnectTimeout": "connect", "PoolTimeout": "pool"}
-"""What was waited for when a timeout of that name passed; any other is a wait for the answer."""
 
 LATE = {
     "connect": "no connection to {peer} after {limit}; check the host and the network, or allow more time",
@@ -223,42 +173,31 @@ LATE = {
     "stall": "no content for {limit} from {peer}, keep-alives at most; make the call again, or allow more time",
     "total": "no complete answer from {peer} after {limit}; ask for less, or allow more time",
 }
-"""What a limit that passed means, by the phase it passed in."""
+"""The text of a timeout, by the phase it passed in."""
 
 
 def timed_out(deadline: Deadline, phase: str | None = None) -> APITimeoutError:
     """The error for a deadline that passed, in the phase at hand or the one given."""
     phase = phase or deadline.phase
-    return APITimeoutError(
-        LATE[phase].format(peer=deadline.peer, limit=limit_text(*deadline.limit(phase))), phase=phase
-    )
+    text = LATE[phase].format(peer=deadline.peer, limit=limit_text(*deadline.limit(phase)))
+    return APITimeoutError(text, phase=phase)
 
 
 def limit_text(name: str, seconds: float | None) -> str:
     """A limit of `Timeouts` as it is written in errors, such as `60 s (Timeouts.read)`."""
-    return "too long" if seconds is None else f"{seconds:g} s (Timeouts.{name})"
+    return "too long" if seconds in (None, _NEVER) else f"{seconds:g} s (Timeouts.{name})"
 
 
-def proxy_refused(proxy: str, variable: str, status: int, *, unauthorized: bool) -> ProxyError:
-    """The error for the status with which a proxy refused; `variable` of the environment named it."""
-    return ProxyError(
-        f"{proxy} refused with status {status}",
-        status=status,
-        retryable=status >= 500,
-        hint=f"look at the user and password in {variable}" if unauthorized else None,
-    )
-
-
-def as_ours(problem: Exception, deadline: Deadline) -> LLMError:
-    """The error of ours that `problem` is, at this moment of the exchange."""
+def map_error(problem: Exception, deadline: Deadline) -> LLMError:
+    """An exception as an error of this library, at this moment of the exchange."""
     if isinstance(problem, LLMError):
         return problem
-    import ssl  # not needed before something fails
+    from ssl import SSLEOFError, SSLError, SSLSyscallError, SSLZeroReturnError  # not needed before something fails
 
     names = [kind.__name__ for kind in type(problem).__mro__]
-    peer, text = deadline.peer, _said(problem)
+    peer, text = deadline.peer, _reason(problem)
     if "TimeoutException" in names:
-        error = timed_out(deadline, PHASES.get(names[0]))
+        error = timed_out(deadline, {"ConnectTimeout": "connect", "PoolTimeout": "pool"}.get(names[0]))
         if not deadline.passed(error.phase):
             return APITimeoutError(f"the HTTP client stopped waiting for {peer}: {text}", phase=error.phase)
         return error
@@ -266,18 +205,22 @@ def as_ours(problem: Exception, deadline: Deadline) -> LLMError:
         return timed_out(deadline)
     if "ProxyError" in names:
         return ProxyError(f"the proxy of the HTTP client failed for {peer}: {text}; check its address and password")
-    connecting = deadline.connecting or "ConnectError" in names
-    refusal = next((cause for cause in _causes(problem) if isinstance(cause, ssl.SSLError)), None)
-    if refusal is not None and _is_verdict(refusal, connecting=connecting):
-        return TLSError(f"TLS with {peer} failed: {refusal}; {_about_tls(refusal)}")
-    if connecting and ("ConnectError" in names or isinstance(problem, OSError)):
-        return _unconnected(problem, peer, text)
+    connecting = "ConnectError" in names or (deadline.connecting and isinstance(problem, OSError))
+    refusal = next((cause for cause in _causes(problem) if isinstance(cause, SSLError)), None)
+    # TLS refused, and not a connection that broke. A server may refuse a client's certificate, or the lack of one, when it
+    # reads the request: that comes as an alert.
+    broke = isinstance(refusal, SSLEOFError | SSLZeroReturnError | SSLSyscallError)
+    if refusal and not broke and (connecting or "ALERT" in (refusal.reason or "")):
+        advice = "check that the server expects TLS at this port, and tls="
+        if getattr(refusal, "verify_message", None):
+            advice = "check the certificate, and the authorities that tls= or SSL_CERT_FILE names"
+        return TLSError(f"TLS with {peer} failed: {refusal}; {advice}")
+    if connecting:
+        return _connect_error(problem, f"cannot connect to {peer}: {text}; ")
     if isinstance(problem, OSError) or not {"NetworkError", "ClosedResourceError"}.isdisjoint(names):
         return ConnectError(f"the connection to {peer} broke: {text}; check the network, and the log of the server")
     if "RemoteProtocolError" in names:
-        too_large = (
-            getattr(problem, "error_status_hint", None) == 431
-        )  # a limit of ours, which the next one passes as well
+        too_large = getattr(problem, "error_status_hint", None) == 431  # the next attempt would get the same
         text = text.partition(": bytearray(")[0]  # what came may repeat what was sent
         return ProtocolError(f"no complete HTTP answer from {peer}: {text}", retryable=False if too_large else None)
     if names[0] in ("LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeEncodeError"):
@@ -287,40 +230,22 @@ def as_ours(problem: Exception, deadline: Deadline) -> LLMError:
     return APIConnectionError(f"the exchange with {peer} failed: {names[0]}: {text}")
 
 
-def _unconnected(problem: Exception, peer: str, text: str) -> ConnectError:
+def _connect_error(problem: Exception, text: str) -> ConnectError:
     from errno import EMFILE, ENFILE
     from socket import gaierror
 
     for cause in _causes(problem):
         if isinstance(cause, ConnectionRefusedError):
-            return ConnectError(f"cannot connect to {peer}: {text}; is it running?", reason="refused")
+            return ConnectError(f"{text}is it running?", reason="refused")
         if isinstance(cause, gaierror):
-            return ConnectError(f"cannot connect to {peer}: {text}; check the name of the host", reason="name")
-    full = getattr(problem, "errno", None) in (EMFILE, ENFILE)
-    advice = "close files and streams that are not used" if full else "check the host, the port and the network"
-    return ConnectError(f"cannot connect to {peer}: {text}; {advice}")
+            return ConnectError(f"{text}check the name of the host", reason="name")
+    if getattr(problem, "errno", None) in (EMFILE, ENFILE):
+        return ConnectError(f"{text}close files and streams that are not used")
+    return ConnectError(f"{text}check the host, the port and the network")
 
 
-def _about_tls(refusal: ssl.SSLError) -> str:
-    if getattr(refusal, "verify_message", None):
-        return "check the certificate, and the authorities that tls= or SSL_CERT_FILE names"
-    return "check that the server expects TLS at this port, and tls="
-
-
-def _is_verdict(refusal: ssl.SSLError, *, connecting: bool) -> bool:
-    """Whether TLS failed for a reason that another attempt does not change, and not because the connection broke.
-
-    A server may refuse a client's certificate, or the lack of one, when it reads the request: that comes as an alert.
-    """
-    import ssl
-
-    if isinstance(refusal, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):
-        return False
-    return connecting or "ALERT" in (refusal.reason or "")
-
-
-def _said(problem: BaseException) -> str:
-    """What the system said, without the number of its error, else what the exception says."""
+def _reason(problem: BaseException) -> str:
+    """The message of the system, without the number of its error, else that of the exception."""
     from errno import errorcode
     from os import strerror
     from socket import gaierror
@@ -335,11 +260,10 @@ def _said(problem: BaseException) -> str:
 
 
 def _causes(problem: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = problem
+    cause: BaseException | None = problem
     for _ in range(10):
-        if seen is None:
-            return
-        yield seen
-        # Where several addresses were tried at once, the first failure stands for all.
-        (inner, *_) = getattr(seen, "exceptions", None) or (None,)
-        seen = inner or seen.__cause__ or seen.__context__
+        if cause is not None:
+            yield cause
+            # Where several addresses were tried at once, the first failure stands for all.
+            (inner, *_) = getattr(cause, "exceptions", None) or (None,)
+            cause = inner or cause.__cause__ or cause.__context__

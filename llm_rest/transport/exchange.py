@@ -28,7 +28,7 @@ from . import HTTPAnswer
 from .address import IN_PROCESS, address_of, origin_of, peer_of, proxy_for
 from .clients import InProcess, Intercepted, OfClient, intercepting
 from .connection import Line
-from .deadlines import Deadline, StreamDeadline, as_ours
+from .deadlines import Deadline, map_error
 from .sockets import Connection, Home, Place
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Exchanges(ABC):
 
     async def open(self, request: HTTPRequest, timeouts: Timeouts) -> Incoming | HTTPAnswer:
         """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
-        deadline = StreamDeadline(timeouts, peer_of(request))
+        deadline = Deadline(timeouts, peer_of(request), stream=True)
         return await self._begin(request, deadline, max(self._max_body, MAX_STREAM))
 
     async def _begin(self, request: HTTPRequest, deadline: Deadline, limit: int) -> Incoming | HTTPAnswer:
@@ -201,7 +201,7 @@ class Exchanges(ABC):
                 return Incoming(status, headers, Body(headers, limit), self, place, deadline)
             answer = HTTPAnswer(status, headers, await _body_of_error(connection, headers, deadline))
         except Exception as problem:
-            error = as_ours(problem, deadline)
+            error = map_error(problem, deadline)
             if isinstance(error, APITimeoutError):
                 error.retryable = True  # whatever limit it was: no answer began, and another call may get one
         except BaseException:
@@ -342,7 +342,7 @@ class Incoming:
             await self._leave(again=True)
             return None
         except Exception as problem:
-            error = as_ours(problem, deadline)
+            error = map_error(problem, deadline)
             await self.close()
         except BaseException:
             await self.close()

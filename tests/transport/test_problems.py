@@ -30,7 +30,7 @@ from llm_rest.errors import (
 from llm_rest.sync import drive
 from llm_rest.transport import HTTPRequest
 from llm_rest.transport.blocking import SyncTransport
-from llm_rest.transport.deadlines import Deadline, StreamDeadline, as_ours
+from llm_rest.transport.deadlines import Deadline, map_error
 from tests.callers import BEGIN, NewClient, answer, delta, frames
 from tests.loopback import STREAM, chunks, drip, http, loopback, reset, send, send_and_close, send_and_stall, watched
 from tests.transport.support import NewTransport, nobody, ours, rest
@@ -280,7 +280,7 @@ def test_a_timeout_of_the_system_is_a_broken_connection_and_no_limit(connecting:
     deadline = Deadline(Timeouts(), "http://a.example (vllm)")
     if connecting:
         deadline.connect()
-    error = as_ours(OSError(errno.ETIMEDOUT, "Connection timed out"), deadline)
+    error = map_error(OSError(errno.ETIMEDOUT, "Connection timed out"), deadline)
     assert type(error) is ConnectError
     assert "http://a.example (vllm)" in str(error)
     assert "connection timed out; check" in str(error)
@@ -362,7 +362,7 @@ def answer_bytes() -> bytes:
 
 
 def test_every_phase_has_a_limit() -> None:
-    deadline = StreamDeadline(Timeouts(connect=1, first_byte=2, read=3, stall=4, total=5))
+    deadline = Deadline(Timeouts(connect=1, first_byte=2, read=3, stall=4, total=5), stream=True)
     assert [deadline.limit(phase) for phase in ("connect", "first_byte", "read", "stall", "total", "pool")] == [
         ("connect", 1),
         ("first_byte", 2),

@@ -26,7 +26,7 @@ from llm_rest.sync import drive
 from llm_rest.transport import HTTPAnswer, HTTPRequest, Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
-from llm_rest.transport.deadlines import Deadline, StreamDeadline
+from llm_rest.transport.deadlines import Deadline
 from tests.loopback import (
     END,
     STREAM,
@@ -233,7 +233,7 @@ class Clock:
         self.now = 1000.0
         monkeypatch.setattr("llm_rest.transport.deadlines.time.monotonic", lambda: self.now)
 
-    def wait(self, deadline: StreamDeadline, seconds: float, *, progress: bool = False) -> float | None:
+    def wait(self, deadline: Deadline, seconds: float, *, progress: bool = False) -> float | None:
         """Wait so long for bytes that come; how long the wait might have been."""
         deadline.wait()
         left = deadline.left()
@@ -247,18 +247,18 @@ class Clock:
 def test_keep_alives_end_a_silence_and_only_more_of_the_answer_ends_idleness(monkeypatch: pytest.MonkeyPatch) -> None:
     """BUGS 62 and 67."""
     clock = Clock(monkeypatch)
-    deadline = StreamDeadline(Timeouts(first_byte=7, read=3, stall=5))
+    deadline = Deadline(Timeouts(first_byte=7, read=3, stall=5), stream=True)
     assert [clock.wait(deadline, 2) for _ in range(3)] == [7, 3, 1]
     with pytest.raises(APITimeoutError) as caught:
         clock.wait(deadline, 9)
     assert caught.value.phase == "stall"
-    deadline = StreamDeadline(Timeouts(first_byte=7, read=3, stall=5))
+    deadline = Deadline(Timeouts(first_byte=7, read=3, stall=5), stream=True)
     assert [clock.wait(deadline, 2, progress=True) for _ in range(9)] == [7, *[3] * 8]
 
 
 def test_the_time_between_two_waits_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    deadline = StreamDeadline(Timeouts(first_byte=7, read=3, stall=5))
+    deadline = Deadline(Timeouts(first_byte=7, read=3, stall=5), stream=True)
     for allowed in (7, 3, 3):
         clock.now += 100
         assert clock.wait(deadline, 1) == allowed
@@ -266,12 +266,12 @@ def test_the_time_between_two_waits_does_not_count(monkeypatch: pytest.MonkeyPat
 
 def test_a_total_counts_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    deadline = StreamDeadline(Timeouts(total=10))
+    deadline = Deadline(Timeouts(total=10), stream=True)
     clock.wait(deadline, 1)
     clock.now += 8
     assert clock.wait(deadline, 0) == 1
     assert Deadline(Timeouts()).left() == 600
-    assert StreamDeadline(Timeouts()).left() is None
+    assert Deadline(Timeouts(), stream=True).left() is None
 
 
 # --- left behind ---------------------------------------------------------------------------------------------------

@@ -346,7 +346,7 @@ class IncomingEvents:
                 self._any = True
                 self.trial.began()
                 if not all(isinstance(event, NO_PROGRESS) or getattr(event, "delta", None) == "" for event in events):
-                    self.incoming.progressed()
+                    self.incoming.deadline.progressed()
             return events
         raise fault
 
@@ -354,9 +354,9 @@ class IncomingEvents:
         """Wait no longer than a moment for what follows the end that was told; keep-alives make it no longer."""
         finished = self._frames.finished
         if finished and (events or not self._lingers):
-            self.incoming.linger(LINGER)
+            self.incoming.deadline.linger(LINGER)
         elif self._lingers and not finished:
-            self.incoming.linger(None)
+            self.incoming.deadline.linger(None)
         self._lingers = finished
 
     async def _read(self) -> bytes | None:
@@ -371,7 +371,7 @@ class IncomingEvents:
     def cut(self) -> LLMError:
         """The error for a body that ended before its last event came."""
         if self._any:
-            what = f"the stream from {self.incoming.peer} ended before its last event; make the call again"
+            what = f"the stream from {self.incoming.deadline.peer} ended before its last event; make the call again"
             return StreamInterruptedError(what, retryable=self._begun is not None)
         return malformed_error(self._target, self._sent(self._start), "it holds no event")
 

@@ -41,9 +41,8 @@ from .target import DEFAULT_HEADERS, build_request, with_headers
 if TYPE_CHECKING:
     from ..errors import Attempt
     from ..losses import Loss
-    from ..transport import HTTPAnswer, HTTPRequest, Transport
-    from ..transport.cancellation import Call
-    from ..transport.exchange import Incoming
+    from ..transport import Call, HTTPAnswer, HTTPRequest
+    from ..transport.exchange import Incoming, Transport
     from ..wires import Route
     from ..wires.foreign import Origins
     from .hooks import EventHook

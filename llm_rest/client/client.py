@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack, cast, overl
 
 from ..errors import ConfigError, Failure, LLMError, printable
 from ..sync import drive
-from ..transport import Timeouts, Transport
+from ..transport import Timeouts
 from ..transport.retry import RetryPolicy
 from ..vendors.auth import Secret, Token, TokenProvider
 from . import endpoints
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from ..loop.tasks import AsyncRun
     from ..loop.threads import Run
+    from ..transport.exchange import Transport
     from ..transport.tls import TLSOption
     from ..vendors.models import Capabilities
     from ..vendors.rows import Vendor

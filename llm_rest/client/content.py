@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..responses.parts import ContentPart
-    from ..transport import Transport
+    from ..transport.exchange import Transport
 
 Source = str | bytes | PathLike[str]
 """A path, the bytes themselves, or a URL (`https:`, `http:` or `data:`)."""

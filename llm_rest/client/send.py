@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from ..errors import Attempt, LLMError, MalformedResponseError
-from ..transport import HTTPAnswer, HTTPRequest, Timeouts, remaining
-from ..transport.cancellation import Stopped
+from ..transport import HTTPAnswer, HTTPRequest, Stopped, Timeouts, remaining
 from ..transport.retry import Failed, cost_of, decide
 from .answer import error_of_answer, redact, redirect_error, with_context
 from .hooks import EventHook, RequestCancelled, RequestEnd, RequestRetry, RequestStart, notify
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..errors import LLMError
     from ..losses import Loss
-    from ..transport.cancellation import Call
+    from ..transport import Call
     from ..transport.exchange import Incoming
     from ..vendors.auth import Secret
     from .call import Caller, Settings

@@ -1,6 +1,6 @@
 """How bytes travel: one HTTP request out, one answer back, whole or as it comes, for sync and async callers by the same code.
 
-The whole of a call is written once as a coroutine over the `Transport` below; `sync.py` runs it for sync callers, whose
+The whole of a call is written once as a coroutine over `exchange.Transport`; `sync.py` runs it for sync callers, whose
 transport never suspends, so no thread and no event loop is involved. Nothing here knows vendors or wires. Before changing
 this package, know that importing it loads no sockets and no event loop: `blocking` and `asynchronous` do, when a client is made.
 """
@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from msgspec import Struct
 from msgspec.structs import fields, force_setattr, replace
 
-from ..errors import ConfigError
+from ..errors import ConfigError, LLMError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from .cancellation import Call
-    from .exchange import Incoming
+    from types import TracebackType
 
 WHOLE = 600.0
 """How long a call for a whole answer may take that says nothing about it."""
@@ -122,31 +120,35 @@ def is_duration(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0 and math.isfinite(value)
 
 
-class Transport(Protocol):
-    """What a call needs of the outside world. The sync one never suspends."""
+class Stopped(BaseException):
+    """Ends the waits of a thread whose call was stopped. Not seen outside this package and `Call`."""
 
-    async def send(self, request: HTTPRequest, timeouts: Timeouts) -> HTTPAnswer:
-        """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
-        ...
 
-    async def open(self, request: HTTPRequest, timeouts: Timeouts) -> Incoming | HTTPAnswer:
-        """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
-        ...
+class Call(ABC):
+    """A call in flight, which `stop` ends from outside: what `client.cancel()` does.
 
-    async def sleep(self, seconds: float) -> None: ...
+    Use it in a `with` around every wait of the call, as often as it takes. What `stop` broke off ends there quietly. No stop is
+    missed: `stop` first sets `stopped` and then wakes the call, while every wait first sets how to wake it and then looks at
+    `stopped`. Native cancellation passes through all of this untouched.
+    """
 
-    def within(self, seconds: float | None) -> AbstractContextManager[object]:
-        """Ends what happens inside with `TimeoutError` after so many seconds; a thread is not interrupted."""
-        ...
+    def __init__(self) -> None:
+        self.stopped = False
+        self.trial: Any = None
+        """The request in flight, as the client knows it."""
 
-    def call(self) -> Call:
-        """A call that may be ended from outside."""
-        ...
+    @abstractmethod
+    def __enter__(self) -> Self: ...
 
-    def tidy(self) -> None:
-        """Close the idle connections that are of no use any more."""
-        ...
+    @abstractmethod
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> bool: ...
 
-    async def close(self) -> None:
-        """Close every connection. Later calls raise `ClientClosedError`."""
-        ...
+    @abstractmethod
+    def stop(self) -> None:
+        """End it, from any thread."""
+
+    def _ended_by(self, problem: BaseException | None) -> bool:
+        # Waking it may close its connection, which is an error like any other.
+        return self.stopped and isinstance(problem, Stopped | LLMError)

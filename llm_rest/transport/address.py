@@ -14,10 +14,10 @@ import threading
 from base64 import b64encode
 from collections.abc import Iterable
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from msgspec import Struct
 
@@ -48,23 +48,29 @@ class Address(NamedTuple):
 
 @lru_cache(maxsize=256)
 def address_of(url: str) -> Address:
-    """The URL, taken apart once. Raises `ConfigError`, which does not repeat it, for one that leads nowhere."""
-    try:
-        parts = urlsplit(url)
-        secure = {"https": True, "http": False}[parts.scheme]
-        host = (parts.hostname or "").encode("idna").decode()
-        port = parts.port
-    except (ValueError, KeyError):
-        host, parts, secure, port = "", urlsplit(""), False, None
-    if not host or parts.username is not None:
-        raise ConfigError("the URL is not one of http or https without a user name")
-    authority = f"[{host}]" if ":" in host else host
-    if port is not None and port != (443 if secure else 80):
-        authority = f"{authority}:{port}"
-    target = quote(parts.path or "/", safe=_PRINTED)
-    if parts.query:
-        target += "?" + quote(parts.query, safe=_PRINTED)
-    return Address(f"{parts.scheme}://{authority}", secure, host, port or (443 if secure else 80), authority, target)
+    """The URL, parsed once. Raises `ConfigError`, which does not repeat it, for one that leads nowhere."""
+    with suppress(ValueError):
+        parts, host, authority, port = _parsed(url)
+        if parts.username is None:
+            secure, target = parts.scheme == "https", quote(parts.path or "/", safe=_PRINTED)
+            if parts.query:
+                target += "?" + quote(parts.query, safe=_PRINTED)
+            if port != _PORTS[parts.scheme]:
+                authority = f"{authority}:{port}"
+            return Address(f"{parts.scheme}://{authority}", secure, host, port, authority, target)
+    raise ConfigError("the URL is not one of http or https without a user name")
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def _parsed(url: str) -> tuple[SplitResult, str, str, int]:
+    """The parts of a URL, its host as in a certificate and as in a URL, and its port. Raises `ValueError`."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").encode("idna").decode()
+    if not host or parts.scheme not in _PORTS:
+        raise ValueError("no URL of http or https")
+    return parts, host, f"[{host}]" if ":" in host else host, parts.port or _PORTS[parts.scheme]
 
 
 def origin_of(url: str) -> str:
@@ -82,13 +88,11 @@ AddressInfo = list[tuple[Any, ...]]
 """What `getaddrinfo` gives."""
 
 MOST = 64
-"""Look-ups that were given up and go on: where no name is answered for, their threads would pile up."""
+"""Abandoned lookups that are still in flight: where DNS does not answer, their threads would pile up."""
 
 
 class LookUp:
-    """A question to the system, which all ask together who want its answer at the same time."""
-
-    __slots__ = ("found", "over", "problem", "wakes")
+    """A DNS lookup in a thread of its own, shared by all who want its result at the same time."""
 
     def __init__(self) -> None:
         self.over = False
@@ -97,14 +101,14 @@ class LookUp:
         self.wakes: list[Callable[[], object]] = []
 
     def answer(self) -> AddressInfo:
-        """What it came to. Raises what the system raised."""
+        """The addresses. Raises what the system raised."""
         if self.problem is not None:
             raise self.problem
         return self.found
 
 
 class Names:
-    """The look-ups of this process that are under way."""
+    """The DNS lookups of this process that are in flight."""
 
     def __init__(self) -> None:
         self.forget()
@@ -112,42 +116,39 @@ class Names:
     def forget(self) -> None:
         """Begin anew: in a forked process the threads are gone, and a lock may be held for ever."""
         self._lock = threading.Lock()
-        self._joined: dict[tuple[str, int], LookUp] = {}
-        self._left = 0
+        self._shared: dict[tuple[str, int], LookUp] = {}
+        self._abandoned = 0
 
     @contextmanager
     def asking(self, host: str, port: int, wake: Callable[[], object]) -> Generator[LookUp]:
-        """A look-up that calls `wake`, from its thread, when it is over. Whoever leaves earlier has given it up: the next
-        who asks the same does so anew, because the system may have been answered meanwhile.
+        """A lookup that calls `wake`, from its thread, when it is over. Leaving earlier abandons it: the next lookup of the
+        same name is a new one, because the system may have been answered meanwhile.
         """
         where = (host, port)
         with self._lock:
-            look_up = self._joined.get(where)
-            mine = look_up is None
+            look_up = self._shared.get(where)
+            begins = look_up is None
             if look_up is None:
-                if self._left >= MOST:
+                if self._abandoned >= MOST:
                     raise OSError(f"{MOST} look-ups of names are still without an answer")
-                look_up = self._joined[where] = LookUp()
+                look_up = self._shared[where] = LookUp()
             look_up.wakes.append(wake)
-        if mine:
-            self._start(where, look_up)
+        if begins:
+            work = partial(self._look_up, where, look_up)
+            try:
+                threading.Thread(target=work, name="llm_rest name", daemon=True).start()
+            except RuntimeError:
+                work()  # no more threads, or the interpreter ends: it blocks as long as it takes
         try:
             yield look_up
         finally:
             with self._lock:
                 if not look_up.over:
                     look_up.wakes.remove(wake)
-                    self._left += not look_up.wakes
-                    self._part(where, look_up)
+                    self._abandoned += not look_up.wakes
+                    self._unshare(where, look_up)
 
-    def _start(self, where: tuple[str, int], look_up: LookUp) -> None:
-        try:
-            threading.Thread(target=self._ask, args=(where, look_up), name="llm_rest name", daemon=True).start()
-        except RuntimeError:
-            # There are no more threads, or the interpreter ends: then it takes as long as it takes.
-            self._ask(where, look_up)
-
-    def _ask(self, where: tuple[str, int], look_up: LookUp) -> None:
+    def _look_up(self, where: tuple[str, int], look_up: LookUp) -> None:
         try:
             look_up.found = [*socket.getaddrinfo(*where, type=socket.SOCK_STREAM)]
         except Exception as problem:
@@ -155,16 +156,15 @@ class Names:
         finally:
             with self._lock:
                 look_up.over = True
-                self._left -= not look_up.wakes
-                self._part(where, look_up)
+                self._abandoned -= not look_up.wakes
+                self._unshare(where, look_up)
             for wake in look_up.wakes:
-                with suppress(RuntimeError):  # the loop of who waited has ended
+                with suppress(RuntimeError):  # the loop that waited has ended
                     wake()
 
-    def _part(self, where: tuple[str, int], look_up: LookUp) -> None:
-        """Let nobody join it any more."""
-        if self._joined.get(where) is look_up:
-            del self._joined[where]
+    def _unshare(self, where: tuple[str, int], look_up: LookUp) -> None:
+        if self._shared.get(where) is look_up:
+            del self._shared[where]
 
 
 NAMES = Names()
@@ -212,11 +212,8 @@ class Proxy(Struct, frozen=True):
 
     def named_for(self, peer: str) -> str:
         """The proxy on the way to `peer`, as errors name it."""
-        return (
-            f"the proxy {self.shown} ({self.variable}) for {peer}"
-            if self.shown
-            else f"the proxy of {self.variable} for {peer}"
-        )
+        named = f"{self.shown} ({self.variable})" if self.shown else f"of {self.variable}"
+        return f"the proxy {named} for {peer}"
 
 
 def proxy_for(address: Address) -> Proxy | None:
@@ -224,13 +221,10 @@ def proxy_for(address: Address) -> Proxy | None:
     variable = _variable("HTTPS_PROXY" if address.secure else "HTTP_PROXY") or _variable("ALL_PROXY")
     if variable is None or _excepted(address):
         return None
-    found = _parsed(os.environ[variable].strip(), variable)
-    if found is None:
-        raise ConfigError(
-            f"{variable} is not the URL of an http or https proxy",
-            hint="for any other kind pass an HTTP client of your own as http=",
-        )
-    return found
+    with suppress(ValueError):
+        return _proxy(os.environ[variable].strip(), variable)
+    hint = "for any other kind pass an HTTP client of your own as http="
+    raise ConfigError(f"{variable} is not the URL of an http or https proxy", hint=hint)
 
 
 def _variable(name: str) -> str | None:
@@ -242,20 +236,14 @@ def _variable(name: str) -> str | None:
     return name if os.environ.get(name, "").strip() else None
 
 
-def _parsed(value: str, variable: str) -> Proxy | None:
-    try:
-        parts = urlsplit(value if "://" in value else f"http://{value}")
-        host = (parts.hostname or "").encode("idna").decode()
-        secure = {"http": False, "https": True}[parts.scheme]
-        user = None if parts.username is None else Credentials(parts.username, parts.password or "")
-        if not host or set(host) & set(" <>^|\\\"'`{}[]"):
-            return None
-        port = parts.port or (443 if secure else 80)
-        odd = parts.path.strip("/") or parts.query or parts.fragment
-        shown = "" if odd else f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-        return Proxy(host, port, secure, user, variable, shown)
-    except (ValueError, KeyError):
-        return None
+def _proxy(value: str, variable: str) -> Proxy:
+    parts, host, authority, port = _parsed(value if "://" in value else f"http://{value}")
+    if set(host) & set(" <>^|\\\"'`{}[]"):
+        raise ValueError(variable)
+    user = None if parts.username is None else Credentials(parts.username, parts.password or "")
+    odd = parts.path.strip("/") or parts.query or parts.fragment
+    shown = "" if odd else f"{parts.scheme}://{authority}:{port}"
+    return Proxy(host, port, parts.scheme == "https", user, variable, shown)
 
 
 # --- exceptions --------------------------------------------------------------------------------------------------------

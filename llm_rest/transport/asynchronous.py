@@ -12,20 +12,22 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
 from anyio import to_thread
 from anyio.lowlevel import checkpoint, current_token
 
+from ..sync import from_any_thread
+from . import Call
 from .address import NAMES
-from .cancellation import TaskCall, soon
 from .deadlines import timed_out
-from .exchange import Exchanges
-from .sockets import Home, Place, is_ready
+from .exchange import Pool, Slot, Transport
+from .sockets import Waiter, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from types import TracebackType
 
     from .address import AddressInfo
     from .deadlines import Deadline
@@ -33,7 +35,47 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Waiting:
+class TaskCall(Call):
+    """A call of the task that is inside its `with`, on asyncio or trio."""
+
+    _scope: anyio.CancelScope | None = None
+    _loop: Any = None
+
+    def __enter__(self) -> Self:
+        self._loop = self._loop or current_token()
+        self._scope = anyio.CancelScope()
+        self._scope.__enter__()
+        if self.stopped:
+            self._scope.cancel()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        scope, self._scope = self._scope, None
+        return bool(scope and scope.__exit__(kind, problem, traceback)) or self._ended_by(problem)
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self._scope is not None:
+            with suppress(RuntimeError):  # its loop has ended
+                _run_in(self._loop, self._cancel)
+
+    def _cancel(self) -> None:
+        if self._scope is not None:
+            self._scope.cancel()
+
+
+def _run_in(loop: Any, work: Callable[[], Any]) -> None:
+    """Let an event loop run `work`: at once where this is its thread, else as soon as it comes to it."""
+    with suppress(Exception):  # there is no loop in this thread
+        if current_token() == loop:
+            work()
+            return
+    from_any_thread(loop)(work)
+
+
+class Waiting(Waiter):
     """How a task waits: others run meanwhile."""
 
     interrupts = True
@@ -42,15 +84,15 @@ class Waiting:
         self._readers: dict[socket.socket, _Reader] = {}
 
     def within(self, seconds: float | None) -> AbstractContextManager[object]:
-        """Ends what happens inside after so many seconds."""
         return anyio.fail_after(seconds)
 
     def shielded(self) -> AbstractContextManager[object]:
-        """Lets what happens inside come to its end although the task is cancelled."""
         return anyio.CancelScope(shield=True)
 
+    async def sleep(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+
     async def readable(self, opened: socket.socket, seconds: float | None) -> None:
-        """Return when a read gives something; others run in any case."""
         if is_ready(opened):
             await checkpoint()
         elif (loop := _loop()) is None:
@@ -70,31 +112,24 @@ class Waiting:
                     loop.remove_reader(reader.number)
 
     async def writable(self, opened: socket.socket, seconds: float | None) -> None:
-        """The same for a write."""
         if is_ready(opened, to_write=True):
             await checkpoint()
         else:
             await self.connected(opened, seconds)
 
     async def connected(self, opened: socket.socket, seconds: float | None) -> None:
-        """Return when an attempt to connect ended."""
         with anyio.fail_after(seconds):
             await anyio.wait_writable(opened)
 
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
-        """What a name stands for."""
         over = anyio.Event()
-        with NAMES.asking(host, port, partial(soon, current_token(), over.set)) as look_up, anyio.fail_after(seconds):
+        wake = partial(_run_in, current_token(), over.set)
+        with NAMES.asking(host, port, wake) as look_up, anyio.fail_after(seconds):
             await over.wait()
         return look_up.answer()
 
-    async def aside(self, work: Callable[[], T]) -> T:
-        """What `work` gives, in a thread."""
+    async def in_thread(self, work: Callable[[], T]) -> T:
         return await to_thread.run_sync(work)
-
-    async def others(self) -> None:
-        """Let other tasks run."""
-        await checkpoint()
 
     def closing(self, opened: socket.socket) -> None:
         """Wake the task that waits for it, in the loop where that is."""
@@ -139,62 +174,47 @@ _PROACTOR: tuple[type, ...] = tuple(filter(None, [getattr(asyncio, "ProactorEven
 """The loop of Windows that waits for none."""
 
 
-class _TaskPlace(Place):
-    """A place among tasks."""
-
-    __slots__ = ()
-
-    def release(self) -> None:
-        self.home.slots.release()
-
-
-class AsyncTransport(Exchanges):
+class AsyncTransport(Transport):
     """Sends requests for tasks."""
 
     def __init__(self, **options: Any) -> None:
-        load_ahead()
+        _load_ahead()
         super().__init__(Waiting(), **options)
-        self._loops: dict[Any, Home] = {}
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await anyio.sleep(seconds)
+        self._loops: dict[Any, Pool] = {}
 
     def call(self) -> TaskCall:
-        """A call that may be ended from outside."""
         return TaskCall()
 
-    def _homes(self) -> Iterable[Home]:
+    def _pools(self) -> Iterable[Pool]:
         return [*self._loops.values()]
 
-    async def _enter(self, deadline: Deadline) -> Place:
+    async def _acquire(self, deadline: Deadline) -> Slot:
         token = current_token()
         loop: Any = getattr(token, "native_token", token)  # what it is since anyio 4.11
-        home = self._loops.get(loop)
-        if home is None:
+        pool = self._loops.get(loop)
+        if pool is None:
             for other in [*self._loops]:
                 if _is_over(other):
                     self._loops.pop(other).drop()
-            home = self._loops[loop] = Home(anyio.Semaphore(self._max, fast_acquire=True), loop)
-        slots: anyio.Semaphore = home.slots
+            pool = self._loops[loop] = Pool(anyio.Semaphore(self._max, fast_acquire=True), loop)
+        slots: anyio.Semaphore = pool.slots
         try:
             slots.acquire_nowait()
         except anyio.WouldBlock:
             with anyio.move_on_after(deadline.left()):
                 await slots.acquire()
-                return _TaskPlace(home)
+                return Slot(pool)
             raise timed_out(deadline, "pool") from None
-        return _TaskPlace(home)
+        return Slot(pool)
 
-    def forgotten(self, place: Place) -> None:
-        """End an exchange that nobody reads any more, as soon as its loop comes to it."""
-        if place.connection is not None:
-            place.connection.drop()
+    def abandoned(self, slot: Slot) -> None:
+        if slot.connection is not None:
+            slot.connection.drop()
         with suppress(Exception):  # a loop that is gone never does
-            _soon(place.home.loop, partial(self.leave, place, again=False))
+            _spawn(slot.pool.loop, partial(self.release, slot, again=False))
 
 
-def load_ahead() -> None:
+def _load_ahead() -> None:
     """Load what Python and `anyio` would load in the first call, for which everything else in the loop would stand still."""
     import_module("encodings.idna")
     for loop in ("asyncio", "trio"):
@@ -205,17 +225,13 @@ def load_ahead() -> None:
 
 def _is_over(loop: Any) -> bool:
     """Whether an event loop has ended."""
-    if hasattr(loop, "is_closed"):
-        ended: bool = loop.is_closed()
-        return ended
-    try:
-        loop.run_sync_soon(int)
-    except RuntimeError:
-        return True
-    return False
+    with suppress(RuntimeError):
+        from_any_thread(loop)(int)
+        return False
+    return True
 
 
-def _soon(loop: Any, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def _spawn(loop: Any, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run `work` as a task of `loop`, whichever thread this is."""
     if hasattr(loop, "run_sync_soon"):
         from trio.lowlevel import spawn_system_task

@@ -10,14 +10,14 @@ import weakref
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..sync import drive
+from . import Call, Stopped
 from .address import NAMES
-from .cancellation import ThreadCall, about_to_wait
 from .deadlines import timed_out
-from .exchange import Exchanges
-from .sockets import Home, Place, is_ready
+from .exchange import Pool, Slot, Transport
+from .sockets import Waiter, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,35 +27,67 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_thread = threading.local()
 
-class Blocking:
-    """How a thread waits: in the read or the write itself."""
 
-    interrupts = False
+def about_to_wait(wake: Callable[[], Any]) -> None:
+    """Set how the wait that follows is ended. Raises `Stopped` where the call of this thread was stopped already."""
+    call: ThreadCall | None = getattr(_thread, "call", None)
+    if call is not None:
+        call.wake = wake
+        if call.stopped:
+            raise Stopped
+
+
+class ThreadCall(Call):
+    """A call of the thread that is inside its `with`."""
+
+    wake: Callable[[], Any] | None = None
+    _around: ThreadCall | None = None
+
+    def __enter__(self) -> Self:
+        self._around, _thread.call = getattr(_thread, "call", None), self
+        return self
+
+    def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
+        _thread.call, self._around = self._around, None
+        return self._ended_by(problem)
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self.wake is not None:
+            with suppress(OSError):
+                self.wake()
+
+
+class Blocking(Waiter):
+    """How a thread waits: in the read or the write itself. It is neither interrupted nor cancelled."""
 
     def within(self, seconds: float | None) -> AbstractContextManager[None]:
-        """Nothing: a thread is not interrupted."""
         return nullcontext()
 
     def shielded(self) -> AbstractContextManager[None]:
-        """Nothing: a thread is not cancelled."""
         return nullcontext()
 
+    async def sleep(self, seconds: float) -> None:
+        if seconds > 0:
+            over = threading.Event()
+            about_to_wait(over.set)
+            over.wait(seconds)
+            about_to_wait(over.set)
+
     async def readable(self, opened: socket.socket, seconds: float | None) -> None:
-        """Let the next read wait."""
         about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
         opened.settimeout(seconds)
 
     writable = readable
 
     async def connected(self, opened: socket.socket, seconds: float | None) -> None:
-        """Return when an attempt to connect ended."""
         about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
         if not is_ready(opened, to_write=True, seconds=seconds):
             raise TimeoutError
 
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
-        """What a name stands for."""
         over = threading.Event()
         with NAMES.asking(host, port, over.set) as look_up:
             about_to_wait(over.set)
@@ -64,95 +96,82 @@ class Blocking:
             about_to_wait(over.set)
         return look_up.answer()
 
-    async def aside(self, work: Callable[[], T]) -> T:
-        """What `work` gives."""
+    async def in_thread(self, work: Callable[[], T]) -> T:
         return work()
 
-    async def others(self) -> None:
-        """Nothing: other threads run anyway."""
-
     def closing(self, opened: socket.socket) -> None:
-        """Nothing: whoever waits sees the end."""
+        """Nothing: a thread that waits sees the end."""
 
 
-class SyncTransport(Exchanges):
+class SyncTransport(Transport):
     """Sends requests for threads, which share its connections."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(Blocking(), **options)
         self._process = os.getpid()
-        self._home = Home(_Slots(self._max))
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        over = threading.Event()
-        about_to_wait(over.set)
-        over.wait(seconds)
-        about_to_wait(over.set)
+        self._pool = Pool(_Slots(self._max))
 
     def call(self) -> ThreadCall:
-        """A call that may be ended from outside."""
         return ThreadCall()
 
-    def _homes(self) -> Iterable[Home]:
-        return [self._home]
+    def _pools(self) -> Iterable[Pool]:
+        return [self._pool]
 
-    async def _enter(self, deadline: Deadline) -> Place:
+    async def _acquire(self, deadline: Deadline) -> Slot:
         if self._process != os.getpid():
             # After a fork the parent goes on using its connections, and a lock may be held by a thread that is gone.
-            parents, self._home = self._home, Home(_Slots(self._max))
+            parents, self._pool = self._pool, Pool(_Slots(self._max))
             self._process = os.getpid()
             parents.drop()
-        place = _ThreadPlace(self._home)
-        place.home.slots.acquire(place, deadline)
-        return place
+        slot = _ThreadSlot(self._pool)
+        slot.pool.slots.acquire(slot, deadline)
+        return slot
 
-    def forgotten(self, place: Place) -> None:
-        """End an exchange that nobody reads any more."""
+    def abandoned(self, slot: Slot) -> None:
         with suppress(Exception):
-            drive(self.leave(place, again=False))
+            drive(self.release(slot, again=False))
 
 
 _LOOK_UP = 0.05
 """Seconds after which a thread that waits for a connection asks whether its call was stopped."""
 
 
-class _ThreadPlace(Place):
-    """A place among threads. It ends with `release` and with the last reference to it, because a `KeyboardInterrupt` may come
+class _ThreadSlot(Slot):
+    """A slot of a thread. It ends with `release` and with the last reference to it, because a `KeyboardInterrupt` may come
     before any statement.
     """
 
     __slots__ = ("number",)
 
-    def __init__(self, home: Home) -> None:
-        super().__init__(home)
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
         self.number = -1
 
     def release(self) -> None:
-        self.home.slots.release(self)
+        self.pool.slots.release(self)
 
 
 class _Slots:
     """A semaphore with a deadline, first come, first served. It loses nothing to a `KeyboardInterrupt`.
 
-    Those who came first hold it, as many as there may be; a place that is released or forgotten leaves the row. Every change
+    Those who came first hold it, as many as there may be; a slot that is released or collected leaves the row. Every change
     of the row is one operation of the interpreter, which nothing interrupts.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._numbers = itertools.count()
-        self._row: dict[int, weakref.ref[_ThreadPlace]] = {}
+        self._row: dict[int, weakref.ref[_ThreadSlot]] = {}
         self._waiting: dict[int, threading.Lock] = {}  # each is locked until it is worth another look
 
-    def acquire(self, place: _ThreadPlace, deadline: Deadline) -> None:
-        number = place.number = next(self._numbers)
-        self._row[number] = weakref.ref(place, partial(self._row.pop, number))
+    def acquire(self, slot: _ThreadSlot, deadline: Deadline) -> None:
+        number = slot.number = next(self._numbers)
+        self._row[number] = weakref.ref(slot, partial(self._row.pop, number))
         if len(self._row) > self._count:
             try:
                 self._wait(number, deadline)
             except BaseException:
-                self.release(place)
+                self.release(slot)
                 raise
 
     def _wait(self, number: int, deadline: Deadline) -> None:
@@ -168,9 +187,9 @@ class _Slots:
         finally:
             self._waiting.pop(number, None)
 
-    def release(self, place: _ThreadPlace) -> None:
+    def release(self, slot: _ThreadSlot) -> None:
         """Let the next one in; once, however often it is called."""
-        self._row.pop(place.number, None)
+        self._row.pop(slot.number, None)
         if self._waiting:
             for number in [*self._row][: self._count]:
                 if (gate := self._waiting.get(number)) is not None:

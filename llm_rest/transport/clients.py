@@ -8,7 +8,6 @@ docs/client.md has the differences.
 from __future__ import annotations
 
 import sys
-import time
 from contextlib import suppress
 from functools import lru_cache, partial
 from importlib import import_module
@@ -17,102 +16,75 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import APIConnectionError, ConfigError
+from ..errors import APIConnectionError, ConfigError, LLMError
 from ..sync import drive
 from . import HTTPRequest
-from .address import IN_PROCESS, address_of
-from .connection import Line, plain, raw_headers
+from .address import IN_PROCESS
+from .connection import Connection, HTTPConnection, plain
 from .deadlines import map_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from .deadlines import Deadline
-    from .sockets import Connection, RawHeaders, Waiter
+    from .sockets import RawHeaders, Waiter
 
 
-class _Through:
-    """An exchange whose answer is an `httpx` response."""
+class ClientExchange(Connection):
+    """An exchange through an `httpx.Client` or `httpx.AsyncClient`, or one of `httpx2`, that the caller gave."""
 
-    def __init__(self, origin: str, waiter: Waiter) -> None:
-        self.origin = origin
-        self.prompt = waiter.interrupts
-        self._waiter = waiter
+    def __init__(self, origin: str, waiter: Waiter, http: Any) -> None:
+        super().__init__(origin, waiter)
+        self.ends_in_time = waiter.interrupts
+        self._http = http
         self._response: Any = None
         self._pieces: Any = None
         self._deadline: Deadline
 
-    def _begun(self, response: Any) -> tuple[int, RawHeaders]:
-        self._response = response
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        deadline.sent()  # as far as can be known
+        return await self._open(request, deadline)
+
+    async def _open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        self._deadline = deadline
+        with self._waiter.within(deadline.left()):
+            built = self._http.build_request(
+                request.method,
+                request.url,
+                headers=[(name, plain(value)) for name, value in request.headers.items()],
+                content=request.body if request.body or request.method != "GET" else None,
+                extensions={"timeout": deadline.for_client()},
+            )
+            self._response = response = await _result(self._http.send(built, stream=True, follow_redirects=False))
         self._pieces = aiter(response.stream) if self._waiter.interrupts else iter(response.stream)
         return response.status_code, response.headers.raw
 
     async def read(self) -> bytes | None:
-        """The next bytes of the body; `None` at its end."""
         with self._waiter.within(self._deadline.left()):
             return await self._next()
 
     async def _next(self) -> bytes | None:
         if self._pieces is None:
             return None
-        if self._waiter.interrupts:
-            return await anext(self._pieces, None)
-        return next(self._pieces, None)
+        piece: bytes | None = await _result(
+            anext(self._pieces, None) if self._waiter.interrupts else next(self._pieces, None)
+        )
+        return piece
 
     async def _end(self) -> None:
-        response, self._response = self._response, None
-        if response is not None:
-            await _result(response.aclose() if self._waiter.interrupts else response.close())
-        # Async clients read by generators inside generators, which only an end or an error ends all of. What is closed gives
-        # one or the other at once.
-        with suppress(Exception):
+        with self._waiter.shielded(), suppress(Exception):
+            response, self._response = self._response, None
+            if response is not None:
+                await _result(response.aclose() if self._waiter.interrupts else response.close())
+            # Async clients read by generators inside generators, which only an end or an error ends all of. What is closed
+            # gives one or the other at once.
             while self._waiter.interrupts and await self._next() is not None:
                 pass
-        self._pieces = None
+            self._pieces = None
 
     async def close(self) -> None:
-        """End the exchange, whatever its state."""
-        with self._waiter.shielded(), suppress(Exception):
-            await self._end()
-
-    def usable(self) -> bool:
-        """Connections are kept by the client."""
-        return False
-
-    async def finish(self) -> Connection | None:
-        """End the exchange. Whether its connection is used again is the client's business."""
-        with suppress(Exception):
-            await self._end()
-        return None
-
-    def drop(self) -> None:
-        """What is the client's cannot be closed from anywhere."""
-
-
-class OfClient(_Through):
-    """An exchange through an `httpx.Client` or `httpx.AsyncClient`, or one of `httpx2`, that the caller gave."""
-
-    def __init__(self, origin: str, waiter: Waiter, http: Any) -> None:
-        super().__init__(origin, waiter)
-        self._http = http
-
-    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        """Send the request and wait for the head of the answer: its status and headers."""
-        self._deadline = deadline
-        deadline.sent()  # as far as anybody can tell
-        with self._waiter.within(deadline.left()):
-            sent = self._http.send(self._built(request, deadline), stream=True, follow_redirects=False)
-            return self._begun(await _result(sent))
-
-    def _built(self, request: HTTPRequest, deadline: Deadline) -> Any:
-        """The request as the client makes it, with what the client adds."""
-        return self._http.build_request(
-            request.method,
-            request.url,
-            headers=[(name, plain(value)) for name, value in request.headers.items()],
-            content=request.body if request.body or request.method != "GET" else None,
-            extensions={"timeout": deadline.for_client()},
-        )
+        await self._end()
+        self.drop()
 
 
 # --- tools that intercept -----------------------------------------------------------------------------------------------
@@ -127,13 +99,7 @@ _SEAMS: tuple[_Seam, ...] = (
     ("httpcore", "ConnectionPool", "handle_request"),  # respx by default
     ("httpcore", "HTTPConnection", "handle_request"),  # respx by default, Elastic APM
 )
-_ASYNC_SEAMS: tuple[_Seam, ...] = (
-    ("httpx", "AsyncClient", "_send_single_request"),
-    ("httpx", "AsyncClient", "_transport_for_url"),
-    ("httpx", "AsyncHTTPTransport", "handle_async_request"),
-    ("httpcore", "AsyncConnectionPool", "handle_async_request"),
-    ("httpcore", "AsyncHTTPConnection", "handle_async_request"),
-)
+_ASYNC_SEAMS = tuple((lib, f"Async{kind}", name.replace("handle_", "handle_async_")) for lib, kind, name in _SEAMS)
 
 
 def intercepting(waiter: Waiter) -> bool:
@@ -143,7 +109,7 @@ def intercepting(waiter: Waiter) -> bool:
     """
     if "httpx" not in sys.modules:
         return False
-    seams = _seams(waiter)
+    seams = _ASYNC_SEAMS if waiter.interrupts else _SEAMS
     kind = seams[0][1]
     if "unittest.mock" in sys.modules and _is_mock(getattr(getattr(sys.modules["httpx"], kind), "send", None)):
         raise ConfigError(
@@ -151,10 +117,6 @@ def intercepting(waiter: Waiter) -> bool:
             hint=f"use respx or pytest-httpx, or pass http=httpx.{kind}(transport=httpx.MockTransport(...))",
         )
     return any(map(_replaced, seams))
-
-
-def _seams(waiter: Waiter) -> tuple[_Seam, ...]:
-    return _ASYNC_SEAMS if waiter.interrupts else _SEAMS
 
 
 def _replaced(seam: _Seam) -> bool:
@@ -178,87 +140,63 @@ def _is_mock(method: Any) -> bool:
     return isinstance(method, mocks) or isinstance(getattr(method, "mock", None), mocks)
 
 
-class Intercepted(_Through):
-    """An exchange over a connection of ours that goes through what is replaced of `httpx`."""
+class Intercepted(ClientExchange):
+    """An exchange over a connection of ours through a client of `httpx`, and so through what is replaced of it."""
 
-    def __init__(self, line: Line, waiter: Waiter) -> None:
-        super().__init__(line.origin, waiter)
-        self.prompt = line.prompt
-        self._line = line
+    def __init__(self, inner: HTTPConnection, waiter: Waiter) -> None:
+        super().__init__(inner.origin, waiter, None)
+        self.ends_in_time = True
+        self._inner = inner
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        """Let the transport of `httpx` send the request, and wait for the head of the answer."""
-        import httpx
-
-        self._deadline = deadline
-        url = request.url
-        extensions = {"timeout": deadline.for_client()}
-        built = httpx.Request(
-            request.method,
-            url,
-            headers=[*raw_headers(request, address_of(url).authority)],
-            content=request.body,
-            extensions=extensions,
-        )
-        send = self._sender(built.url, deadline)
         try:
-            with self._waiter.within(deadline.left()):
-                return self._begun(await _result(send(built)))
+            self._http = self._client(deadline)
         except Exception as problem:
-            error = map_error(problem, deadline)
-        if type(error) is APIConnectionError:
-            # No error of a network or of an HTTP client: the tool refuses the request, as mocks do that have no answer.
-            error = ConfigError(f"the tool that replaces methods of httpx refused the request: {error.message}")
+            text = f"httpx is mocked or traced in a way that this library cannot follow: {type(problem).__name__}: {problem}"
+            hint = "pass an HTTP client of your own as http=, or end what replaces methods of httpx or httpcore"
+            error: LLMError = ConfigError(text, hint=hint)
+        else:
+            try:
+                return await self._open(request, deadline)
+            except Exception as problem:
+                error = map_error(problem, deadline)
+            if type(error) is APIConnectionError:
+                # No error of a network or of an HTTP client: the tool refuses the request, as mocks do that have no answer.
+                error = ConfigError(f"the tool that replaces methods of httpx refused the request: {error.message}")
         raise error.with_traceback(None)
 
-    def _sender(self, url: Any, deadline: Deadline) -> Any:
-        """What `httpx` would send to this URL with, every replaced method in its place, over the connection of ours."""
-        single, choose, outer, pool, connection = _seams(self._waiter)
-        try:
-            httpx: Any = sys.modules[outer[0]]
-            transport = getattr(httpx, outer[1])(verify=_no_tls(), trust_env=False)
-            inner = _OverLine(self._line, deadline)
-            if _replaced(pool) or _replaced(connection):
-                transport._pool.create_connection = partial(_core_connection, connection[1], inner)
-            else:
-                transport._pool = inner
-            if _replaced(single) or _replaced(choose):
-                client = getattr(httpx, single[1])(transport=transport, trust_env=False)
-                if _replaced(single):
-                    return client._send_single_request
-                transport = client._transport_for_url(url)
-            return getattr(transport, outer[2])
-        except Exception as problem:
-            text = f"{type(problem).__name__}: {problem}"
-        raise ConfigError(
-            f"httpx is mocked or traced in a way that this library cannot follow: {text}",
-            hint="pass an HTTP client of your own as http=, or end what replaces methods of httpx or httpcore",
-        )
+    def _client(self, deadline: Deadline) -> Any:
+        """A client of `httpx` that has every replaced method in its place, and sends over the connection of ours."""
+        single, _, outer, pool, connection = _ASYNC_SEAMS if self._waiter.interrupts else _SEAMS
+        httpx: Any = sys.modules["httpx"]
+        transport = getattr(httpx, outer[1])(verify=_no_tls(), trust_env=False)
+        inner = _Innermost(self._inner, deadline)
+        if _replaced(pool) or _replaced(connection):
+            transport._pool.create_connection = partial(_core_connection, connection[1], inner)
+        else:
+            transport._pool = inner
+        client = getattr(httpx, single[1])(transport=transport, trust_env=False)
+        client.headers.clear()  # those that it would add
+        return client
 
-    async def close(self) -> None:
-        """End the exchange, and the connection with it."""
-        await super().close()
-        self.drop()
-
-    async def finish(self) -> Line | None:
-        """End the exchange. The connection can be used again where the answer came over it and was read to its end."""
-        await super().finish()
-        return await self._line.finish()
+    async def finish(self) -> HTTPConnection | None:
+        """The connection can be used again where the answer came over it and was read to its end."""
+        await self._end()
+        return await self._inner.finish()
 
     def drop(self) -> None:
-        """Close the connection, from anywhere."""
-        self._line.drop()
+        self._inner.drop()
 
 
 @lru_cache(maxsize=1)
 def _no_tls() -> Any:
-    """What a transport is given that never encrypts anything itself: to make a usual one takes long."""
+    """The TLS configuration of a transport that never encrypts anything itself: to make a usual one takes long."""
     import ssl
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _core_connection(kind: str, inner: _OverLine, origin: Any) -> Any:
+def _core_connection(kind: str, inner: _Innermost, origin: Any) -> Any:
     """A connection of `httpcore` that is connected already: to ours."""
     import httpcore
 
@@ -267,45 +205,46 @@ def _core_connection(kind: str, inner: _OverLine, origin: Any) -> Any:
     return made
 
 
-class _OverLine:
-    """The innermost thing that a transport of `httpx` sends with, a pool or a connection as may be: the one connection."""
+class _Innermost:
+    """What a transport of `httpx` sends with in the end, as its pool or its connection: one connection of ours."""
 
-    def __init__(self, line: Line, deadline: Deadline) -> None:
-        self._line = line
+    def __init__(self, connection: HTTPConnection, deadline: Deadline) -> None:
+        self._connection = connection
         self._deadline = deadline
 
-    async def _answer(self, request: Any, body: bytes) -> tuple[int, RawHeaders]:
+    async def _open(self, request: Any, body: bytes) -> Any:
         """Send what the interceptor passed on, which may not be what it was given."""
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in request.headers}
-        url = f"{self._line.origin}{request.url.target.decode('ascii')}"
+        url = f"{self._connection.origin}{request.url.target.decode('ascii')}"
         kept = {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")}
-        return await self._line.open(HTTPRequest(request.method.decode("ascii"), url, kept, body), self._deadline)
+        again = HTTPRequest(request.method.decode("ascii"), url, kept, body)
+        status, came = await self._connection.open(again, self._deadline)
+        return status, [*came]
 
     def handle_request(self, request: Any) -> Any:
         """Send a request in a thread."""
         from httpcore import Response
 
-        status, headers = drive(self._answer(request, b"".join(request.stream)))
-        return Response(status, headers=[*headers], content=self._body())
+        status, headers = drive(self._open(request, b"".join(request.stream)))
+        return Response(status, headers=headers, content=self._body())
 
     def _body(self) -> Iterator[bytes]:
-        while piece := drive(self._line.read()):
+        while piece := drive(self._connection.read()):
             yield piece
 
     async def handle_async_request(self, request: Any) -> Any:
         """The same in a loop."""
         from httpcore import Response
 
-        body = b"".join([piece async for piece in request.stream])
-        status, headers = await self._answer(request, body)
-        return Response(status, headers=[*headers], content=self._body_async())
+        status, headers = await self._open(request, b"".join([piece async for piece in request.stream]))
+        return Response(status, headers=headers, content=self._body_async())
 
     async def _body_async(self) -> AsyncIterator[bytes]:
-        while piece := await self._line.read():
+        while piece := await self._connection.read():
             yield piece
 
     def _no(self) -> bool:
-        """Not so: a pool is to leave it as it is, for this one request."""
+        """A pool is to leave it as it is, for this one request."""
         return False
 
     is_available = has_expired = is_idle = is_closed = _no
@@ -315,78 +254,43 @@ async def _result(given: Any) -> Any:
     return await given if isawaitable(given) else given
 
 
-class InProcess:
+# --- servers in this process --------------------------------------------------------------------------------------------
+
+
+class InProcess(Connection):
     """A connection to a module with `handle(method, path, headers, body) -> (status, headers, body)`, and perhaps
     `handle_stream`, the same with an iterator as its body, of bytes and of numbers: seconds to wait before the next piece.
     """
 
-    prompt = False
-
-    def __init__(self, origin: str, waiter: Waiter) -> None:
-        self.origin = origin
-        self._waiter = waiter
-        self._body: Iterator[bytes | float] = iter(())
-        self._deadline: Deadline | None = None
-
-    def usable(self) -> bool:
-        """Every exchange is a call of its own."""
-        return True
+    ends_in_time = False
+    _body: Iterator[bytes | float] = iter(())
+    _deadline: Deadline
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        """Let the module answer."""
         self._deadline = deadline
         try:
             module: Any = import_module(self.origin.removeprefix(IN_PROCESS))
         except ModuleNotFoundError as missing:
             problem = f"{self.origin}: the module {missing.name} is not installed"
             raise ConfigError(problem, hint="install it, or choose another vendor") from None
-        headers = {n: plain(value) for n, value in request.headers.items()}
-        asked = request.method, request.url[len(self.origin) :] or "/", headers, request.body
+        headers = {name: plain(value) for name, value in request.headers.items()}
+        streams = request.stream and hasattr(module, "handle_stream")
+        handle = module.handle_stream if streams else module.handle
         body: bytes | Iterable[bytes | float]
-        if request.stream and hasattr(module, "handle_stream"):
-            status, given, body = module.handle_stream(*asked)
-        else:
-            status, given, body = module.handle(*asked)
+        status, given, body = handle(request.method, request.url[len(self.origin) :] or "/", headers, request.body)
         self._body = iter([body] if isinstance(body, bytes) else body)
         pairs = given.items() if hasattr(given, "items") else given
-        return status, [(n.encode("latin-1"), value.encode("latin-1")) for n, value in pairs]
+        return status, [(name.encode("latin-1"), value.encode("latin-1")) for name, value in pairs]
 
     async def read(self) -> bytes | None:
-        """The next piece of the body, other tasks having had their turn."""
-        await self._waiter.others()
-        piece = next(self._body, None)
-        while isinstance(piece, int | float):
-            await self._pause(piece)
-            piece = next(self._body, None)
+        await self._waiter.sleep(0)
+        while isinstance(piece := next(self._body, None), int | float):
+            left = self._deadline.allowed()
+            await self._waiter.sleep(piece if left is None else min(piece, left))
+            self._deadline.allowed()
         return piece
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait, no longer than the deadline allows; a task lets others run."""
-        left = None if self._deadline is None else self._deadline.allowed()
-        seconds = seconds if left is None else min(seconds, left)
-        if self._waiter.interrupts:
-            from anyio import sleep
-
-            await sleep(seconds)
-        else:
-            _block(seconds)
-        if self._deadline is not None:
-            self._deadline.allowed()
-
-    async def finish(self) -> InProcess:
-        """It can answer again."""
-        return self
-
-    async def close(self) -> None:
-        """Tell the module that nobody listens any more, where it made a generator."""
-        close = getattr(self._body, "close", None)
-        with suppress(Exception):
-            if close is not None:
-                close()
-
     def drop(self) -> None:
-        """Nothing outside this process knows of it."""
-
-
-def _block(seconds: float) -> None:
-    time.sleep(seconds)
+        """End the generator of the module, where it made one."""
+        with suppress(Exception):
+            getattr(self._body, "close", bool)()

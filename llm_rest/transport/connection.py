@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,7 @@ from h11 import RemoteProtocolError
 from ..errors import ConnectError, LLMError, ProtocolError, ProxyError
 from .address import address_of
 from .deadlines import map_error
-from .sockets import Stream, Waiter, connect, write_all
+from .sockets import connect
 
 if TYPE_CHECKING:
     import ssl
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from . import Hidden, HTTPRequest
     from .address import Address, Proxy
     from .deadlines import Deadline
-    from .sockets import RawHeaders
+    from .sockets import RawHeaders, Stream, Waiter
 
 KEEP_ALIVE = 60.0
 """How long an idle connection is kept; most servers close theirs after that."""
@@ -61,10 +63,46 @@ def plain(value: str | Hidden) -> str:
     return value if isinstance(value, str) else value.reveal()
 
 
-class Line:
-    """A connection to `address`; `tls` is for those of its two ways that are encrypted, to the proxy and to the address."""
+class Connection(ABC):
+    """The one interface for connections of our own, HTTP clients of the caller and servers in this process: a way to one
+    origin that holds one exchange at a time.
+    """
 
-    prompt = True
+    ends_in_time = True
+    """Whether a read ends by the deadline of the moment, also where that moved after the exchange began."""
+
+    def __init__(self, origin: str, waiter: Waiter) -> None:
+        self.origin = origin
+        self._waiter = waiter
+
+    @abstractmethod
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        """Send the request and wait for the head of the answer: its status and headers."""
+
+    @abstractmethod
+    async def read(self) -> bytes | None:
+        """The next bytes of the body; `None` at its end."""
+
+    async def finish(self) -> HTTPConnection | None:
+        """End the exchange after the body was read to its end; the connection that can be used for another one, if any."""
+        await self.close()
+        return None
+
+    async def close(self) -> None:
+        """Close it, whatever its state; never raises."""
+        self.drop()
+
+    def drop(self) -> None:
+        """The same from anywhere, as far as it goes without waiting."""
+        return
+
+    def usable(self) -> bool:
+        """Whether an idle connection is still good for another exchange."""
+        return False
+
+
+class HTTPConnection(Connection):
+    """A connection to `address`; `tls` is for those of its two ways that are encrypted, to the proxy and to the address."""
 
     def __init__(
         self,
@@ -75,9 +113,8 @@ class Line:
         proxy: Proxy | None = None,
         public_only: bool = False,
     ) -> None:
-        self.origin = address.origin
+        super().__init__(address.origin, waiter)
         self._address = address
-        self._waiter = waiter
         self._tls = tls
         self._proxy = proxy
         self._public_only = public_only
@@ -87,32 +124,28 @@ class Line:
         self._deadline: Deadline
 
     def usable(self) -> bool:
-        """Whether it waits for another exchange: not for too long, and nothing came unasked, be it the end."""
+        """Whether it was not idle for too long, and nothing came unasked, be it the end."""
         return self._stream is not None and time.monotonic() - self._idle_since <= KEEP_ALIVE and self._stream.quiet()
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        """Send the request and wait for the head of the answer: its status and headers."""
         self._deadline = deadline
         if self._stream is not None:
-            try:
-                return await self._asked(self._stream, request, deadline, used=True)
-            except _EndedBefore:
-                self.drop()
-                self._http = HTTP11()
+            with suppress(_EndedBefore):
+                return await self._send(self._stream, request, deadline, used=True)
+            self.drop()
         deadline.connect()
         self._stream = await self._connected(deadline)
         deadline.connected()
-        return await self._asked(self._stream, request, deadline)
+        return await self._send(self._stream, request, deadline, used=False)
 
-    async def _asked(
-        self, stream: Stream, request: HTTPRequest, deadline: Deadline, *, used: bool = False
+    async def _send(
+        self, stream: Stream, request: HTTPRequest, deadline: Deadline, *, used: bool
     ) -> tuple[int, RawHeaders]:
-        target, authority = address_of(request.url).target, self._address.authority
         proxy = None if self._address.secure else self._proxy
-        if proxy:
-            target = f"{self.origin}{target}"
+        target = f"{self.origin if proxy else ''}{address_of(request.url).target}"
+        self._http = HTTP11()
         pieces = self._http.ask(
-            request.method, target, raw_headers(request, authority, _for_proxy(proxy)), request.body
+            request.method, target, raw_headers(request, self._address.authority, _for_proxy(proxy)), request.body
         )
         cut = False  # whether the server cannot have all of the request
         try:
@@ -122,7 +155,7 @@ class Line:
             cut = used and not isinstance(problem, TimeoutError)
         deadline.sent()
         try:
-            status, answered = await self._head(stream, self._http)
+            status, answered = await _head(stream, self._http, deadline)
         except (OSError, RemoteProtocolError) as problem:
             if not cut or isinstance(problem, TimeoutError):
                 raise
@@ -138,7 +171,7 @@ class Line:
             while piece:
                 if used and (came := stream.take()) is not None:
                     if not begun:
-                        raise _EndedBefore  # nobody asked for these bytes, if it is not the end
+                        raise _EndedBefore  # bytes that answer no request, if it is not the end
                     if not came:
                         raise ConnectionResetError
                     self._http.feed(came)
@@ -146,46 +179,28 @@ class Line:
                 begun = True
 
     async def read(self) -> bytes | None:
-        """The next bytes of the body; `None` at its end."""
         while (piece := self._http.piece()) is None:
             if self._stream is None:
                 raise OSError("it was closed")
             self._http.feed(await self._stream.read(self._deadline))
         return piece or None
 
-    async def _head(self, stream: Stream, http: HTTP11) -> tuple[int, RawHeaders]:
-        while (head := http.head()) is None:
-            http.feed(await stream.read(self._deadline))
-        return head
-
-    async def finish(self) -> Line | None:
-        """Itself where it can be used again: the answer was read to its end, and nothing follows it."""
+    async def finish(self) -> HTTPConnection | None:
         self._idle_since = time.monotonic()
-        return self if self._stream is not None and self._http.again() else None
-
-    async def close(self) -> None:
-        """Close it, whatever its state."""
-        self.drop()
+        return self if self._stream is not None and self._http.reusable() else None
 
     def drop(self) -> None:
-        """The same, from anywhere."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
 
-    # --- connecting ---------------------------------------------------------------------------------------------------
-
     async def _connected(self, deadline: Deadline) -> Stream:
         address, proxy = self._address, self._proxy
-        if proxy is None:
-            stream: Stream = await connect(
-                address.host, address.port, deadline, self._waiter, public_only=self._public_only
-            )
-        else:
+        if proxy is not None:
             stream = await self._to_proxy(proxy, deadline)
-        if not address.secure:
-            return stream
-        return await self._sealed(stream, address.host, deadline)
+        else:
+            stream = await connect(address.host, address.port, deadline, self._waiter, public_only=self._public_only)
+        return await self._encrypted(stream, address.host, deadline) if address.secure else stream
 
     async def _to_proxy(self, proxy: Proxy, deadline: Deadline) -> Stream:
         """A connection to the proxy, or through it where the other end speaks TLS."""
@@ -195,45 +210,49 @@ class Line:
         try:
             stream = await connect(proxy.host, proxy.port, deadline, self._waiter)
             if proxy.secure:
-                stream = await self._sealed(stream, proxy.host, deadline)
+                stream = await self._encrypted(stream, proxy.host, deadline)
             if self._address.secure:
-                await self._through(stream, proxy, deadline)
+                await self._tunnel(stream, proxy, deadline)
             deadline.peer = peer
             return stream
-        except Exception as problem:
-            error = map_error(problem, deadline)
-        except BaseException:
+        except BaseException as problem:
             if stream is not None:
                 stream.close()
-            raise
-        if stream is not None:
-            stream.close()
+            if not isinstance(problem, Exception):
+                raise
+            error = map_error(problem, deadline)
         if type(error) in (ConnectError, ProtocolError):
             error = ProxyError(error.message)
         raise error.with_traceback(None)
 
-    async def _sealed(self, stream: Stream, host: str, deadline: Deadline) -> Stream:
-        from .tls import Sealed  # not needed by those who speak to their own machine
+    async def _encrypted(self, stream: Stream, host: str, deadline: Deadline) -> Stream:
+        from .tls import TLSStream  # not loaded for plain connections
 
         assert self._tls is not None
-        sealed = Sealed(stream, self._tls, host)
+        encrypted = TLSStream(stream, self._tls, host)
         try:
-            await sealed.shake_hands(deadline)
-            return sealed
+            await encrypted.handshake(deadline)
+            return encrypted
         except BaseException:
             stream.close()
             raise
 
-    async def _through(self, stream: Stream, proxy: Proxy, deadline: Deadline) -> None:
-        """Ask the proxy to pass on what follows."""
+    async def _tunnel(self, stream: Stream, proxy: Proxy, deadline: Deadline) -> None:
+        """Ask the proxy to pass on what follows (CONNECT)."""
         http = HTTP11()
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
         target = f"{host}:{self._address.port}"
         for piece in http.ask("CONNECT", target, [(b"Host", target.encode("ascii")), *_for_proxy(proxy)], b""):
-            await write_all(stream, piece, deadline)
-        status, _ = await self._head(stream, http)
+            await stream.write_all(piece, deadline)
+        status, _ = await _head(stream, http, deadline)
         if not 200 <= status < 300:
             raise _refused(proxy, status, deadline.peer)
+
+
+async def _head(stream: Stream, http: HTTP11, deadline: Deadline) -> tuple[int, RawHeaders]:
+    while (head := http.head()) is None:
+        http.feed(await stream.read(deadline))
+    return head
 
 
 def _for_proxy(proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
@@ -247,48 +266,50 @@ def _refused(proxy: Proxy, status: int, named: str) -> ProxyError:
     return ProxyError(f"{named} refused with status {status}", status=status, retryable=status >= 500, hint=hint)
 
 
-LARGEST_HEAD = 102_400
-"""How large the head of an answer, or a line of chunked framing, may be."""
+# --- HTTP/1.1 -------------------------------------------------------------------------------------------------------
 
-_CODING = b"transfer-encoding"
-_CHUNKED = b"hunked"
-"""What the head of an answer in chunks holds, in nearly every spelling."""
-_LONGEST_SIZE = 8
-"""Digits in the length of a plain chunk, at most."""
-_LENGTH = re.compile(rb"[0-9a-fA-F]*[ \t]*(?:[;\r]|\Z)")
-"""How the line of a chunk's length may begin, plain or not."""
+
+LARGEST_HEAD = 102_400
+"""How large the head of an answer, or its trailers, may be."""
+
+_CHUNK_HEAD = re.compile(rb"([0-9a-fA-F]{1,20})(?:;[^\n]*?)?[ \t]*\r\n")
+_CHUNK_HEAD_BEGINS = re.compile(rb"[0-9a-fA-F]{0,20}[ \t]*(?:[;\r]|\Z)")
+_LARGEST_CHUNK_HEAD = 4096
+_CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 
 _TOGETHER = 65_536
 """A body up to this size leaves together with its head."""
 
 
-_END = h11.EndOfMessage()
-
-
 @lru_cache(maxsize=8)
-def _known(method: str) -> h11.Request:
-    """What the parser is told of a request: how an answer is framed depends on the method alone."""
+def _request(method: str) -> h11.Request:
+    """All that the parser needs of a request: how an answer is framed depends on the method alone."""
     return h11.Request(method=method, target="/", headers=[("Host", "x")])
 
 
-class HTTP11:
-    """What one side knows of a connection. Ask, then feed until there is a head, then until there are no more pieces.
+def _parser(method: str) -> h11.Connection:
+    parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+    parser.send(_request(method))
+    return parser
 
-    The chunks of a stream are many and plain: a length, bytes, a line end. Those are read here, at a quarter of the parser's
-    cost; the first that is anything else goes to the parser, and with it all that follows.
+
+class HTTP11:
+    """One exchange as bytes: `ask`, then `feed` until there is a `head`, then until there is no more `piece`.
+
+    The head of an answer, and trailers, are parsed by h11; the body is read here, at a quarter of its cost for the many
+    small chunks of a stream.
     """
 
-    __slots__ = ("_ended", "_head_bytes", "_held", "_inside", "_parser", "_plain", "_problem", "_split")
+    __slots__ = ("_buffer", "_chunked", "_closed", "_ended", "_head_bytes", "_keep_alive", "_left", "_parser")
 
     def __init__(self) -> None:
-        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
-        self._head_bytes = 0  # received since the request was sent, until the head is parsed
-        self._held = b""  # bytes that the parser has not seen
-        self._split = False  # the parser saw the head alone
-        self._plain = False  # chunks are read here
-        self._inside = 0  # bytes of the present chunk that are still to come, its line end with them
-        self._ended = False
-        self._problem: h11.RemoteProtocolError | None = None
+        self._parser: h11.Connection | None = None  # while a head, or trailers, are parsed
+        self._head_bytes = 0  # received before the head was parsed
+        self._buffer = b""  # received of the body and not read yet
+        self._left: int | None = (
+            0  # bytes to come of the body, or of the chunk and its line end; `None` is all until the end
+        )
+        self._chunked = self._closed = self._ended = self._keep_alive = False
 
     def ask(
         self, method: str, target: str, headers: Collection[tuple[bytes, bytes]], body: bytes
@@ -299,141 +320,114 @@ class HTTP11:
         ends = len(headers) + 2
         if head.count(b"\r") != ends or head.count(b"\n") != ends or b"\0" in head:
             raise h11.LocalProtocolError("a header holds what would end it")
-        self._parser.send(_known(method))
-        self._parser.send(_END)
+        self._parser = _parser(method)
         return (memoryview(head + body),) if len(body) <= _TOGETHER else (memoryview(head), memoryview(body))
 
-    def head(self) -> tuple[int, list[tuple[bytes, bytes]]] | None:
+    def head(self) -> tuple[int, RawHeaders] | None:
         """Status and headers of the answer; `None` while more bytes are needed."""
-        while True:
+        assert self._parser is not None
+        event = self._parser.next_event()
+        while isinstance(event, h11.InformationalResponse):
             event = self._parser.next_event()
-            if isinstance(event, h11.Response):
-                self._check_head_size()
-                headers = event.headers.raw_items()
-                if self._split:
-                    self._split = False
-                    chunked = event.status_code not in (204, 304) and any(name == _CODING for name, _ in event.headers)
-                    self._plain = chunked and not self._parser.trailing_data[0]
-                    if not self._plain:
-                        self._hand_over()
-                return event.status_code, headers
-            if event is h11.NEED_DATA:
-                if not self._held:
-                    return None
-                self._pass_head()
-            elif not isinstance(event, h11.InformationalResponse):
-                # 101, or a server that means another request than ours.
-                raise h11.RemoteProtocolError("the server changed to another protocol")
-
-    def _check_head_size(self) -> None:
-        """Refuse a head that is too large: h11 bounds only one that is still incomplete."""
-        received, self._head_bytes = self._head_bytes, 0
-        if received > LARGEST_HEAD and received - len(self._parser.trailing_data[0]) - len(self._held) > LARGEST_HEAD:
+        if event is h11.NEED_DATA:
+            return None
+        if not isinstance(event, h11.Response):
+            # 101, or a server that means another request than ours.
+            raise RemoteProtocolError("the server changed to another protocol")
+        self._buffer = self._parser.trailing_data[0]
+        self._parser = None
+        if self._head_bytes - len(self._buffer) > LARGEST_HEAD:  # h11 bounds only one that is still incomplete
             what = f"the head of the answer is larger than {LARGEST_HEAD:,} bytes"
-            raise h11.RemoteProtocolError(what, error_status_hint=431)
-
-    def piece(self) -> bytes | None:
-        """All bytes of the body that are there, empty at its end; `None` while more are needed."""
-        pieces = self._chunks() if self._plain else []
-        while not (self._plain or self._ended or self._problem):
-            try:
-                event = self._parser.next_event()
-            except h11.RemoteProtocolError as problem:
-                self._problem = problem.with_traceback(None)
-                break
-            if event is h11.NEED_DATA:
-                break
-            if isinstance(event, h11.Data):
-                pieces.append(event.data)
-            else:
-                self._ended = True
-        if pieces:
-            return b"".join(pieces)
-        if self._problem is not None:
-            raise self._problem  # once what came before it was taken
-        return b"" if self._ended else None
+            raise RemoteProtocolError(what, error_status_hint=431)
+        empty, headers = event.status_code in (204, 304), dict(event.headers)
+        self._chunked = not empty and b"transfer-encoding" in headers
+        length = headers.get(b"content-length")
+        self._left = 0 if empty or self._chunked else None if length is None else int(length)
+        closes = any(b"close" in value.lower() for name, value in event.headers if name == b"connection")
+        self._keep_alive = self._left is not None and not closes and event.http_version >= b"1.1"
+        return event.status_code, event.headers.raw_items()
 
     def feed(self, data: bytes) -> None:
         """Take bytes that came; none at all means the server closed the connection."""
-        waiting_for_head = self._parser.their_state is h11.SEND_RESPONSE
-        if waiting_for_head:
+        if self._parser is not None:
+            if not (data or self._chunked):
+                raise RemoteProtocolError("the server closed the connection without an answer")
             self._head_bytes += len(data)
-        if not data:
-            if waiting_for_head:
-                raise h11.RemoteProtocolError("the server closed the connection without an answer")
-            self._hand_over()
-            self._parser.receive_data(b"")
-        elif self._plain:
-            self._held += data
-        elif _CHUNKED in data and waiting_for_head:
-            self._held += data
-            self._pass_head()
-        else:
             self._parser.receive_data(data)
+        elif data:
+            self._buffer += data
+        else:
+            self._closed = True
 
-    def _pass_head(self) -> None:
-        """Give the parser a head and nothing of what follows it, where its end is to be seen."""
-        self._split = True
-        head, end, self._held = self._held.partition(b"\r\n\r\n")
-        self._parser.receive_data(head + end)
+    def piece(self) -> bytes | None:
+        """All bytes of the body that are there, empty at its end; `None` while more are needed."""
+        data = b""
+        if self._chunked:
+            if not (self._ended or self._parser):
+                data = self._chunks()
+            if self._parser is not None and not data:
+                self._read_trailers(self._parser)
+        elif self._left is None:
+            data, self._buffer, self._ended = self._buffer, b"", self._closed
+        else:
+            data, self._buffer = self._buffer[: self._left], self._buffer[self._left :]
+            self._left -= len(data)
+            self._ended = not self._left
+        if self._closed and not (data or self._ended):
+            raise RemoteProtocolError("the server closed the connection before the end of the answer")
+        return data if data or self._ended else None
 
-    def _hand_over(self) -> None:
-        """From here on the parser reads everything itself."""
-        held, self._held, self._plain = self._held, b"", False
-        if held and not self._inside:
-            self._parser.receive_data(held)
-
-    def _chunks(self) -> list[bytes]:
-        """The data of the plain chunks that are there."""
-        held, at, inside = self._held, 0, self._inside
+    def _chunks(self) -> bytes:
+        """The data of the chunks that are there."""
+        received, at, left = self._buffer, 0, self._left or 0
         pieces: list[bytes] = []
+        problem = ""
         while True:
-            if not inside:
-                end = held.find(b"\r\n", at, at + _LONGEST_SIZE + 2)
-                if end < 0 and len(held) - at < _LONGEST_SIZE + 2 and (at == len(held) or _LENGTH.match(held, at)):
+            if not left:
+                if (head := _CHUNK_HEAD.match(received, at)) is None:
+                    begins = len(received) - at < _LARGEST_CHUNK_HEAD and _CHUNK_HEAD_BEGINS.match(received, at)
+                    problem = "" if begins else "illegal chunk header"
                     break
-                size = held[at:end] if end > at else b""
-                try:
-                    length = int(size, 16) if size.isalnum() and size[1:2] not in (b"x", b"X") else 0
-                except ValueError:
-                    length = 0
-                if not length:
-                    if not _LENGTH.match(held, at):
-                        # The parser would wait for the end of such a line, which may never come.
-                        self._problem = h11.RemoteProtocolError("illegal chunk header")
-                        self._plain = False
-                        return pieces
-                    self._held = held[at:]
-                    self._inside = 0
-                    self._hand_over()
-                    return pieces
-                at = end + 2
-                inside = length + 2
-            if inside > 2:
-                piece = held[at : at + inside - 2]
-                if piece:
-                    pieces.append(piece)
+                if not (size := int(head[1], 16)):
+                    self._read_end(received[head.end() :])
+                    received, at = self._buffer, 0
+                    break
+                at = head.end()
+                left = size + 2
+            if left > 2:
+                piece = received[at : at + left - 2]
+                pieces.append(piece)
                 at += len(piece)
-                inside -= len(piece)
-                if inside > 2:
+                left -= len(piece)
+                if left > 2:
                     break
-            ending = held[at : at + inside]
-            if not b"\r\n"[2 - inside :].startswith(ending):
-                self._problem = h11.RemoteProtocolError("a chunk of the answer is longer than it says")
-                self._plain = False
-                return pieces
-            at += len(ending)
-            inside -= len(ending)
-            if inside:
+            ending = received[at : at + left]
+            if not b"\r\n"[2 - left :].startswith(ending):
+                problem = "a chunk of the answer is longer than it says"
                 break
-        self._held, self._inside = held[at:], inside
-        return pieces
+            at += len(ending)
+            left -= len(ending)
+            if left:
+                break
+        self._buffer, self._left = received[at:], left
+        data = b"".join(pieces)
+        if problem and not data:  # else once what came before it was taken
+            raise RemoteProtocolError(problem)
+        return data
 
-    def again(self) -> bool:
-        """Whether the exchange ended so that another can follow, which it prepares for."""
-        parser = self._parser
-        if parser.our_state is not h11.DONE or parser.their_state is not h11.DONE or parser.trailing_data[0]:
-            return False
-        parser.start_next_cycle()
-        self._ended, self._inside = False, 0
-        return True
+    def _read_end(self, rest: bytes) -> None:
+        """Read what follows the last chunk: an empty line, or trailers and an empty line."""
+        self._ended = rest.startswith(b"\r\n")
+        self._buffer = rest[2:] if self._ended else b""
+        if not self._ended:
+            self._parser = _parser("GET")
+            self._parser.receive_data(_CHUNKED + b"0\r\n" + rest)
+            self._parser.next_event()
+
+    def _read_trailers(self, parser: h11.Connection) -> None:
+        if isinstance(parser.next_event(), h11.EndOfMessage):
+            self._ended, self._buffer, self._parser = True, parser.trailing_data[0], None
+
+    def reusable(self) -> bool:
+        """Whether the exchange ended so that another can follow on its connection."""
+        return self._ended and self._keep_alive and not self._buffer

@@ -88,7 +88,8 @@ class Deadline:
         if now >= self._linger_end:
             raise timed_out(self, "read")
         self._step_end = min(self._step_end, self._linger_end)
-        self._for_client["read"] = _for_client(self._until() - now)
+        if self._stream:
+            self._for_client["read"] = _for_client(self._until() - now)
 
     def came(self) -> None:
         """More of the body came. Raises where a limit has passed meanwhile."""

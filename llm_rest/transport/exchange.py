@@ -1,10 +1,10 @@
-"""One request and its answer over one connection, under deadlines, and the answer's body: shared by sync and async calls.
+"""One request and its answer over one connection, under deadlines: what the transports for threads and for tasks share.
 
 A connection returns to the pool only when its answer was read to the end, and is closed after anything else, cancellation
 included. (The pool of `httpx` loses slots when requests are cancelled and gives bytes that follow an answer to the next
 request, so it is not used.) Bodies are read raw and decoded here, with a limit on their size: an HTTP client's own decoding
 inflates without a limit and takes a truncated gzip for a whole one. Before changing this file, know that errors are raised
-outside the frames that know the headers.
+outside the frames that know the headers, and that threads share the pool: a connection belongs to the one that took it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ from ..errors import (
 )
 from . import HTTPAnswer
 from .address import IN_PROCESS, address_of, origin_of, peer_of, proxy_for
-from .clients import InProcess, Intercepted, OfClient, intercepting
-from .connection import Line
+from .clients import ClientExchange, InProcess, Intercepted, intercepting
+from .connection import Connection, HTTPConnection
 from .deadlines import Deadline, map_error
-from .sockets import Connection, Home, Place
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from . import HTTPRequest, Timeouts
+    from . import Call, HTTPRequest, Timeouts
     from .sockets import RawHeaders, Waiter
 
 MAX_BODY = 64 * 1024 * 1024
@@ -45,11 +44,11 @@ MAX_STREAM = 128 * 1024 * 1024
 """The same of an answer that comes as a stream, where every word of it has a frame around it."""
 MAX_ERROR_BODY = 64 * 1024
 """How much of an error's body is read; the rest is not waited for."""
+ERROR_BODY_SECONDS = 10.0
+"""How long the body of an error is waited for."""
+LINGER = 0.2
+"""How long the end of a stream's body is waited for once its last event came: it saves a connection, and may never come."""
 
-ACCEPTED = "gzip"
-"""The content coding we ask for."""
-
-_ZLIB = ("gzip", "x-gzip", "deflate")
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 _MEMBER = b"\x1f"
 """How each member of a gzip begins: there may be several, as from servers that compress what they have at the moment."""
@@ -57,99 +56,136 @@ _STEP = 1024 * 1024
 """How much is inflated at once."""
 
 
-_PORTION = 16 * 1024
-"""How many bytes of a stream with a content coding are inflated before what they hold is read: to 16 MiB at most."""
-
-
 class Body:
-    """Undoes the coding of a body: `feed` gives what a piece of it holds, `close` says whether it was whole.
+    """Undoes the content coding of a body: `feed` decodes a piece of it, `close` checks that it was whole.
 
-    With `cut`, a body above the limit is cut there and `full` says so; without, it raises `ResponseTooLargeError`.
+    With `cut`, a body above the limit is cut there and `full` is set; without, it raises `ResponseTooLargeError`.
     """
 
-    __slots__ = ("_behind", "_coding", "_cut", "_empty", "_inflate", "_left", "_limit", "full")
+    __slots__ = ("_behind", "_coding", "_cut", "_held", "_inflate", "_left", "_limit", "full", "more")
 
     def __init__(self, headers: Mapping[str, str], limit: int, *, cut: bool = False) -> None:
-        self._coding = headers.get("content-encoding", "identity").strip().lower()
-        self._inflate = None
+        self._coding = headers.get("content-encoding", "identity").strip().lower() or "identity"
+        self._inflate: Any = None  # from the first byte on
         self._limit = self._left = limit
         self._cut = cut
-        self._empty = True
+        self._held = b""  # came and is not inflated yet
         self._behind = False  # something follows the end of the coding
-        self.full = False
-        if self._coding in _ZLIB:
-            self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
-        elif self._coding not in ("identity", ""):
-            raise ProtocolError(
-                f"the answer has a content coding nobody asked for: {self._coding[:100]}", retryable=False
-            )
+        self.full = self.more = False
+        if self._coding not in ("identity", "gzip", "x-gzip", "deflate"):
+            what = f"the answer has a content coding nobody asked for: {self._coding[:100]}"
+            raise ProtocolError(what, retryable=False)
 
-    @property
-    def portion(self) -> int | None:
-        """How many bytes of a piece to feed at once, so that little is held before it is read; `None` is all of them."""
-        return None if self._inflate is None else _PORTION
-
-    def feed(self, piece: bytes) -> bytes:
-        """The next bytes, given them as they came."""
-        if self._inflate is not None:
-            piece = self._inflated(piece)
+    def feed(self, piece: bytes = b"") -> bytes:
+        """The next bytes, given those that came: 1 MiB at most of a coding. Call it again while there is `more`."""
+        if self._coding != "identity":
+            piece = self._inflated(self._held + piece)
         self._left -= len(piece)
         if self._left < 0:
             if not self._cut:
-                raise self._too_large()
+                raise ResponseTooLargeError(f"the answer is larger than {self._limit} bytes")
             piece = piece[: self._left]
             self.full = True
         return piece
 
-    def _inflated(self, piece: bytes) -> bytes:
-        assert self._inflate is not None
-        self._empty = False
+    def _inflated(self, packed: bytes) -> bytes:
         pieces: list[bytes] = []
-        room = self._left
+        room = _STEP
         try:
-            # In steps, because what one call gives is in memory twice while it is put together; and no further than one step
-            # past the limit, which then is known to be passed.
-            while room >= 0 and (len(pieces) == 0 or len(pieces[-1]) == _STEP or piece):
-                if self._inflate.eof and piece:
-                    if self._coding == "deflate" or not piece.startswith(_MEMBER):
+            while room and (packed or self.more):
+                self.more = False
+                if self._inflate is None or (self._inflate.eof and packed):
+                    if self._inflate and (self._coding == "deflate" or not packed.startswith(_MEMBER)):
                         # It counts, because it may have no end, and is not kept.
                         self._behind = True
-                        room -= len(piece)
-                        self._left -= len(piece)
+                        self._left -= len(packed)
+                        packed = b""
                         break
                     self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
-                pieces.append(self._inflate.decompress(piece, _STEP))
-                piece = self._inflate.unused_data or self._inflate.unconsumed_tail
+                pieces.append(self._inflate.decompress(packed, room))
+                packed = self._inflate.unused_data or self._inflate.unconsumed_tail
                 room -= len(pieces[-1])
         except zlib.error as problem:
             raise MalformedResponseError(f"the answer says it is {self._coding} and is not: {problem}") from None
-        if room < 0 and not self._cut:
-            raise self._too_large()
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def _too_large(self) -> ResponseTooLargeError:
-        return ResponseTooLargeError(f"the answer is larger than {self._limit} bytes")
+        self._held, self.more = packed, not room
+        return b"".join(pieces)
 
     def close(self) -> None:
         """Return if the coding came to its end. Raises `MalformedResponseError` otherwise."""
-        if self._inflate is not None and not self._empty:
+        if self._inflate is not None:
             if not self._inflate.eof:
                 raise MalformedResponseError(f"the {self._coding} of the answer ends early")
             if self._behind:
                 raise MalformedResponseError(f"bytes follow the {self._coding} of the answer")
 
 
-ERROR_BODY_SECONDS = 10.0
-"""How long the body of an error is waited for."""
-LINGER = 0.2
-"""How long the end of a stream's body is waited for once its last event came: it saves a connection, and may never come."""
+class Pool:
+    """The connections of one process and event loop: the idle ones by origin, and how many may be in use."""
+
+    __slots__ = ("idle", "loop", "slots")
+
+    def __init__(self, slots: Any, loop: object = None) -> None:
+        self.slots = slots
+        """A semaphore of threads or of tasks."""
+        self.loop = loop
+        self.idle: dict[str, list[HTTPConnection]] = {}
+
+    def take(self, origin: str) -> HTTPConnection | None:
+        """An idle connection that can be used again, which is idle no more."""
+        # Another thread may take the last one at the same time.
+        with suppress(LookupError):
+            while True:
+                connection = self.idle[origin].pop()
+                if connection.usable():
+                    return connection
+                connection.drop()
+        self.tidy()
+        return None
+
+    def put(self, connection: HTTPConnection) -> None:
+        """Keep a connection, and close those of its origin that were idle longest and cannot be used: the latest is next."""
+        connections = self.idle.setdefault(connection.origin, [])
+        connections.append(connection)
+        with suppress(LookupError, ValueError):  # another thread takes one meanwhile
+            while len(connections) > 1 and not (oldest := connections[0]).usable():
+                connections.remove(oldest)
+                oldest.drop()
+
+    def tidy(self) -> None:
+        """Close the idle connections that cannot be used any more: too old, or ended by the other side."""
+        for connections in [*self.idle.values()]:
+            for connection in [one for one in connections if not one.usable()]:
+                with suppress(ValueError):  # another thread uses it now, which is why it is not quiet
+                    connections.remove(connection)
+                    connection.drop()
+
+    def drop(self) -> None:
+        """Close the idle connections."""
+        for connections in [*self.idle.values()]:
+            with suppress(IndexError):
+                while True:
+                    connections.pop().drop()
 
 
-class Exchanges(ABC):
+class Slot:
+    """The right to one exchange in a pool, with the connection that the exchange has."""
+
+    __slots__ = ("__weakref__", "connection", "pool")
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.connection: Connection | None = None
+
+    def release(self) -> None:
+        """Let another exchange have it."""
+        self.pool.slots.release()
+
+
+class Transport(ABC):
     """Sends requests over up to `max_connections` connections of its own, or through the HTTP client given.
 
-    With `public_only` hosts that resolve to private addresses are refused, and no proxy is used. The two transports say
-    where connections live and how to wait for one that may be used.
+    With `public_only` hosts that resolve to private addresses are refused, and no proxy is used. The transport of threads never
+    suspends.
     """
 
     def __init__(
@@ -191,156 +227,139 @@ class Exchanges(ABC):
         """The head of an answer whose body is still to be read, or an error with as much of its body as came."""
         if self.closed:
             raise ClientClosedError("the client is closed")
-        place = await self._enter(deadline)
+        slot = await self._acquire(deadline)
         answer: HTTPAnswer | None = None
         error: LLMError | None = None
         try:
-            connection = place.connection = await self._take(place.home, request.url)
-            status, headers = await self._head(connection, request, deadline)
+            connection = slot.connection = await self._connection(slot.pool, request.url)
+            status, raw = await connection.open(request, deadline)
+            deadline.answered()
+            headers = _decoded(raw)
             if status < 300:
-                return Incoming(status, headers, Body(headers, limit), self, place, deadline)
+                return Incoming(status, headers, Body(headers, limit), self, slot, deadline)
             answer = HTTPAnswer(status, headers, await _body_of_error(connection, headers, deadline))
         except Exception as problem:
             error = map_error(problem, deadline)
             if isinstance(error, APITimeoutError):
                 error.retryable = True  # whatever limit it was: no answer began, and another call may get one
         except BaseException:
-            await self.leave(place, again=False)
+            await self.release(slot, again=False)
             raise
-        await self.leave(place, again=answer is not None)
+        await self.release(slot, again=answer is not None)
         if answer is not None:
             return answer
         assert error is not None
-        headers = {}  # a server may have repeated the key in them, and a traceback shows variables
+        raw, headers = [], {}  # a server may have repeated the key in them, and a traceback shows variables
         raise error.with_traceback(None)
 
-    async def _head(
-        self, connection: Connection, request: HTTPRequest, deadline: Deadline
-    ) -> tuple[int, dict[str, str]]:
-        status, raw = await connection.open(request, deadline)
-        deadline.answered()
-        return status, _named(raw)
-
-    async def _take(self, home: Home, url: str) -> Connection:
-        found = self._idle(home, origin_of(url)) or await self._connection(url)
-        return Intercepted(found, self._waiter) if isinstance(found, Line) and intercepting(self._waiter) else found
-
-    def _idle(self, home: Home, origin: str) -> Connection | None:
-        """A connection that waits and is still good for another exchange."""
-        while (connection := home.take(origin)) is not None:
-            if connection.usable():
-                return connection
-            connection.drop()
-        home.tidy()
-        return None
-
-    async def _connection(self, url: str) -> Connection:
-        """A new connection; it connects when its first exchange begins."""
+    async def _connection(self, pool: Pool, url: str) -> Connection:
+        """An idle connection, or a new one, which connects when its first exchange begins."""
+        origin = origin_of(url)
         if url.startswith(IN_PROCESS):
-            return InProcess(origin_of(url), self._waiter)
+            return InProcess(origin, self._waiter)
         if self._http is not None:
-            return OfClient(origin_of(url), self._waiter, self._http)
+            return ClientExchange(origin, self._waiter, self._http)
+        connection = pool.take(origin) or await self._new_connection(url)
+        return Intercepted(connection, self._waiter) if intercepting(self._waiter) else connection
+
+    async def _new_connection(self, url: str) -> HTTPConnection:
         address = address_of(url)
         proxy = None if self._public_only else proxy_for(address)
         tls = self._tls
         if tls is None and (address.secure or (proxy is not None and proxy.secure)):
             from .tls import usual_context
 
-            tls = usual_context() if self._has_usual else await self._waiter.aside(usual_context)
+            tls = usual_context() if self._has_usual else await self._waiter.in_thread(usual_context)
             self._has_usual = True
-        return Line(address, self._waiter, tls=tls, proxy=proxy, public_only=self._public_only)
+        return HTTPConnection(address, self._waiter, tls=tls, proxy=proxy, public_only=self._public_only)
 
-    async def leave(self, place: Place, *, again: bool) -> None:
+    async def release(self, slot: Slot, *, again: bool) -> None:
         """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""
-        home, connection = place.home, place.connection
+        pool, connection = slot.pool, slot.connection
         try:
             if connection is not None and again and (idle := await connection.finish()) is not None:
                 connection = None  # from here on it may be another thread's
-                home.idle.setdefault(idle.origin, []).append(idle)
-                home.shed(idle.origin)
+                pool.put(idle)
                 if self.closed:  # meanwhile
-                    home.drop()
+                    pool.drop()
         finally:
             try:
                 if connection is not None:
                     await connection.close()
             finally:
-                place.release()
+                slot.release()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._waiter.sleep(seconds)
 
     def within(self, seconds: float | None) -> AbstractContextManager[object]:
         """Ends what happens inside with `TimeoutError` after so many seconds; a thread is not interrupted."""
         return self._waiter.within(seconds)
 
     def tidy(self) -> None:
-        """Close the idle connections that are of no use any more."""
-        for home in self._homes():
-            home.tidy()
+        """Close the idle connections that cannot be used any more."""
+        for pool in self._pools():
+            pool.tidy()
 
     async def close(self) -> None:
         """Close every connection that waits. Later calls raise `ClientClosedError`."""
         self.closed = True
-        for home in self._homes():
-            home.drop()
-
-    # What the two kinds do differently.
+        for pool in self._pools():
+            pool.drop()
 
     @abstractmethod
-    def _homes(self) -> Iterable[Home]:
+    def call(self) -> Call:
+        """A call that may be ended from outside."""
+
+    @abstractmethod
+    def _pools(self) -> Iterable[Pool]:
         """Where connections are kept."""
 
     @abstractmethod
-    async def _enter(self, deadline: Deadline) -> Place:
-        """Wait until one more exchange may run here; whoever ends it releases the place."""
+    async def _acquire(self, deadline: Deadline) -> Slot:
+        """Wait until one more exchange may run here."""
 
     @abstractmethod
-    def forgotten(self, place: Place) -> None:
-        """End an exchange from outside any coroutine: whoever had its answer forgot it."""
+    def abandoned(self, slot: Slot) -> None:
+        """End an exchange from outside any coroutine: its answer was collected as garbage."""
 
 
 class Incoming:
     """A good answer whose head is there and whose body comes. End it: read it to `None`, or `finish` or `close` it.
 
-    One that is forgotten is closed when it is collected.
+    One that is abandoned is closed when it is collected.
     """
 
-    __slots__ = ("_body", "_deadline", "_exchanges", "_packed", "_place", "headers", "status")
+    __slots__ = ("_body", "_slot", "_transport", "deadline", "headers", "status")
 
     def __init__(
         self,
         status: int,
         headers: dict[str, str],
         body: Body,
-        exchanges: Exchanges,
-        place: Place,
+        transport: Transport,
+        slot: Slot,
         deadline: Deadline,
     ) -> None:
         self.status = status
         self.headers = headers
         self._body = body
-        self._packed = b""  # came with the last piece and is not inflated yet
-        self._exchanges = exchanges
-        self._place: Place | None = place
-        self._deadline = deadline
+        self._transport = transport
+        self._slot: Slot | None = slot
+        self.deadline = deadline
 
     async def read(self) -> bytes | None:
         """The next bytes of the body, their content coding undone; `None` at its end. Ends the exchange when it raises."""
-        connection, deadline = self._connection, self._deadline
+        connection, deadline = self._connection, self.deadline
         if connection is None:
             return None
         try:
-            piece: bytes | None = self._packed
-            if not piece:
-                deadline.wait()
-                piece = await connection.read()
-                if piece is not None:
-                    deadline.came()
-            if piece is not None:
-                portion = self._body.portion
-                self._packed = piece[portion:] if portion else b""
-                return self._body.feed(piece[:portion])
-            self._body.close()
-            await self._leave(again=True)
-            return None
+            piece = await _next(connection, self._body, deadline)
+            if piece is None:
+                self._body.close()
+                await self._release(again=True)
+            return piece
         except Exception as problem:
             error = map_error(problem, deadline)
             await self.close()
@@ -360,23 +379,10 @@ class Incoming:
             raise
         return HTTPAnswer(self.status, self.headers, b"".join(pieces))
 
-    def progressed(self) -> None:
-        """Say that what was read held something of the answer, and not only a keep-alive."""
-        self._deadline.progressed()
-
-    def linger(self, seconds: float | None) -> None:
-        """Say that all that matters was read: what may follow is waited for no longer than this; `None` takes it back."""
-        self._deadline.linger(seconds)
-
-    @property
-    def peer(self) -> str:
-        """Who answers, as errors name it."""
-        return self._deadline.peer
-
     async def finish(self) -> None:
         """End the exchange after all that matters was read: what little may follow is awaited for the connection's sake."""
-        if self._connection is not None and self._connection.prompt:
-            self._deadline.hurry(LINGER)
+        if self._connection is not None and self._connection.ends_in_time:
+            self.deadline.hurry(LINGER)
             with suppress(LLMError):
                 while await self.read() is not None:
                     pass
@@ -384,21 +390,33 @@ class Incoming:
 
     async def close(self) -> None:
         """End the exchange, and its connection with it unless the body was read to its end."""
-        await self._leave(again=False)
+        await self._release(again=False)
 
     @property
     def _connection(self) -> Connection | None:
-        return None if self._place is None else self._place.connection
+        return None if self._slot is None else self._slot.connection
 
-    async def _leave(self, *, again: bool) -> None:
-        place, self._place = self._place, None
-        if place is not None:
-            await self._exchanges.leave(place, again=again)
+    async def _release(self, *, again: bool) -> None:
+        slot, self._slot = self._slot, None
+        if slot is not None:
+            await self._transport.release(slot, again=again)
 
     def __del__(self) -> None:
-        place = getattr(self, "_place", None)  # it may have been interrupted before it had one
-        if place is not None:
-            self._exchanges.forgotten(place)
+        slot = getattr(self, "_slot", None)  # it may have been interrupted before it had one
+        if slot is not None:
+            self._transport.abandoned(slot)
+
+
+async def _next(connection: Connection, body: Body, deadline: Deadline) -> bytes | None:
+    """The next bytes of a body, decoded; `None` at its end."""
+    if body.more:
+        return body.feed()
+    deadline.wait()
+    piece = await connection.read()
+    if piece is None:
+        return None
+    deadline.came()
+    return body.feed(piece)
 
 
 async def _body_of_error(connection: Connection, headers: dict[str, str], deadline: Deadline) -> bytes:
@@ -407,13 +425,12 @@ async def _body_of_error(connection: Connection, headers: dict[str, str], deadli
     with suppress(Exception):
         deadline.hurry(ERROR_BODY_SECONDS)
         body = Body(headers, MAX_ERROR_BODY, cut=True)
-        while not body.full and (piece := await connection.read()) is not None:
-            deadline.came()
-            pieces.append(body.feed(piece))
+        while not body.full and (piece := await _next(connection, body, deadline)) is not None:
+            pieces.append(piece)
     return b"".join(pieces)
 
 
-def _named(raw: RawHeaders) -> dict[str, str]:
+def _decoded(raw: RawHeaders) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, value in raw:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from ..errors import ConfigError
-from .sockets import READ_AT_ONCE, write_all
+from .sockets import READ_AT_ONCE, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .deadlines import Deadline
-    from .sockets import Stream
 
 
 class TLS(Struct, frozen=True, kw_only=True):
@@ -53,87 +52,67 @@ def context_of(option: object) -> ssl.SSLContext:
         raise ConfigError(f"tls= takes a path, TLS(...) or an ssl.SSLContext, not a {type(option).__name__}")
     if option.key is not None and option.cert is None:
         raise ConfigError("tls: a key goes with a certificate", hint="give cert= too")
-    return _context(_stamp("tls ca", option.ca), _stamp("tls cert", option.cert), _stamp("tls key", option.key))
+    cert, key = _file("tls cert", option.cert), _file("tls key", option.key)
+    if option.ca is None:
+        return _context(*_usual(), cert, key)
+    ca = _file("tls ca", option.ca)
+    return _context(None, ca, cert, key) if Path(option.ca).is_dir() else _context(ca, None, cert, key)
 
 
 def usual_context() -> ssl.SSLContext:
-    """The TLS configuration where nobody asks for another: `SSL_CERT_FILE` and `SSL_CERT_DIR`, else certifi's authorities."""
-    file, folder = (os.environ.get(name) or None for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
-    return _usual(_stamp("SSL_CERT_FILE", file), _stamp("SSL_CERT_DIR", folder))
+    """The default TLS configuration: `SSL_CERT_FILE` and `SSL_CERT_DIR`, else certifi's authorities."""
+    return _context(*_usual(), None, None)
 
 
-# --- contexts, one for each configuration ----------------------------------------------------------------------------
-
-_Stamped = tuple[str, str, int] | None
+_File = tuple[str, str, int]
 """What a path is for, the path, and when it was last written: one written anew is read anew, by new clients."""
 
 
-def _stamp(what: str, path: str | os.PathLike[str] | None) -> _Stamped:
+def _file(what: str, path: str | os.PathLike[str] | None) -> _File | None:
     if path is None:
         return None
     try:
         return what, os.fspath(path), Path(path).stat().st_mtime_ns
     except OSError as problem:
         text = problem.strerror
-    raise _unusable(what, os.fspath(path), text)
+    raise _unusable((what, os.fspath(path), 0), text)
 
 
-@lru_cache(maxsize=8)
-def _usual(file: _Stamped, folder: _Stamped) -> ssl.SSLContext:
+def _usual() -> tuple[_File | None, _File | None]:
+    file, folder = (_file(name, os.environ.get(name) or None) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
     if file is None and folder is None:
         import certifi  # comes with the HTTP client
 
-        return _trusting(None, None, certifi.where())
-    return _trusting(file, folder)
+        file = _file("certifi", certifi.where())
+    return file, folder
 
 
-@lru_cache(maxsize=8)
-def _context(ca: _Stamped, cert: _Stamped, key: _Stamped) -> ssl.SSLContext:
-    if ca is None:
-        # Not the usual context itself, which must not come to hold somebody's certificate.
-        file, folder = (os.environ.get(name) or None for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
-        context = _usual.__wrapped__(_stamp("SSL_CERT_FILE", file), _stamp("SSL_CERT_DIR", folder))
-    elif Path(ca[1]).is_dir():
-        context = _trusting(None, ca)
-    else:
-        context = _trusting(ca, None)
-    if cert is not None:
-        try:
-            # Without a password of some kind OpenSSL would ask for one on the terminal.
-            context.load_cert_chain(cert[1], key[1] if key else None, password=b"")
-            return context
-        except (ssl.SSLError, OSError, ValueError) as problem:
-            text = _reason(problem)
-        raise _unusable("tls cert", cert[1], text, hint="a key that needs a password takes an ssl.SSLContext")
-    return context
-
-
-def _trusting(file: _Stamped, folder: _Stamped, known: str | None = None) -> ssl.SSLContext:
+@lru_cache(maxsize=16)
+def _context(file: _File | None, folder: _File | None, cert: _File | None, key: _File | None) -> ssl.SSLContext:
+    used, hint = file or folder, None
     try:
-        context = ssl.create_default_context(
-            cafile=known or (file[1] if file else None), capath=folder[1] if folder else None
-        )
+        context = ssl.create_default_context(cafile=file and file[1], capath=folder and folder[1])
         context.set_alpn_protocols(["http/1.1"])
+        if cert is not None:
+            used, hint = cert, "a key that needs a password takes an ssl.SSLContext"
+            # Without a password of some kind OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(cert[1], key and key[1], password=b"")
         return context
-    except (ssl.SSLError, OSError) as problem:
-        text = _reason(problem)
-    what, path, _ = file or folder or ("certifi", known, 0)
-    raise _unusable(what, path, text)
+    except (ssl.SSLError, OSError, ValueError) as problem:
+        text = str(getattr(problem, "reason", None) or problem)
+    raise _unusable(used, text, hint)
 
 
-def _unusable(what: str, path: str | None, why: str | None, *, hint: str | None = None) -> ConfigError:
+def _unusable(file: _File | None, why: str | None, hint: str | None = None) -> ConfigError:
+    what, path = file[:2] if file else ("certifi", "")
     # No colon between the path and what follows: behind a path that ends with "key" it would look like a secret.
     return ConfigError(f"{what} names {path!r}, which cannot be used ({why})", hint=hint)
-
-
-def _reason(problem: Exception) -> str:
-    return str(getattr(problem, "reason", None) or problem)
 
 
 # --- the encryption ---------------------------------------------------------------------------------------------------
 
 
-class Sealed:
+class TLSStream(Stream):
     """TLS over a stream, which becomes its own: closing one closes the other."""
 
     __slots__ = ("_in", "_out", "_tls", "_under")
@@ -143,8 +122,8 @@ class Sealed:
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._in, self._out, server_hostname=host)
 
-    async def shake_hands(self, deadline: Deadline) -> None:
-        """Agree on the encryption, and verify who the other side is."""
+    async def handshake(self, deadline: Deadline) -> None:
+        """Agree on the encryption, and verify the certificate of the other side."""
         try:
             await self._until_done(deadline, self._tls.do_handshake)
         except ssl.SSLError:
@@ -154,7 +133,6 @@ class Sealed:
             raise
 
     async def read(self, deadline: Deadline) -> bytes:
-        """The next bytes; none at the end, if it is the end that the other side meant."""
         try:
             came: bytes = await self._until_done(deadline, self._tls.read, READ_AT_ONCE)
             return came
@@ -162,12 +140,10 @@ class Sealed:
             return b""
 
     async def write(self, data: memoryview, deadline: Deadline) -> int:
-        """Send some of it: how many bytes."""
         count: int = await self._until_done(deadline, self._tls.write, data[:READ_AT_ONCE])
         return count
 
     def take(self) -> bytes | None:
-        """What came and was not read, without a wait: none at the end, `None` where nothing came."""
         while True:
             try:
                 return self._tls.read(READ_AT_ONCE)
@@ -197,12 +173,10 @@ class Sealed:
 
     async def _flush(self, deadline: Deadline) -> None:
         if self._out.pending:
-            await write_all(self._under, memoryview(self._out.read()), deadline)
+            await self._under.write_all(memoryview(self._out.read()), deadline)
 
     def quiet(self) -> bool:
-        """Whether nothing came that was not read: no more bytes, and not the end."""
         return not self._in.pending and not self._tls.pending() and self._under.quiet()
 
     def close(self) -> None:
-        """Close it, whatever its state."""
         self._under.close()

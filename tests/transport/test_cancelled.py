@@ -116,7 +116,7 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
 
     async def still_works(llm: AsyncClient) -> None:
         """Every place is free, and calls are answered again, as far as this server answers: about one in seven."""
-        for home in llm._caller.transport._homes():  # type: ignore[attr-defined]
+        for home in llm._caller.transport._pools():  # type: ignore[attr-defined]
             assert home.slots.value == CONNECTIONS
         seen: list[object] = []
         for _ in range(200):

@@ -140,7 +140,7 @@ def test_what_follows_a_stream_is_not_the_next_answer() -> None:
     machine.feed(STREAM + chunks(b"one") + END + http(b"forged"))
     assert machine.head() is not None
     assert [machine.piece(), machine.piece()] == [b"one", b""]
-    assert not machine.again()
+    assert not machine.reusable()
 
 
 # --- requests -------------------------------------------------------------------------------------------------------------

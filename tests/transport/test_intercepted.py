@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pytest_httpx import HTTPXMock
 
 from llm_rest.errors import ConfigError, ConnectError, Failure
-from llm_rest.transport.connection import Line
+from llm_rest.transport.connection import HTTPConnection
 from tests.callers import NewClient, answer, frames
 from tests.loopback import END, STREAM, chunks, http, loopback, reset, send
 from tests.transport.support import SOON, NewTransport, nobody, post, rest
@@ -42,7 +42,7 @@ def no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     async def connected(*given: object) -> Any:
         raise AssertionError("a connection was made")
 
-    monkeypatch.setattr(Line, "_connected", connected)
+    monkeypatch.setattr(HTTPConnection, "_connected", connected)
 
 
 async def whole_and_streamed(new_client: NewClient, **options: Any) -> tuple[str, str]:

@@ -138,7 +138,7 @@ def test_places_are_handed_on_at_once_and_in_order() -> None:
     transport = SyncTransport(max_connections=1)
     holds: Any = drive(transport.open(post(IN_PROCESS), FIVE_SECONDS))
     order: list[int] = []
-    slots = transport._home.slots
+    slots = transport._pool.slots
 
     def work(number: int) -> None:
         async def one() -> None:

@@ -17,7 +17,7 @@ import trustme
 
 from llm_rest import RequestStart
 from llm_rest.errors import APIConnectionError, ConnectError, ProtocolError, RequestTooLargeError
-from llm_rest.transport.connection import Line
+from llm_rest.transport.connection import HTTPConnection
 from tests.callers import NewClient, answer
 from tests.loopback import http
 from tests.transport.support import TEN_SECONDS, NewTransport, post
@@ -131,7 +131,7 @@ Trusted = tuple[ssl.SSLContext | None, dict[str, object]]
 @pytest.fixture
 def unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection ends between the look at whether it can be used and the request."""
-    monkeypatch.setattr(Line, "usable", lambda line: True)
+    monkeypatch.setattr(HTTPConnection, "usable", lambda line: True)
 
 
 @pytest.mark.usefixtures("unnoticed")

@@ -166,7 +166,7 @@ def test_connections_of_a_busy_hour_are_let_go_in_a_quiet_one(way: str) -> None:
 
     async def main(transport: Any) -> None:
         await transport.send(post(server.url), Timeouts())
-        (home,) = transport._homes()
+        (home,) = transport._pools()
         (kept,) = home.idle.values()
         ended = [Ended(), Ended(), Ended()]
         kept[:0] = ended

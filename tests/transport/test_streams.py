@@ -387,7 +387,7 @@ def test_many_streams_left_at_once_leave_nothing_open(backend: str) -> None:
             for _ in range(50):
                 tasks.start_soon(leave, transport)
         assert (await transport.send(post(good.url), SOON)).body == b"good"
-        [home] = transport._homes()
+        [home] = transport._pools()
         assert [len(idle) for idle in home.idle.values()] == [1]
         await transport.close()
 

@@ -91,7 +91,7 @@ MOST = 64
 """Abandoned lookups that are still in flight: where DNS does not answer, their threads would pile up."""
 
 
-class LookUp:
+class Lookup:
     """A DNS lookup in a thread of its own, shared by all who want its result at the same time."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class LookUp:
         return self.found
 
 
-class Names:
+class Lookups:
     """The DNS lookups of this process that are in flight."""
 
     def __init__(self) -> None:
@@ -116,60 +116,60 @@ class Names:
     def forget(self) -> None:
         """Begin anew: in a forked process the threads are gone, and a lock may be held for ever."""
         self._lock = threading.Lock()
-        self._shared: dict[tuple[str, int], LookUp] = {}
+        self._shared: dict[tuple[str, int], Lookup] = {}
         self._abandoned = 0
 
     @contextmanager
-    def asking(self, host: str, port: int, wake: Callable[[], object]) -> Generator[LookUp]:
+    def lookup(self, host: str, port: int, wake: Callable[[], object]) -> Generator[Lookup]:
         """A lookup that calls `wake`, from its thread, when it is over. Leaving earlier abandons it: the next lookup of the
         same name is a new one, because the system may have been answered meanwhile.
         """
         where = (host, port)
         with self._lock:
-            look_up = self._shared.get(where)
-            begins = look_up is None
-            if look_up is None:
+            lookup = self._shared.get(where)
+            begins = lookup is None
+            if lookup is None:
                 if self._abandoned >= MOST:
                     raise OSError(f"{MOST} look-ups of names are still without an answer")
-                look_up = self._shared[where] = LookUp()
-            look_up.wakes.append(wake)
+                lookup = self._shared[where] = Lookup()
+            lookup.wakes.append(wake)
         if begins:
-            work = partial(self._look_up, where, look_up)
+            work = partial(self._run, where, lookup)
             try:
                 threading.Thread(target=work, name="llm_rest name", daemon=True).start()
             except RuntimeError:
                 work()  # no more threads, or the interpreter ends: it blocks as long as it takes
         try:
-            yield look_up
+            yield lookup
         finally:
             with self._lock:
-                if not look_up.over:
-                    look_up.wakes.remove(wake)
-                    self._abandoned += not look_up.wakes
-                    self._unshare(where, look_up)
+                if not lookup.over:
+                    lookup.wakes.remove(wake)
+                    self._abandoned += not lookup.wakes
+                    self._unshare(where, lookup)
 
-    def _look_up(self, where: tuple[str, int], look_up: LookUp) -> None:
+    def _run(self, where: tuple[str, int], lookup: Lookup) -> None:
         try:
-            look_up.found = [*socket.getaddrinfo(*where, type=socket.SOCK_STREAM)]
+            lookup.found = [*socket.getaddrinfo(*where, type=socket.SOCK_STREAM)]
         except Exception as problem:
-            look_up.problem = problem.with_traceback(None)
+            lookup.problem = problem.with_traceback(None)
         finally:
             with self._lock:
-                look_up.over = True
-                self._abandoned -= not look_up.wakes
-                self._unshare(where, look_up)
-            for wake in look_up.wakes:
+                lookup.over = True
+                self._abandoned -= not lookup.wakes
+                self._unshare(where, lookup)
+            for wake in lookup.wakes:
                 with suppress(RuntimeError):  # the loop that waited has ended
                     wake()
 
-    def _unshare(self, where: tuple[str, int], look_up: LookUp) -> None:
-        if self._shared.get(where) is look_up:
+    def _unshare(self, where: tuple[str, int], lookup: Lookup) -> None:
+        if self._shared.get(where) is lookup:
             del self._shared[where]
 
 
-NAMES = Names()
+DNS = Lookups()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=NAMES.forget)
+    os.register_at_fork(after_in_child=DNS.forget)
 
 
 def as_number(host: str, port: int) -> AddressInfo | None:
@@ -264,38 +264,32 @@ def _excepted(address: Address) -> bool:
 
 def _covers(entry: str, address: Address) -> bool:
     """Whether an entry names the address. Raises `ValueError` for one that names nothing."""
-    host = address.host
     scheme, separator, named = entry.partition("://")
     if separator:
         if scheme != ("https" if address.secure else "http"):
             return False
         entry = named.partition("/")[0]
+    ip = _ip(address.host)
     if "/" in entry:
         network = ip_network(entry, strict=False)
-        return _is_ip(host) and ip_address(host) in network
-    if entry.startswith("[") or entry.count(":") > 1:
-        name, _, port = entry[1:].partition("]") if entry[0] == "[" and "]" in entry else (entry, "", "")
-        ip_address(name)
-    else:
-        name, colon, number = entry.partition(":")
-        port = colon + number
+        return ip is not None and ip in network
+    if entry.count(":") > 1 and not entry.startswith("["):
+        entry = f"[{entry}]"
+    parts = urlsplit(f"//{entry}")
+    name = parts.hostname or ""
+    if parts.port not in (None, address.port):
+        return False
+    if ip or _ip(name):
+        return ip == _ip(name)
     domain = name.removeprefix("*").removeprefix(".").removesuffix(".")
-    if not domain or (port and not (port[0] == ":" and port[1:].isdecimal())):
-        raise ValueError(entry)
-    if port and int(port[1:]) != address.port:
-        return False
-    if _is_ip(name) or _is_ip(host):
-        return _is_ip(name) and _is_ip(host) and ip_address(name) == ip_address(host)
-    host = host.removesuffix(".")
-    return host == domain or host.endswith(f".{domain}")
+    host = address.host.removesuffix(".")
+    return bool(domain) and (host == domain or host.endswith(f".{domain}"))
 
 
-def _is_ip(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+def _ip(text: str) -> IPv4Address | IPv6Address | None:
+    with suppress(ValueError):
+        return ip_address(text)
+    return None
 
 
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -303,18 +297,14 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 def is_public(address: str) -> bool:
     """Whether an IP address is reachable from everywhere: not private, loopback, link-local, multicast or reserved."""
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
+    found = _ip(address.partition("%")[0])
     if isinstance(found, IPv6Address):
-        # A v4 address in a v6 coat is judged by what is inside.
+        # An IPv4 address inside an IPv6 address is judged by itself.
         inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
         if found in _NAT64:
             inner = IPv4Address(found.packed[-4:])
-        if inner is not None:
-            found = inner
-    return found.is_global and not found.is_multicast
+        found = inner or found
+    return found is not None and found.is_global and not found.is_multicast
 
 
 def checked_public(host: str, found: Iterable[tuple[Any, ...]]) -> None:

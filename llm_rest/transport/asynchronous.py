@@ -20,7 +20,7 @@ from anyio.lowlevel import checkpoint, current_token
 
 from ..sync import from_any_thread
 from . import Call
-from .address import NAMES
+from .address import DNS
 from .deadlines import timed_out
 from .exchange import Pool, Slot, Transport
 from .sockets import Waiter, is_ready
@@ -124,9 +124,9 @@ class Waiting(Waiter):
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
         over = anyio.Event()
         wake = partial(_run_in, current_token(), over.set)
-        with NAMES.asking(host, port, wake) as look_up, anyio.fail_after(seconds):
+        with DNS.lookup(host, port, wake) as lookup, anyio.fail_after(seconds):
             await over.wait()
-        return look_up.answer()
+        return lookup.answer()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return await to_thread.run_sync(work)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..sync import drive
 from . import Call, Stopped
-from .address import NAMES
+from .address import DNS
 from .deadlines import timed_out
 from .exchange import Pool, Slot, Transport
 from .sockets import Waiter, is_ready
@@ -70,11 +70,11 @@ class Blocking(Waiter):
         return nullcontext()
 
     async def sleep(self, seconds: float) -> None:
+        over = threading.Event()
+        about_to_wait(over.set)
         if seconds > 0:
-            over = threading.Event()
-            about_to_wait(over.set)
             over.wait(seconds)
-            about_to_wait(over.set)
+        about_to_wait(over.set)
 
     async def readable(self, opened: socket.socket, seconds: float | None) -> None:
         about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
@@ -89,12 +89,12 @@ class Blocking(Waiter):
 
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
         over = threading.Event()
-        with NAMES.asking(host, port, over.set) as look_up:
+        with DNS.lookup(host, port, over.set) as lookup:
             about_to_wait(over.set)
             if not over.wait(seconds):
                 raise TimeoutError
             about_to_wait(over.set)
-        return look_up.answer()
+        return lookup.answer()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return work()

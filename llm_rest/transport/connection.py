@@ -46,18 +46,6 @@ class _EndedBefore(Exception):
     """A used connection ended before all of a request was written to it: the server cannot have the request."""
 
 
-def raw_headers(
-    request: HTTPRequest, authority: str, more: Iterable[tuple[bytes, bytes]] = ()
-) -> list[tuple[bytes, bytes]]:
-    """The headers as they are sent: those of the request and those that HTTP itself asks for."""
-    headers = [(b"Host", authority.encode("ascii"))]
-    headers += [(name.encode("ascii"), plain(value).encode("latin-1")) for name, value in request.headers.items()]
-    if request.body or request.method != "GET":
-        headers.append((b"Content-Length", b"%d" % len(request.body)))
-    headers += more
-    return headers
-
-
 def plain(value: str | Hidden) -> str:
     """The value of a header, out of its wrapper."""
     return value if isinstance(value, str) else value.reveal()
@@ -96,10 +84,6 @@ class Connection(ABC):
         """The same from anywhere, as far as it goes without waiting."""
         return
 
-    def usable(self) -> bool:
-        """Whether an idle connection is still good for another exchange."""
-        return False
-
 
 class HTTPConnection(Connection):
     """A connection to `address`; `tls` is for those of its two ways that are encrypted, to the proxy and to the address."""
@@ -124,7 +108,7 @@ class HTTPConnection(Connection):
         self._deadline: Deadline
 
     def usable(self) -> bool:
-        """Whether it was not idle for too long, and nothing came unasked, be it the end."""
+        """Whether another exchange may follow: it was not idle for too long, and nothing came unasked, be it the end."""
         return self._stream is not None and time.monotonic() - self._idle_since <= KEEP_ALIVE and self._stream.quiet()
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
@@ -144,8 +128,8 @@ class HTTPConnection(Connection):
         proxy = None if self._address.secure else self._proxy
         target = f"{self.origin if proxy else ''}{address_of(request.url).target}"
         self._http = HTTP11()
-        pieces = self._http.ask(
-            request.method, target, raw_headers(request, self._address.authority, _for_proxy(proxy)), request.body
+        pieces = self._http.request(
+            request.method, target, _headers(request, self._address.authority, proxy), request.body
         )
         cut = False  # whether the server cannot have all of the request
         try:
@@ -242,7 +226,7 @@ class HTTPConnection(Connection):
         http = HTTP11()
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
         target = f"{host}:{self._address.port}"
-        for piece in http.ask("CONNECT", target, [(b"Host", target.encode("ascii")), *_for_proxy(proxy)], b""):
+        for piece in http.request("CONNECT", target, [(b"Host", target.encode("ascii")), *_for_proxy(proxy)], b""):
             await stream.write_all(piece, deadline)
         status, _ = await _head(stream, http, deadline)
         if not 200 <= status < 300:
@@ -253,6 +237,15 @@ async def _head(stream: Stream, http: HTTP11, deadline: Deadline) -> tuple[int, 
     while (head := http.head()) is None:
         http.feed(await stream.read(deadline))
     return head
+
+
+def _headers(request: HTTPRequest, authority: str, proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
+    """The headers as they are sent: those of the request and those that HTTP itself asks for."""
+    headers = [(b"Host", authority.encode("ascii"))]
+    headers += [(name.encode("ascii"), plain(value).encode("latin-1")) for name, value in request.headers.items()]
+    if request.body or request.method != "GET":
+        headers.append((b"Content-Length", b"%d" % len(request.body)))
+    return headers + _for_proxy(proxy)
 
 
 def _for_proxy(proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
@@ -294,7 +287,7 @@ def _parser(method: str) -> h11.Connection:
 
 
 class HTTP11:
-    """One exchange as bytes: `ask`, then `feed` until there is a `head`, then until there is no more `piece`.
+    """One exchange as bytes: `request`, then `feed` until there is a `head`, then until there is no more `piece`.
 
     The head of an answer, and trailers, are parsed by h11; the body is read here, at a quarter of its cost for the many
     small chunks of a stream.
@@ -311,7 +304,7 @@ class HTTP11:
         )
         self._chunked = self._closed = self._ended = self._keep_alive = False
 
-    def ask(
+    def request(
         self, method: str, target: str, headers: Collection[tuple[bytes, bytes]], body: bytes
     ) -> tuple[memoryview, ...]:
         """A request as the pieces to send, as views, whose reprs do not show the secrets in them."""

@@ -45,7 +45,7 @@ def by_the_parser(pieces: list[bytes]) -> tuple[bytes, bool]:
 
 def by_us(pieces: list[bytes]) -> tuple[bytes, bool]:
     machine = HTTP11()
-    machine.ask(*TARGET)
+    machine.request(*TARGET)
     coming = iter([*filter(None, pieces), b""])
     body = b""
     try:
@@ -103,7 +103,7 @@ def test_chunks_are_read_as_the_parser_reads_them(
 def test_a_length_that_is_none_is_refused_before_its_line_ends(line: bytes) -> None:
     """It may never end: a server that says chunked and sends a plain body keeps the connection open."""
     machine = HTTP11()
-    machine.ask(*TARGET)
+    machine.request(*TARGET)
     machine.feed(STREAM + chunks(b"one"))
     assert machine.head() is not None
     assert machine.piece() == b"one"
@@ -115,7 +115,7 @@ def test_a_length_that_is_none_is_refused_before_its_line_ends(line: bytes) -> N
 @pytest.mark.parametrize("line", [b"", b"3", b"3\r", b"03", b"3;", b"3;a=b", b"3 ", b"0", b"0\r\n", b"0\r\na: b"])
 def test_a_length_that_may_still_become_one_is_waited_for(line: bytes) -> None:
     machine = HTTP11()
-    machine.ask(*TARGET)
+    machine.request(*TARGET)
     machine.feed(STREAM + chunks(b"one") + line)
     assert machine.head() is not None
     assert machine.piece() == b"one"
@@ -124,7 +124,7 @@ def test_a_length_that_may_still_become_one_is_waited_for(line: bytes) -> None:
 
 def test_plain_chunks_never_reach_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = HTTP11()
-    machine.ask(*TARGET)
+    machine.request(*TARGET)
     machine.feed(STREAM + chunks(b"one"))
     assert machine.head() is not None
     monkeypatch.setattr(h11.Connection, "next_event", None)
@@ -136,7 +136,7 @@ def test_plain_chunks_never_reach_the_parser(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_follows_a_stream_is_not_the_next_answer() -> None:
     machine = HTTP11()
-    machine.ask(*TARGET)
+    machine.request(*TARGET)
     machine.feed(STREAM + chunks(b"one") + END + http(b"forged"))
     assert machine.head() is not None
     assert [machine.piece(), machine.piece()] == [b"one", b""]
@@ -153,7 +153,7 @@ VALUE = st.text('azAZ09 :;,="/\xe9', max_size=20).map(lambda text: text.strip().
 def test_a_server_reads_the_request_that_was_meant(headers: list[tuple[bytes, bytes]], body: bytes) -> None:
     meant = [(b"Host", b"a.example"), *headers, (b"Content-Length", b"%d" % len(body))]
     server = h11.Connection(h11.SERVER)
-    server.receive_data(b"".join(HTTP11().ask("POST", "/v1/x?y=z", meant, body)))
+    server.receive_data(b"".join(HTTP11().request("POST", "/v1/x?y=z", meant, body)))
     request = server.next_event()
     assert isinstance(request, h11.Request)
     assert (request.method, request.target) == (b"POST", b"/v1/x?y=z")
@@ -168,9 +168,9 @@ def test_a_server_reads_the_request_that_was_meant(headers: list[tuple[bytes, by
 def test_what_would_end_a_header_is_refused(value: bytes) -> None:
     for headers in ([(b"host", value)], [(value, b"x")], [(b"a", b"b"), (b"c", value)]):
         with pytest.raises(h11.LocalProtocolError):
-            HTTP11().ask("POST", "/", headers, b"")
+            HTTP11().request("POST", "/", headers, b"")
     with pytest.raises(h11.LocalProtocolError):
-        HTTP11().ask("POST", value.decode(), [(b"host", b"x")], b"")
+        HTTP11().request("POST", value.decode(), [(b"host", b"x")], b"")
 
 
 @pytest.mark.parametrize("framing", [b"content-length: 0", b"transfer-encoding: chunked"])
@@ -182,7 +182,7 @@ def test_a_head_larger_than_the_limit_is_refused_however_it_arrives(framing: byt
 
 def test_a_head_that_is_too_large_is_refused_for_good_also_when_it_came_at_once() -> None:
     machine = HTTP11()
-    machine.ask(*TARGET)
+    machine.request(*TARGET)
     machine.feed(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * (LARGEST_HEAD // 8) + b"\r\n")
     with pytest.raises(h11.RemoteProtocolError) as caught:
         machine.head()
@@ -191,7 +191,7 @@ def test_a_head_that_is_too_large_is_refused_for_good_also_when_it_came_at_once(
 
 def test_a_large_body_in_the_same_read_as_the_head_is_not_counted_to_it() -> None:
     machine = HTTP11()
-    machine.ask(*TARGET)
+    machine.request(*TARGET)
     machine.feed(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % (2 * LARGEST_HEAD) + b"x" * 2 * LARGEST_HEAD)
     assert machine.head() == (200, [(b"content-length", b"%d" % (2 * LARGEST_HEAD))])
     assert machine.piece() == b"x" * 2 * LARGEST_HEAD

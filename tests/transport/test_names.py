@@ -18,7 +18,7 @@ import pytest
 from llm_rest.errors import APITimeoutError, ConnectError
 from llm_rest.sync import drive
 from llm_rest.transport import Timeouts
-from llm_rest.transport.address import MOST, NAMES, as_number
+from llm_rest.transport.address import DNS, MOST, as_number
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from tests.loopback import http as answer
@@ -195,7 +195,7 @@ def test_an_event_loop_ends_although_a_name_is_still_being_looked_up(backend: st
 def test_who_asks_for_the_same_name_at_once_asks_together(system: System) -> None:
     woken: list[int] = []
     with contextlib.ExitStack() as asking:
-        look_ups = [asking.enter_context(NAMES.asking("a.example", 80, partial(woken.append, i))) for i in range(20)]
+        look_ups = [asking.enter_context(DNS.lookup("a.example", 80, partial(woken.append, i))) for i in range(20)]
         system.settle()
     assert woken == [*range(20)]
     assert all(look_up.answer() == system.found for look_up in look_ups)
@@ -204,21 +204,21 @@ def test_who_asks_for_the_same_name_at_once_asks_together(system: System) -> Non
 
 def test_threads_that_are_left_behind_do_not_pile_up(system: System) -> None:
     for i in range(MOST):
-        with NAMES.asking(f"{i}.example", 80, int):
+        with DNS.lookup(f"{i}.example", 80, int):
             pass
     with pytest.raises(ConnectError, match=r"cannot connect to http://a\.example: .* look-ups") as caught:
         drive(exchange(SyncTransport, "http://a.example"))
     assert caught.value.retryable
     assert len(looking_up()) == MOST
     system.settle()
-    with NAMES.asking("a.example", 80, int) as look_up:
+    with DNS.lookup("a.example", 80, int) as look_up:
         system.settle()
     assert look_up.answer() == system.found
 
 
 def test_any_number_of_names_may_be_looked_up_at_once(system: System) -> None:
     with contextlib.ExitStack() as asking:
-        look_ups = [asking.enter_context(NAMES.asking(f"{i}.example", 80, int)) for i in range(2 * MOST)]
+        look_ups = [asking.enter_context(DNS.lookup(f"{i}.example", 80, int)) for i in range(2 * MOST)]
         system.settle()
     assert all(look_up.answer() == system.found for look_up in look_ups)
 
@@ -231,7 +231,7 @@ def test_a_forked_process_waits_for_no_look_up_of_its_parent(system: System) -> 
         system.answers.set()  # in the child alone
         return drive(exchange(SyncTransport, "http://a.example")).body
 
-    with NAMES.asking("a.example", 80, int):
+    with DNS.lookup("a.example", 80, int):
         assert subprocess_of(ask) == b"hello"
     assert not system.answers.is_set()
 

@@ -46,7 +46,7 @@ def main() -> None:
     if "streams" in wanted:
         from . import streams
 
-        results += [compare(case, options.rounds) for case in streams.pure()]
+        results += [compare(case, options.rounds) for case in (*streams.pure(), *streams.unknown_fields())]
         with streams.cases() as cases:
             results += [compare(case, options.rounds) for case in cases]
     if "gateway" in wanted:

@@ -1,4 +1,5 @@
-"""One streamed delta: in a burst over loopback against plain `httpx` and `msgspec` without conversion, and the pure part alone.
+"""One streamed delta: in a burst over loopback against plain `httpx` and `msgspec` without conversion, the pure part alone, and
+decoding a frame with one unknown field against the same frame without.
 
 The floor of a stream is `iter_lines` and a typed decode of each line's data; ours are full Responses events. The floor of the
 pure part is that decode. Times are of one delta; a stream has `documents.WORDS` of them.
@@ -7,7 +8,7 @@ pure part is that decode. Times are of one delta; a stream has `documents.WORDS`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -47,6 +48,54 @@ def pure() -> Iterator[Case]:
             target=12.0,
             per=WORDS,
         )
+
+
+PLACES: dict[str, dict[str, tuple[str | int, ...]]] = {
+    "openai_responses": {"event": ()},
+    "openai_chat": {"chunk": (), "delta": ("choices", 0, "delta")},
+    "anthropic_messages": {"event": (), "delta": ("delta",)},
+    "gemini_generate_content": {"chunk": (), "part": ("candidates", 0, "content", "parts", 0)},
+    "ollama_chat": {"line": (), "message": ("message",)},
+}
+"""Objects of a text delta of each wire, in each of which an unknown field may come."""
+
+
+def unknown_fields() -> Iterator[Case]:
+    """The bytes of one delta -> wire event, with an unknown field in every one; the floor is the same without it."""
+    for name in SPOKEN:
+        plain = deltas(name)
+        for object_name, place in PLACES[name].items():
+            decode = load(name).EVENT.decode
+            yield Case(
+                f"{name}: decode a delta with an unknown field in its {object_name}",
+                partial(all_decoded, decode, plain),
+                partial(all_decoded, decode, [with_field(data, place) for data in plain]),
+                target=1.5,
+                per=len(plain),
+            )
+
+
+def deltas(name: str) -> list[bytes]:
+    """The documents of a stream that carry a piece of its text, beginning with the second."""
+    found = documents(name, b"".join(stream(name)))
+    return [data for data in found if b" word" in data and data.count(b" word") == 1][1:]
+
+
+def with_field(data: bytes, place: tuple[str | int, ...]) -> bytes:
+    """The document with an unknown field at a place."""
+    document: Any = msgspec.json.decode(data)
+    inside = document
+    for step in place:
+        inside = inside[step]
+    inside["brand_new"] = "something"
+    return msgspec.json.encode(document)
+
+
+def all_decoded(decode: Callable[[bytes], object], documents: list[bytes]) -> int:
+    """Decode every document; how many there are."""
+    for data in documents:
+        decode(data)
+    return len(documents)
 
 
 def documents(name: str, body: bytes) -> list[bytes]:

@@ -70,8 +70,19 @@ def test_both_sides_of_a_stream_see_every_delta() -> None:
             assert case.floor() == case.ours() == case.per
 
 
+def test_both_sides_of_an_unknown_field_decode_every_delta_and_only_one_has_the_field() -> None:
+    for case in streams.unknown_fields():
+        assert case.floor() == case.ours() == case.per >= documents.WORDS - 2
+    for name, places in streams.PLACES.items():
+        for place in places.values():
+            data = streams.deltas(name)[0]
+            assert b"brand_new" not in data
+            assert b"brand_new" in streams.with_field(data, place)
+
+
 def test_every_wire_that_streams_is_measured() -> None:
     assert set(NAMES) <= set(floors.EVENTS)
+    assert set(NAMES) <= set(streams.PLACES)
 
 
 def test_each_side_runs_equally_often() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import accumulate, count
 from math import inf
@@ -39,9 +40,10 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, StructMeta, UnsetType
 
 from .errors import DecodeError
+from .shapes import Shapes, widened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Model")
@@ -249,37 +251,74 @@ def convert(value: Any, form: Any, *, strict: bool = True) -> Any:
 # --- decoding -------------------------------------------------------------------------------------------------------
 
 
+_MISFITS = (msgspec.MsgspecError, UnicodeError, RecursionError)
+
+
 class Decoder(Generic[T]):
     """Turns JSON bytes into a `T`; what `T` does not know is kept.
 
     `repair`, where given, rewrites the plain value of a document that did not fit as it came (older spellings, missing
-    tags), before the second attempt. `most_unknown` bounds the objects of unknown kinds or with unknown fields. `decode` raises
-    `DecodeError` for bytes that are not a `T`, and nothing else.
+    tags), before the second attempt; what fits but for unknown fields must come out of it untouched, unless these are among
+    `repaired`, the undeclared fields that it reads. `most_unknown` bounds the objects of unknown kinds or with unknown fields.
+    `decode` raises `DecodeError` for bytes that are not a `T`, and nothing else.
     """
 
-    __slots__ = ("_fast", "_most_unknown", "_repair", "_type")
+    __slots__ = ("_fast", "_first", "_most_unknown", "_repair", "_repaired", "_shapes", "_short", "_type")
 
     def __init__(
         self,
         type: Any,  # a type form, not only a class
         *,
         repair: Callable[[Any], Any] | None = None,
+        repaired: Collection[str] = (),
         most_unknown: float = inf,
     ) -> None:
         self._type = type
         self._repair = repair
+        self._repaired = repaired
         self._most_unknown = most_unknown
+        # A document this short has no more objects than this, and nests no deeper.
+        self._short = min(_MAX_DEPTH, most_unknown)
+        self._shapes = Shapes()
         self._fast: msgspec.json.Decoder[T] | None = None
+        self._first: msgspec.json.Decoder[T] | None = None  # of a remembered shape, where the last document had one
 
     def decode(self, data: bytes | bytearray | str) -> T:
         """The document in `data`. Raises `DecodeError` naming the place, what was expected and what came."""
+        # The decoder that fitted last comes first: a failed attempt costs more than a small document.
+        if (first := self._first) is not None:
+            try:
+                if (len(data) <= self._short and data.isascii()) or self._is_bounded(data):
+                    return first.decode(data)
+            except _MISFITS:
+                pass  # what is raised below shall not show msgspec's error as its context
+            self._first = None
         if self._fast is None:
             self._fast = decoder_of(self._type)
         try:
             return self._fast.decode(data)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            pass  # what is raised below shall not show msgspec's error as its context
+        except _MISFITS:
+            pass
+        for decoder in self._shapes.decoders:
+            try:
+                if decoder is not first and self._is_bounded(data):
+                    found: T = decoder.decode(data)
+                    self._first = decoder
+                    return found
+            except _MISFITS:
+                pass
         return self._decode_open(data)
+
+    def _is_bounded(self, data: bytes | bytearray | str) -> bool:
+        """Whether the slow way would find no limit exceeded and no byte that is not UTF-8."""
+        raw = data.encode() if isinstance(data, str) else bytes(data)
+        raw.decode()
+        if raw.count(b"{") > self._most_unknown:
+            return False  # counted exactly by the slow way
+        with suppress(DecodeError):
+            check_depth(raw)
+            return True
+        return False
 
     def _decode_open(self, data: bytes | bytearray | str) -> T:
         try:
@@ -292,13 +331,30 @@ class Decoder(Generic[T]):
                 repaired = self._repair(plain)
                 # What needed no repair keeps the sender's own spelling.
                 raw = raw if repaired == plain else msgspec.json.encode(repaired)
-            return cast("T", _Descent(self._most_unknown).value(raw, self._type, "$"))
+            descent = _Descent(self._most_unknown)
+            found = cast("T", descent.value(raw, self._type, "$"))
         except msgspec.MsgspecError as problem:
             raise DecodeError(f"not valid JSON: {problem}", path="$") from None
         except UnicodeError as problem:
             raise DecodeError(f"not valid UTF-8: {problem}", path="$") from None
         except RecursionError:
             raise DecodeError("nested too deeply", path="$", limited=True) from None
+        if descent.shapes:
+            self._remember({*descent.shapes, *((model, ()) for model in descent.containers)}, raw)
+        return found
+
+    def _remember(self, met: set[tuple[type[Struct], tuple[str, ...]]], raw: bytes) -> None:
+        """Decode documents like the one in `raw` in one go from now on, once enough of them came."""
+        # What is read under this name elsewhere, by a repair or in another spelling of it, has to go the slow way.
+        if any(name in self._repaired or name in model.__struct_fields__ for model, names in met for name in names):
+            return
+        with first_use:
+            for shapes in self._shapes.due(met):
+                decoder = msgspec.json.Decoder(widened(self._type, shapes, _extended, _fields))
+                with suppress(*_MISFITS):
+                    decoder.decode(raw)
+                    self._shapes.add(shapes, decoder)
+                    return
 
 
 _STRING = re.compile(rb'"[^"]*+(?:"|\Z)')
@@ -429,10 +485,13 @@ def _needed(model: type[Struct]) -> frozenset[str]:
 class _Descent:
     """The way down into one document that did not fit as a whole."""
 
-    __slots__ = ("_shapes", "_unknown_left")
+    __slots__ = ("_unknown_left", "containers", "shapes")
 
     def __init__(self, most_unknown: float) -> None:
-        self._shapes: set[tuple[type[Struct], tuple[str, ...]]] = set()
+        self.shapes: set[tuple[type[Struct], tuple[str, ...]]] = set()
+        """The structs that came with unknown fields, and the names of these."""
+        self.containers: set[type[Struct]] = set()
+        """The structs without unknown fields that did not fit as a whole."""
         self._unknown_left = most_unknown
 
     def value(self, raw: bytes | Raw, form: Any, path: str) -> Any:
@@ -484,7 +543,10 @@ class _Descent:
             built = model(**values)
         except TypeError as problem:
             raise DecodeError(f"{model.__name__} lacks a required field: {problem}", path=path) from None
-        return self._extend(built, unknown, path) if unknown and isinstance(built, Model) else built
+        if unknown and isinstance(built, Model):
+            return self._extend(built, unknown, path)
+        self.containers.add(model)
+        return built
 
     def _is_unknown(self, path: str) -> None:
         self._unknown_left -= 1
@@ -494,12 +556,13 @@ class _Descent:
 
     def _extend(self, built: Model, unknown: dict[str, Any], path: str) -> Model:
         self._is_unknown(path)
-        self._shapes.add((type(built), tuple(unknown)))
+        names = tuple(sorted(unknown))  # the same order each time, whichever way a document is decoded
+        self.shapes.add((type(built), names))
         # Every shape costs a class, whose cost grows with the square of its fields; no real document has a tenth of this.
-        if len(unknown) > _MAX_EXTRAS or len(self._shapes) > _MAX_SHAPES:
+        if len(unknown) > _MAX_EXTRAS or len(self.shapes) > _MAX_SHAPES:
             raise DecodeError(f"too many unknown fields on {type(built).__name__}", path=path, limited=True)
         try:
-            return with_extras(built, unknown)
+            return with_extras(built, {name: unknown[name] for name in names})
         except DecodeError as problem:
             raise DecodeError(problem.message.removeprefix("$: "), path=path) from None
 

@@ -19,7 +19,7 @@ from llm_rest import wires
 PACKAGE = Path(__file__).parents[1] / "llm_rest"
 NAME = PACKAGE.name
 
-FOUNDATION = ("unknown", "losses", "errors", "suggestions")
+FOUNDATION = ("unknown", "shapes", "losses", "errors", "suggestions")
 PURE = (*FOUNDATION, "responses", "vendors.dialects")
 TABLES = ("transport.framing", "vendors.rows", "vendors.models")
 TOOLS = ("tools", "loop", "conversation")

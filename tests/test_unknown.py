@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import gc
 import json
 import pickle
+import re
 import threading
+import time
 from contextlib import suppress
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from llm_rest import unknown
 from llm_rest.errors import DecodeError
-from llm_rest.responses import REQUEST, RESPONSE, FunctionCall, FunctionTool, InputText, Message, OutputText
+from llm_rest.responses import (
+    EVENT,
+    REQUEST,
+    RESPONSE,
+    FunctionCall,
+    FunctionTool,
+    InputText,
+    Message,
+    OutputText,
+    lenient,
+    normalize,
+    repair,
+)
+from llm_rest.shapes import MOST_COUNTED, MOST_FORMS
 from llm_rest.unknown import Decoder, Model, Open, Opt, Unknown, base, check_depth, extras, with_extras
+from llm_rest.wires import load
 from tests.support.documents import NAMES, TRAPS, VALUES, canonical, damaged, garbage, places, replaced
 
 REQUEST_DOCUMENT: dict[str, Any] = {
@@ -456,3 +475,281 @@ def test_a_decoder_takes_as_many_objects_of_unknown_kinds_or_fields_as_it_is_sai
         with pytest.raises(DecodeError, match=r"\$\.items\[60\]: too many objects of unknown kinds") as caught:
             few.decode(json.dumps({"items": [*items, new]}).encode())
         assert caught.value.path == "$.items[60]"
+
+
+# --- remembered shapes ----------------------------------------------------------------------------------------------
+
+
+def forgetful(decoder: Decoder[Any], *, remembers: bool = False) -> Decoder[Any]:
+    """A new decoder of the same documents, which remembers no shapes unless it is to."""
+    kind = type(decoder)
+    without = type(kind.__name__, (kind,), {"__slots__": (), "_remember": lambda *_: None})
+    made = object.__new__(kind if remembers else without)
+    for name in (name for base_kind in kind.__mro__ for name in getattr(base_kind, "__slots__", ())):
+        setattr(made, name, getattr(decoder, name))
+    made._shapes, made._first = type(decoder._shapes)(), None
+    return made
+
+
+def outcome(decoder: Decoder[Any], data: bytes) -> Any:
+    """All that can be seen of what a decoder makes of a document: classes, JSON, repr; or the error with its place."""
+    try:
+        found = decoder.decode(data)
+    except DecodeError as problem:
+        return str(problem), problem.path, problem.limited
+    return classes(found), msgspec.json.encode(found), re.sub(" at 0x[0-9a-f]+", "", repr(found))  # of a `Raw`
+
+
+def classes(value: Any) -> Any:
+    """The class of each struct in a document, and the names of its unknown fields."""
+    if isinstance(value, Struct):
+        names = value.__struct_fields__
+        kind = type(value)
+        declared = kind.__base__ if hasattr(kind, "__extras__") else kind
+        return declared, tuple(extras(value).items()), [classes(getattr(value, name)) for name in names]
+    if isinstance(value, list | tuple):
+        return [type(value), *map(classes, value)]
+    return [type(value), *map(classes, value.values())] if isinstance(value, dict) else type(value)
+
+
+def with_field(document: Any, name: str, value: Any, place: tuple[str | int, ...]) -> bytes:
+    return json.dumps(replaced(document, place, {**_at(document, place), name: value})).encode()
+
+
+def objects_of(document: Any) -> list[tuple[Any, ...]]:
+    return [place for place in places(document) if isinstance(_at(document, place), dict)]
+
+
+EVENTS: list[tuple[str, dict[str, Any]]] = [
+    ("openai_responses", {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": 0,
+                          "delta": "Hi", "sequence_number": 4, "logprobs": []}),
+    ("openai_chat", {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+                     "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}]}),
+    ("anthropic_messages", {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}}),
+    ("gemini_generate_content", {"candidates": [{"content": {"parts": [{"text": "Hi"}], "role": "model"}, "index": 0}],
+                                 "modelVersion": "m", "usageMetadata": {"promptTokenCount": 1}}),
+    ("ollama_chat", {"model": "m", "created_at": "2025", "message": {"role": "assistant", "content": "Hi"},
+                     "done": False}),
+]  # fmt: skip
+FRAMES = [(load(wire).EVENT, document, place) for wire, document in EVENTS for place in objects_of(document)]
+FRAME_IDS = [f"{wire}:{'.'.join(map(str, place))}" for wire, document in EVENTS for place in objects_of(document)]
+
+
+@pytest.fixture
+def slow_way(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The documents that were taken apart."""
+    entries: list[bytes] = []
+    value = unknown._Descent.value
+
+    def counted(self: Any, raw: Any, form: Any, path: str) -> Any:
+        if path == "$":
+            entries.append(bytes(raw))
+        return value(self, raw, form, path)
+
+    monkeypatch.setattr(unknown._Descent, "value", counted)
+    return entries
+
+
+@pytest.mark.parametrize(("decoder", "document", "place"), FRAMES, ids=FRAME_IDS)
+def test_a_field_that_came_twice_is_decoded_in_one_go_and_nothing_is_different(
+    decoder: Decoder[Any], document: dict[str, Any], place: tuple[Any, ...], slow_way: list[bytes]
+) -> None:
+    learning = forgetful(decoder, remembers=True)
+    frames = [with_field(document, "brand_new", i, place) for i in range(8)]
+    expected = [outcome(forgetful(decoder), data) for data in frames]
+    slow_way.clear()
+    assert [outcome(learning, data) for data in frames] == expected
+    assert len(slow_way) == 2
+    found = learning.decode(frames[7])
+    assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found) == found == forgetful(decoder).decode(frames[7])
+    known = json.dumps(document).encode()
+    assert outcome(learning, known) == outcome(forgetful(decoder), known)
+
+
+def test_structs_without_unknown_fields_have_their_own_class_inside_and_around_those_that_have_them() -> None:
+    learning: Decoder[Document] = Decoder(Document)
+    data = (
+        b'{"items":[{"type":"note","text":"t","new":1},{"type":"call","input":1}],"closed":{"type":"call","input":0}}'
+    )
+    for _ in range(4):
+        found = learning.decode(data)
+        note, call = found.items
+        assert (type(found), type(call), type(found.closed)) == (Document, Call, Call)
+        assert type(note) is type(with_extras(Note(text=""), {"new": 1}))
+    assert learning._first is not None, "the shape was remembered"
+
+
+@pytest.mark.parametrize(
+    ("decoder", "document"),
+    DOCUMENTS + [(load(wire).EVENT, event) for wire, event in EVENTS],
+    ids=["request", "response", *(wire for wire, _ in EVENTS)],
+)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_a_decoder_gives_the_same_whatever_came_before(
+    decoder: Decoder[Any], document: dict[str, Any], data: st.DataObject
+) -> None:
+    learning, fresh = forgetful(decoder, remembers=True), forgetful(decoder)
+    found = objects_of(document)
+    changed = [
+        with_field(document, name, value, place)
+        for place in data.draw(st.lists(st.sampled_from(found), min_size=1, max_size=3))
+        for name in data.draw(st.lists(st.sampled_from(["new", "later", "x_y"]), min_size=1, max_size=2))
+        for value in data.draw(st.lists(VALUES, min_size=1, max_size=3))
+    ]
+    kind = {"type": "brand_new", "new": 1}
+    other = [json.dumps(replaced(document, place, kind)).encode() for place in found[1:3]]
+    broken = [changed[0][:-1], changed[0].replace(b'"new"', b'"\\n"'), b"\xef\xbb\xbf" + changed[0], *other]
+    order = data.draw(st.lists(st.sampled_from([*changed, *broken, json.dumps(document).encode()]), max_size=12))
+    for one in [*changed * 2, *order]:
+        assert outcome(learning, one) == outcome(fresh, one)
+
+
+WORDS = sorted(
+    {
+        node.value
+        for module in (lenient, normalize, repair)
+        for node in ast.walk(ast.parse(Path(module.__file__ or "").read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
+    }
+)
+
+
+FAILED_EVENT: dict[str, Any] = {
+    "type": "response.failed",
+    "sequence_number": 1,
+    "response": RESPONSE_DOCUMENT | {"error": {"code": "x", "message": "m"}},
+}
+ERROR_EVENT: dict[str, Any] = {"type": "error", "message": "m", "sequence_number": 1}
+
+
+@pytest.mark.parametrize(
+    ("decoder", "document"),
+    [*DOCUMENTS, (EVENT, FAILED_EVENT), (EVENT, ERROR_EVENT)],
+    ids=["request", "response", "failed", "error"],
+)
+def test_a_field_that_a_repair_reads_is_repaired_also_after_it_was_kept(
+    decoder: Decoder[Any], document: dict[str, Any]
+) -> None:
+    for name, place in product(WORDS, objects_of(document)):
+        if name not in _at(document, place):
+            learning, fresh = forgetful(decoder, remembers=True), forgetful(decoder)
+            with suppress(DecodeError):
+                for _ in range(2):
+                    learning.decode(with_field(document, name, 5, place))
+            values: list[Any] = ["x", None, {"name": "n", "type": "function"}, [{"type": "x"}]]
+            for value in values if learning._shapes.decoders else ():
+                data = with_field(document, name, value, place)
+                assert outcome(learning, data) == outcome(fresh, data), (name, place, value)
+
+
+def test_the_other_spelling_of_a_declared_field_is_never_remembered() -> None:
+    decoder = load("gemini_generate_content").EVENT
+    learning = forgetful(decoder, remembers=True)
+    for _ in range(4):
+        learning.decode(b'{"responseId":"a","response_id":"b"}')
+    data = b'{"response_id":"b"}'
+    assert outcome(learning, data) == outcome(forgetful(decoder), data)
+
+
+def test_the_bounds_hold_for_remembered_shapes_too() -> None:
+    few: Decoder[Any] = Decoder(Document, most_unknown=10)
+    new = {"type": "note", "text": "t", "new": 1}
+    for _ in range(4):
+        few.decode(json.dumps({"items": [new] * 3}).encode())
+    assert few._first is not None, "the shape was remembered"
+    with pytest.raises(DecodeError, match=r"\$\.items\[10\]: too many objects of unknown kinds"):
+        few.decode(json.dumps({"items": [new] * 11}).encode())
+    reader: Decoder[Any] = Decoder(Document)
+    for value, words in ((b"[" * 500 + b"]" * 500, "nested deeper"), (b'"\xff"', "not valid UTF-8")):
+        for _ in range(4):
+            reader.decode(b'{"items":[{"type":"call","input":1,"new":1}]}')
+        with pytest.raises(DecodeError, match=words):
+            reader.decode(b'{"items":[{"type":"call","new":1,"input":' + value + b"}]}")
+
+
+def test_new_names_in_every_document_cost_no_memory_beyond_a_bound_and_hardly_time(slow_way: list[bytes]) -> None:
+    learning, fresh = forgetful(READER, remembers=True), forgetful(READER)
+
+    def spent(decoder: Decoder[Any], start: int) -> int:
+        began = time.process_time_ns()
+        for i in range(start, start + 1000):
+            data = b'{"items":[{"type":"note","text":"t","field_%d":1}]}' % (i // 2)
+            decoder.decode(data)
+        return time.process_time_ns() - began
+
+    taken = [(spent(learning, start), spent(fresh, start + 2000)) for start in range(10_000, 22_000, 4000)]
+    assert min(mine / least for mine, least in taken) < 2
+    memory = learning._shapes
+    assert memory._made < 14, "each needs twice as many documents as the one before"
+    assert len(memory.decoders) <= MOST_FORMS
+    assert len(memory._counted) <= MOST_COUNTED
+    gc.collect()
+    limit = unknown._extended.cache_info().maxsize
+    assert len(Note.__subclasses__()) <= (limit or 0) + 10
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["n" * 2000], [f"n{i}" for i in range(17)]],
+    ids=["long", "many"],
+)
+def test_shapes_no_vendor_sends_are_not_remembered(names: list[str]) -> None:
+    learning = forgetful(READER, remembers=True)
+    data = json.dumps({"items": [{"type": "note", "text": "t", **dict.fromkeys(names, 1)}]}).encode()
+    for _ in range(5):
+        learning.decode(data)
+    assert (learning._shapes.decoders, learning._shapes._counted) == ((), {})
+
+
+def test_two_hosts_with_fields_of_their_own_are_both_remembered(slow_way: list[bytes]) -> None:
+    learning = forgetful(READER, remembers=True)
+    hosts = [b'{"items":[{"type":"note","text":"t","%s":1}]}' % name for name in (b"one", b"two", b"three")]
+    for data in hosts * 10:
+        learning.decode(data)
+    slow_way.clear()
+    for data in hosts * 10:
+        learning.decode(data)
+    assert slow_way == []
+
+
+def test_objects_of_one_kind_with_and_without_an_unknown_field_are_kept_apart() -> None:
+    learning, fresh = forgetful(READER, remembers=True), forgetful(READER)
+    plain, new = {"type": "note", "text": "t"}, {"type": "note", "text": "t", "new": 1}
+    for items in (
+        [new],
+        [new],
+        [new, plain],
+        [plain, new],
+        [plain],
+        [{**new, "inner": plain}],
+        [{**plain, "inner": new}],
+    ) * 3:
+        data = json.dumps({"items": items}).encode()
+        assert outcome(learning, data) == outcome(fresh, data)
+
+
+def test_unknown_fields_have_the_order_of_their_names_whatever_order_they_came_in() -> None:
+    learning = forgetful(READER, remembers=True)
+    for fields in (b'"b":1,"a":2', b'"a":2,"b":1') * 4:
+        (note,) = learning.decode(b'{"items":[{"type":"note","text":"t",' + fields + b"}]}").items
+        assert msgspec.json.encode(note) == b'{"type":"note","text":"t","a":2,"b":1}'
+
+
+def test_a_decoder_learns_in_many_threads_at_once() -> None:
+    learning = forgetful(REQUEST, remembers=True)
+    fresh = forgetful(REQUEST)
+    places_of = objects_of(REQUEST_DOCUMENT)
+    frames = [with_field(REQUEST_DOCUMENT, f"new_{i % 3}", 1, place) for place in places_of for i in range(6)]
+    expected = [msgspec.json.encode(fresh.decode(data)) for data in frames]
+    results: list[bool] = []
+
+    def work() -> None:
+        results.append([msgspec.json.encode(learning.decode(data)) for data in frames] == expected)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 8

@@ -14,7 +14,7 @@ from msgspec import field
 
 from ..unknown import MOST_IN_ANSWER, Decoder, Open, ResponsesModel, given
 from .items import AnyItem, ShellOutput
-from .lenient import lenient_event
+from .lenient import UNDECLARED, lenient_event
 from .parts import AnyAnnotation, ContentPart, Logprob, SummaryText
 from .response import Response, ResponseError
 
@@ -743,5 +743,5 @@ TERMINAL = (ResponseCompleted, ResponseIncomplete, ResponseFailed)
 """The events that end a stream. An `ErrorEvent` may precede or replace one."""
 
 
-EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=lenient_event, most_unknown=MOST_IN_ANSWER)
+EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=lenient_event, repaired=UNDECLARED, most_unknown=MOST_IN_ANSWER)
 """Decodes one event of a stream."""

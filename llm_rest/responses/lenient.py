@@ -18,6 +18,21 @@ Plain = dict[str, Any]
 WIRE = "openai_responses"
 REPAIRED = "repaired"
 
+UNDECLARED = (
+    "custom",
+    "effort",
+    "error",
+    "function",
+    "item",
+    "json_schema",
+    "response",
+    "response_format",
+    "tool_use_id",
+    "type",
+)
+"""Fields that are read here and in `normalize.py` also where the struct does not declare them: whether one is kept there depends
+on its value."""
+
 _TEXT_OF = {"function_call": "arguments", "custom_tool_call": "input"}
 _COUNTS = ("input_tokens", "output_tokens")
 

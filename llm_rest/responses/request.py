@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, Struct, field
 
 from ..unknown import MOST_UNKNOWN, Decoder, Open, ResponsesModel, decoder_of
 from .items import AnyItem, Message
+from .lenient import UNDECLARED
 from .normalize import normalize
 from .parts import Leftovers
 from .tools import AnyTool, Schema, ToolChoice
@@ -296,5 +297,5 @@ def _array(entries: Iterable[Raw]) -> bytes:
     return b"[" + b",".join(entries) + b"]"
 
 
-REQUEST: Decoder[Request] = _RequestDecoder(Request, repair=normalize, most_unknown=MOST_UNKNOWN)
+REQUEST: Decoder[Request] = _RequestDecoder(Request, repair=normalize, repaired=UNDECLARED, most_unknown=MOST_UNKNOWN)
 """Decodes a request as it stands, and what people write instead of it (`responses/normalize.py`)."""

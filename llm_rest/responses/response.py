@@ -13,7 +13,7 @@ from msgspec import field
 
 from ..unknown import MOST_IN_ANSWER, Bounded, Decoder, ResponsesModel
 from .items import AnyItem, FunctionCall, Message, Reasoning
-from .lenient import lenient_response
+from .lenient import UNDECLARED, lenient_response
 from .parts import ContentPart, Leftovers, OutputText, RefusalPart
 from .request import CacheOptions, ConversationRef, ReasoningOptions, TextOptions
 from .tools import AnyTool, ToolChoice
@@ -255,5 +255,7 @@ class CompactedResponse(ResponsesModel):
     """Token counts of the compaction."""
 
 
-RESPONSE: Decoder[Response] = Decoder(Response, repair=lenient_response, most_unknown=MOST_IN_ANSWER)
+RESPONSE: Decoder[Response] = Decoder(
+    Response, repair=lenient_response, repaired=UNDECLARED, most_unknown=MOST_IN_ANSWER
+)
 """Decodes a response object as a Responses host sends it."""

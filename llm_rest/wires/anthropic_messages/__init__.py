@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from .betas import route
-from .errors import decode_error, encode_error
-from .leftovers import DEFAULT
-from .request import decode_request, encode_request
-from .response import decode_response, encode_response
+from .content import DEFAULT
+from .request import decode_request, encode_request, route
+from .response import decode_error, decode_response, encode_error, encode_response
 from .types import EVENT, REQUEST, RESPONSE
 
 if TYPE_CHECKING:
     from ...responses.request import Request
     from ...vendors.dialects import MessagesDialect
-    from .stream import StreamDecoder
-    from .stream_back import StreamEncoder
+    from .stream import StreamDecoder, StreamEncoder
 
 FRAMING: Literal["sse"] = "sse"
 END: bytes | None = None
@@ -47,7 +44,7 @@ def decode_stream(
 
 def encode_stream(*, request: Request | None = None, dialect: MessagesDialect = DEFAULT) -> StreamEncoder:
     """A machine from Responses events to events of this wire. `request` names the model where the response does not."""
-    from .stream_back import StreamEncoder
+    from .stream import StreamEncoder
 
     return StreamEncoder(request, dialect)
 

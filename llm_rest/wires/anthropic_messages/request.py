@@ -1,35 +1,384 @@
-"""A request of Responses on this wire, and back.
+"""The request, both ways: its options and its whole body, its route and betas, counting of tokens, model lists.
 
-Messages are in `turns` and `history`, tools in `tools`, thinking in `thinking`, the other options in `options`; here they
-become one body. Before changing this file, know the order: tools, system, messages is what the vendor caches and binds
-thinking to, and thinking is settled after the messages, because it depends on them. Follows the Messages reference of
-Anthropic, API version 2026-10-21 (read 2026-11-20).
+Before changing this file, know the order: tools, system, messages is what the vendor caches and binds thinking to, and
+thinking is settled after the messages, because it depends on them. Follows the Messages reference of Anthropic, API version
+2026-10-21 (read 2026-11-20).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal, cast
+from urllib.parse import quote
 
 from msgspec import UNSET
 
 from ... import responses as ours
-from ...losses import Loss, Losses, no_such, not_taken
+from ...errors import DecodeError
+from ...losses import Loss, Losses, no_such, not_in, not_taken
+from ...responses import Request
 from ...responses.leftovers import NEAR, SPELLING
 from ...responses.request import items_of
-from ...unknown import extras, given, or_none, or_unset, with_extras
+from ...unknown import MOST_UNKNOWN, Decoder, Model, Opt, Unknown, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import MessagesDialect, messages_model
-from .._left import report_unknown
+from .. import Route
+from .._left import report_unknown, says
 from .._pairing import paired
 from . import types
-from .betas import betas
-from .content import Context, part_of
-from .history import decode_messages
-from .leftovers import DEFAULT, WIRE, left, merged, own_fields, plain, rest
-from .options import decode_options, decode_text, encode_options, encode_text
-from .thinking import decode_thinking, encode_sampling, encode_thinking, near, samples, settle_thinking, spelling_of
-from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools
-from .turns import Turns
+from .content import (
+    DEFAULT,
+    WIRE,
+    Context,
+    encode,
+    left,
+    mark_of,
+    merged,
+    own,
+    own_fields,
+    part_of,
+    plain,
+    rest,
+    ttl_of,
+)
+from .messages import Turns, decode_messages
+from .reasoning import decode_thinking, encode_sampling, encode_thinking, near, samples, settle_thinking, spelling_of
+from .tools import Offer, decode_choice, decode_tools, encode_choice, encode_tools, fitted, servers_alone
+
+JSON_INSTRUCTION = "Answer with one JSON object and nothing else."
+
+TIERS = {"auto": "auto", "default": "standard_only", "priority": "auto"}
+"""Service tiers of requests, ours on the left. The way back prefers the first: `auto` may use the priority tier."""
+TIERS_BACK = {"auto": "auto", "standard_only": "default"}
+SPEEDS = {"fast": "fast", "ultrafast": "fast"}
+"""Tiers of ours that are a speed on this wire."""
+
+COMPACT = "compact_20260112"
+LEAST_COMPACTED = 50_000
+
+STATELESS = "Anthropic keeps nothing between calls; send the conversation itself"
+REFUSED = {
+    "previous_response_id": STATELESS,
+    "conversation": STATELESS,
+    "prompt": "Anthropic has no stored prompts",
+    "background": "Anthropic has no background mode",
+    "moderation": "Anthropic does not moderate",
+}
+DROPPED = (
+    "presence_penalty frequency_penalty top_logprobs metadata prompt_cache_key prompt_cache_retention store image "
+    "access_programs background_options"
+).split()
+"""Options without a counterpart; one that is false, zero or empty asks for nothing."""
+INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sources", "code_interpreter_call.outputs"})
+"""What can be asked to be included and always is."""
+
+_format: Decoder[types.OutputFormat] = Decoder(types.OutputFormat)
+
+
+def encode_options(request: ours.Request, body: types.Request, kept: dict[str, Any], lost: Losses) -> None:
+    """Set every option that depends on nothing else."""
+    if given(request.stop):
+        stops = [request.stop] if isinstance(request.stop, str) else request.stop
+        body.stop_sequences = [stop for stop in stops if stop and not stop.isspace()]
+        if len(body.stop_sequences) < len(stops):
+            lost.dropped("stop", not_taken("blank stop sequences", "Anthropic"))
+    user = request.safety_identifier if given(request.safety_identifier) else request.user
+    if given(user):
+        body.metadata = types.Metadata(user_id=user)
+        if given(request.user) and request.user != user:
+            lost.dropped("user", "Anthropic has one identifier of a user, and `safety_identifier` is it")
+    if given(request.prompt_cache_options):
+        _encode_cache(request.prompt_cache_options, body, kept, lost)
+    tier = request.service_tier
+    if given(tier):
+        if tier in SPEEDS:
+            body.speed = SPEEDS[tier]
+        elif tier in TIERS:
+            body.service_tier = TIERS[tier]
+        else:
+            lost.dropped("service_tier", f"Anthropic has no tier {tier!r}")
+        if tier in ("priority", "ultrafast"):
+            lost.changed("service_tier", f"Anthropic has no tier {tier!r}; the nearest is asked for")
+    if given(request.context_management):
+        body.context_management = _encode_context(request.context_management, lost)
+    if given(request.truncation) and request.truncation != "disabled":
+        lost.dropped("truncation", "Anthropic cuts nothing off by itself")
+    if request.stream_options and request.stream_options.include_obfuscation:
+        lost.dropped("stream_options.include_obfuscation", no_such("option", "Anthropic"))
+    for i, wanted in enumerate(request.include or ()):
+        if wanted not in INCLUDED:
+            lost.dropped(f"include[{i}]", not_in(repr(wanted), "Anthropic"))
+    for name, why in REFUSED.items():
+        if says(getattr(request, name)):
+            lost.refused(name, why)
+    for name in DROPPED:
+        if says(getattr(request, name)):
+            lost.dropped(name, no_such("option", "Anthropic"))
+    if given(request.seed):
+        lost.dropped("seed", no_such("option", "Anthropic"))
+
+
+def decode_options(body: types.Request, request: ours.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> None:
+    """Set what the options of `body` are in Responses; what has no word there goes to `kept`."""
+    request.stop = body.stop_sequences if given(body.stop_sequences) else None
+    if given(body.metadata):
+        if given(body.metadata.user_id) and not extras(body.metadata):
+            request.safety_identifier = body.metadata.user_id
+        else:
+            kept["metadata"] = plain(body.metadata)
+    request.prompt_cache_options = or_none(_decode_cache(body, kept, spelled))
+    if given(body.service_tier):
+        if body.service_tier in TIERS_BACK:
+            request.service_tier = TIERS_BACK[body.service_tier]
+        else:
+            kept["service_tier"] = body.service_tier
+    if body.speed == "fast" and request.service_tier is None:
+        request.service_tier = "fast"
+    elif given(body.speed):
+        kept["speed"] = body.speed
+    if given(body.context_management):
+        edits = body.context_management.edits or []
+        thresholds = [edit.trigger.value if given(edit.trigger) else UNSET for edit in edits]
+        found = [ours.ContextManagement(compact_threshold=or_none(value)) for value in thresholds]
+        if found and _encode_context(found, Losses()) == body.context_management:
+            request.context_management = found
+        else:
+            kept["context_management"] = plain(body.context_management)
+
+
+# --- structured output ----------------------------------------------------------------------------------------------
+
+
+def encode_text(text: ours.TextOptions, body: types.Request, spelled: dict[str, Any], context: Context) -> None:
+    """Set `output_config.format`; without a schema, a JSON object is asked for in words."""
+    lost = context.lost
+    if given(text.verbosity):
+        lost.dropped("text.verbosity", no_such("option", "Anthropic"))
+    match text.format:
+        case ours.JsonSchemaFormat() as asked:
+            format = _encode_format(asked, spelled.get("format"), lost)
+            if format is not None:
+                body.output_config = body.output_config or types.OutputConfig()
+                body.output_config.format = format
+        case ours.JsonObjectFormat():
+            lost.emulated("text.format", "a JSON object is asked for in words")
+            if isinstance(body.system, list):
+                body.system.append(types.Text(text=JSON_INSTRUCTION))
+            else:
+                body.system = f"{body.system}\n\n{JSON_INSTRUCTION}" if body.system else JSON_INSTRUCTION
+        case Unknown() as asked:
+            lost.refused("text.format", not_in(f"the format {asked.kind!r}", "Anthropic"))
+        case _:
+            pass
+
+
+def _encode_format(asked: ours.JsonSchemaFormat, spelled: Any, lost: Losses) -> types.OutputFormat | None:
+    try:
+        format = None if spelled is None else _format.decode(encode(spelled))
+        if format is not None and _decode_format(format) == asked:
+            return format
+    except DecodeError:
+        pass
+    if not given(asked.schema):
+        lost.refused("text.format", "a format without a schema")
+        return None
+    if given(asked.description):
+        lost.dropped("text.format.description", "Anthropic has no description of a schema")
+    if asked.strict is False:
+        lost.changed("text.format.strict", "Anthropic always enforces a schema")
+    return types.OutputFormat(type="json_schema", schema=fitted(asked.schema, lost, "text.format.schema"))
+
+
+def _decode_format(format: types.OutputFormat) -> ours.JsonSchemaFormat | None:
+    """The format in Responses, which wants a name; `None` where it has no such format."""
+    if format.type != "json_schema" or not given(format.schema) or extras(format):
+        return None
+    title = format.schema.get("title")
+    named = isinstance(title, str) and title.isidentifier() and title.isascii() and len(title) <= 64
+    return ours.JsonSchemaFormat(name=title if named else "answer", schema=format.schema)
+
+
+def decode_text(body: types.Request, request: ours.Request, spelled: dict[str, Any], more: dict[str, Any]) -> None:
+    """Set the format of the answer, from where it is now or from where it was in older requests."""
+    asked = body.output_config.format if given(body.output_config) else UNSET
+    if asked is None:
+        more["format"] = None
+    asked = asked if given(asked) else body.output_format
+    if not given(asked):
+        return
+    format = _decode_format(asked)
+    if format is None:
+        more["format"] = plain(asked)
+        return
+    request.text = ours.TextOptions(format=format)
+    if _encode_format(format, None, Losses()) != asked:
+        spelled["format"] = plain(asked)
+
+
+# --- caching and context management ---------------------------------------------------------------------------------
+
+
+def _encode_cache(options: ours.CacheOptions, body: types.Request, kept: dict[str, Any], lost: Losses) -> None:
+    if options.mode == "implicit":
+        body.cache_control = mark_of(options.ttl, kept, "prompt_cache_options.ttl", lost)
+    elif given(options.ttl):
+        lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own at Anthropic")
+    if given(options.mode) and options.mode not in ("implicit", "explicit"):
+        lost.dropped("prompt_cache_options.mode", not_in(repr(options.mode), "Anthropic"))
+    if options.prewarm:
+        body.max_tokens = 0
+    if given(options.comparison_response_id):
+        body.diagnostics = types.Diagnostics(previous_message_id=options.comparison_response_id)
+
+
+def _decode_cache(body: types.Request, kept: dict[str, Any], spelled: dict[str, Any]) -> Opt[ours.CacheOptions]:
+    options, mark, asked = ours.CacheOptions(), body.cache_control, body.diagnostics
+    if given(mark):
+        options.mode = "implicit"
+        options.ttl = ttl_of(mark, kept, spelled)
+    if body.max_tokens == 0:
+        options.prewarm = True
+    if given(asked):
+        if given(asked.previous_message_id) and not extras(asked):
+            options.comparison_response_id = asked.previous_message_id
+        else:
+            kept["diagnostics"] = plain(asked)
+    return UNSET if options == ours.CacheOptions() else options
+
+
+def _encode_context(edits: Sequence[ours.ContextManagement], lost: Losses) -> Opt[types.ContextManagement]:
+    found: list[types.ContextEdit] = []
+    for i, asked in enumerate(edits):
+        if asked.type != "compaction":
+            lost.dropped(f"context_management[{i}]", not_in(repr(asked.type), "Anthropic"))
+            continue
+        edit, least = types.ContextEdit(type=COMPACT), asked.compact_threshold
+        if given(least):
+            if least < LEAST_COMPACTED:
+                lost.changed(f"context_management[{i}].compact_threshold", f"at least {LEAST_COMPACTED} at Anthropic")
+            edit.trigger = types.Threshold(type="input_tokens", value=max(least, LEAST_COMPACTED))
+        found.append(edit)
+    return types.ContextManagement(edits=found) if found else UNSET
+
+
+NEWEST = "2026-10-21"
+OLDER = "2023-06-01"
+"""The version that still takes sampling options."""
+
+MCP = "mcp-client-2025-11-20"
+FIRST_MCP = "mcp-client-2025-04-04"
+"""For servers that choose their tools themselves, without a toolset."""
+EDITS = "context-management-2025-06-27"
+COMPACT_EDIT = "compact-2026-01-12"
+COMPACT_BETA = "compact-2026-09-04"
+FAST = "fast-mode-2026-02-01"
+TOOL_CHANGES = "mid-conversation-tool-changes-2026-07-01"
+INLINE_TOOLS = "inline-tools-2026-09-15"
+
+FIELDS = {
+    "compaction": COMPACT_BETA,
+    "fallbacks": "server-side-fallback-2026-07-01",
+    "fallback_credit_token": "fallback-credit-2026-07-01",
+    "mcp_servers": MCP,
+    "thread": "message-threads-2026-08-12",
+    "task_budget": "task-budgets-2026-03-13",
+    "block_binding": "thinking-binding-controls-2026-08-01",
+    "clear_at": "mid-conversation-system-clear-at-2026-08-21",
+    "skills": "skills-2025-10-02",
+}
+"""Fields of this wire that need a beta, wherever they stand."""
+
+VALUES = {
+    "advisor_20260301": "advisor-tool-2026-03-01",
+    "clear_tool_uses_20250919": EDITS,
+    "clear_thinking_20251015": EDITS,
+    "compact_20260112": COMPACT_EDIT,
+    "mcp_toolset": MCP,
+    "tool_addition": TOOL_CHANGES,
+    "tool_removal": TOOL_CHANGES,
+    "tool_definition": INLINE_TOOLS,
+    "updates": "thinking-display-updates-2026-08-18",
+    "fast": FAST,
+}
+"""Values of `type`, `display` and `speed` that need one."""
+
+_FREE = frozenset({"input_schema", "input_examples", "schema", "metadata"})
+"""Fields that hold the caller's own JSON."""
+
+
+def route(request: ours.Request, *, dialect: MessagesDialect = DEFAULT, stream: bool = False) -> Route:
+    """Where the request goes, and the headers it asks for itself."""
+    path = dialect.stream_path if stream and dialect.stream_path is not None else dialect.path
+    headers: dict[str, str] = {}
+    if dialect.body_version is None:
+        sampled = samples(request) and messages_model(request.model or "").sampling != "no"
+        sampled = sampled or not {"temperature", "top_p", "top_k"}.isdisjoint(_additions(request))
+        headers["anthropic-version"] = OLDER if sampled else NEWEST
+    found = betas(request)
+    if found and not dialect.betas_in_body:
+        headers["anthropic-beta"] = ",".join(found)
+    return Route(path.replace("{model}", quote(request.model or "", safe="")), headers=headers)
+
+
+def _additions(request: ours.Request) -> dict[str, Any]:
+    """What the caller adds to the body."""
+    return request.extra.get(WIRE, {}) if request.extra else {}
+
+
+def betas(request: ours.Request) -> list[str]:
+    """The betas that a request needs on this wire, and those the caller names; sorted."""
+    found: set[str] = set()
+    kept, more = own(request.leftovers), _additions(request)
+    if request.context_management:
+        found.add(COMPACT_EDIT)
+    if request.service_tier in SPEEDS:
+        found.add(FAST)
+    for tool in request.tools or ():
+        if isinstance(tool, ours.McpTool):
+            found.add(FIRST_MCP if tool.server_label in servers_alone(kept) else MCP)
+        elif isinstance(tool, Unknown):
+            _search(dict(tool), found)
+    for item in request.input if isinstance(request.input, list) else ():
+        _search_item(item, request, found)
+    _search({name: value for name, value in kept.items() if name not in (SPELLING, "mcp_servers")}, found)
+    _search(more, found)
+    named: Any = more.get("betas", ())
+    return sorted(found | {name for name in named if isinstance(name, str)})
+
+
+def _search_item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> None:
+    match item:
+        case ours.Message():
+            _search(own(item.leftovers), found)
+            for part in item.content if isinstance(item.content, list) else ():
+                if not isinstance(part, Unknown) and part.leftovers:
+                    _search(own(part.leftovers), found)
+        case ours.Compaction():
+            found.add(COMPACT_EDIT)
+        case ours.CompactionTrigger():
+            found.add(COMPACT_BETA)
+        case ours.AdditionalTools():
+            found.add(TOOL_CHANGES)
+            offered = {tool.name for tool in request.tools or () if isinstance(tool, ours.FunctionTool)}
+            if any(not isinstance(tool, ours.FunctionTool) or tool.name not in offered for tool in item.tools):
+                found.add(INLINE_TOOLS)
+        case _:
+            pass
+
+
+def _search(value: Any, found: set[str]) -> None:
+    """Add what plain values of this wire need."""
+    if isinstance(value, list | tuple):
+        for one in cast("list[Any]", value):
+            _search(one, found)
+    for name, one in cast("dict[str, Any]", value).items() if isinstance(value, dict) else ():
+        if name in FIELDS and one:
+            found.add(FIELDS[name])
+        if name in ("type", "display", "speed") and isinstance(one, str) and one in VALUES:
+            found.add(VALUES[one])
+        if name not in _FREE:
+            _search(one, found)
+
 
 MAX_TOKENS = 32_000
 """The longest answer where a request does not say and the model gives that many; the vendor wants a number."""
@@ -240,3 +589,89 @@ def decode_request(
         kept[SPELLING] = spelled
     request.leftovers = left(kept)
     return request, []
+
+
+# --- counting -------------------------------------------------------------------------------------------------------
+
+
+class CountRequest(Model):
+    """`POST /v1/messages/count_tokens`: a request without what only matters for generating."""
+
+    model: Opt[str] = UNSET
+    messages: list[types.InputMessage]
+    system: Opt[str | list[types.Text]] = UNSET
+    tools: Opt[list[types.Tool]] = UNSET
+    tool_choice: Opt[types.ToolChoice] = UNSET
+    thinking: Opt[types.ThinkingConfig] = UNSET
+    output_config: Opt[types.OutputConfig] = UNSET
+    cache_control: Opt[types.CacheControl] = UNSET
+    speed: Opt[str] = UNSET
+    mcp_servers: Opt[list[types.McpServer]] = UNSET
+    context_management: Opt[types.ContextManagement] = UNSET
+
+
+class ContextCount(Model):
+    original_input_tokens: int
+
+
+class Count(Model):
+    """An estimate; `context_management` says what it was before editing."""
+
+    input_tokens: int
+    context_management: Opt[ContextCount] = UNSET
+
+
+COUNT_REQUEST: Decoder[CountRequest] = Decoder(CountRequest, most_unknown=MOST_UNKNOWN)
+COUNT: Decoder[Count] = Decoder(Count)
+
+
+def encode_count(request: Request, *, dialect: MessagesDialect = DEFAULT) -> tuple[CountRequest, list[Loss]]:
+    """The body that asks how many tokens a request has."""
+    body, lost = encode_request(request, dialect=dialect)
+    return CountRequest(**{name: getattr(body, name) for name in CountRequest.__struct_fields__}), lost
+
+
+def decode_count(body: CountRequest, *, dialect: MessagesDialect = DEFAULT) -> tuple[Request, list[Loss]]:
+    """The request whose tokens are to be counted."""
+    fields = {name: getattr(body, name) for name in CountRequest.__struct_fields__}
+    request, lost = decode_request(types.Request(max_tokens=1, **fields), dialect=dialect)
+    request.max_output_tokens = None
+    return request, lost
+
+
+def count_route(request: Request, *, dialect: MessagesDialect = DEFAULT) -> Route:
+    """Where counting is asked for."""
+    there = route(request, dialect=dialect)
+    return Route(f"{there.path}/count_tokens", headers=there.headers)
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class ModelInfo(Model):
+    """One model. `capabilities` is a tree whose leaves are `{"supported": ...}`."""
+
+    id: str
+    type: Literal["model"] | str = "model"
+    display_name: Opt[str] = UNSET
+    created_at: Opt[str] = UNSET
+    max_input_tokens: Opt[int] = UNSET
+    max_tokens: Opt[int] = UNSET
+    lifecycle: Opt[Literal["active", "deprecated", "retired"] | str] = UNSET
+    deprecated_at: Opt[str] = UNSET
+    retires_at: Opt[str] = UNSET
+    line: Opt[str] = UNSET
+    capabilities: Opt[types.Plain] = UNSET
+
+
+class ModelList(Model):
+    """One page of `GET /v1/models`; the next one starts with `after_id=last_id`."""
+
+    data: list[ModelInfo]
+    first_id: Opt[str] = UNSET
+    last_id: Opt[str] = UNSET
+    has_more: bool = False
+
+
+MODELS: Decoder[ModelList] = Decoder(ModelList)
+MODEL: Decoder[ModelInfo] = Decoder(ModelInfo)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.wires.anthropic_messages.calls import MARK, call_id, wire_id, wire_name
+from llm_rest.wires.anthropic_messages.tools import MARK, call_id, wire_id, wire_name
 
 IDS = st.text(max_size=12) | st.from_regex(r"[a-zA-Z0-9_-]{1,12}", fullmatch=True) | st.just(f"{MARK}YQ")
 

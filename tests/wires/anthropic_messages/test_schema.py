@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.losses import Losses
-from llm_rest.wires.anthropic_messages.schema import fitted
+from llm_rest.wires.anthropic_messages.tools import fitted
 from tests.support.documents import NAMES, VALUES
 
 

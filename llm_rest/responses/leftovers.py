@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -57,14 +59,6 @@ DECODED = {
         "input_audio": "input_audio",
         "file": "file",
     },
-    "anthropic_messages": {
-        "message": "",
-        "tools": "tools",
-        "output_config": "output_config",
-        "thinking": "thinking",
-        "tool_choice": "tool_choice",
-        "source": "source",
-    },
     "gemini_generate_content": {
         "candidate": "candidates[0]",
         "generationConfig": "generationConfig",
@@ -83,7 +77,7 @@ UNMAPPED = ("tools", "other_tools")
 """Lists of tools that Responses has no word for."""
 
 BLOCK = "block"
-"""A whole part that Responses has no word for; its text, if it has one, is the text of the part."""
+"""The note of a whole part that Responses has no word for; its text, if it has one, is the text of the part."""
 
 SHOWN = {
     "tool_reference": ("tool_name",),
@@ -150,8 +144,8 @@ def _fields(
             for i, entry in enumerate(cast("Any", value)):
                 place: Any = cast("Any", entry)[0] if isinstance(entry, list) and entry else len(tools) + i
                 yield f"tools[{place}]", None
-        elif isinstance(value, dict) and name == BLOCK:
-            inner = cast("dict[str, Any]", value)
+        elif name == BLOCK and isinstance(inner := noted(value), dict):
+            inner = cast("dict[str, Any]", inner)
             shown = SHOWN.get(str(inner.get("type")))
             source = inner.get("source")
             if inner.get("type") == "document" and isinstance(source, dict):
@@ -173,6 +167,15 @@ def _fields(
                 yield from _fields(inner, below, wire, ())
         else:
             yield _joined(path, name), None
+
+
+def noted(note: Any) -> Any:
+    """The value that a note of `wires.kept` holds: JSON text, beside a digest of what is written in its place."""
+    text = cast("Any", note)[0] if isinstance(note, list) and note else None
+    try:
+        return msgspec.json.decode(text) if isinstance(text, str) else None
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 def _entries(entries: dict[str, Any], path: str, wire: str, tools: Sequence[Any]) -> Iterator[tuple[str, Any]]:

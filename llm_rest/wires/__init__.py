@@ -25,7 +25,7 @@ NAMES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat",
 """The names of the wires, which are the names of their packages."""
 
 
-KEEPING = frozenset({"ollama_chat", "openai_responses", "openai_chat", "gemini_generate_content"})
+KEEPING = frozenset(NAMES)
 """The wires whose decoders take `keep=False`: leave out what describes a document and how it was written."""
 
 Framing = Literal["sse", "ndjson"]

@@ -144,7 +144,7 @@ def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
 
 def _are_alike(came: list[Any], made: list[Any]) -> bool:
     """Whether the entries of two lists are objects that can be compared one by one."""
-    if len(came) != len(made) or not any(ours is not None for ours in made):
+    if len(came) != len(made) or not made:
         return False
     pairs = zip(came, made, strict=True)
     return all(isinstance(its, Model) and (ours is None or _kind(its) is _kind(ours)) for its, ours in pairs)

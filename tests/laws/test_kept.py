@@ -260,6 +260,8 @@ def test_entries_we_have_nothing_for_keep_their_place() -> None:
     left = diff(came, compared)
     assert patch(doc(entries=[Entry(name="a")]), left) == came
     assert patch(doc(), left) == doc()
+    compared.entries = [None, None, None]  # type: ignore[list-item]  # pyright: ignore[reportAttributeAccessIssue]
+    assert patch(doc(entries=[]), diff(came, compared)) == came
     far = {**left, "entries": {"": [[10**9, {"note": "far"}], ["?", {}], [0, {"note": "x"}], [-5, {"note": "z"}], 7]}}
     notes = [each.note for each in patch(doc(entries=[Entry(name="a")]), far).entries or ()]
     assert notes == ["z", "x", UNSET, "far"]

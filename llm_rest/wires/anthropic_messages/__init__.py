@@ -1,30 +1,31 @@
 """The Anthropic Messages API: `POST /v1/messages`, version 2026-10-21 (the older 2023-06-01 where sampling needs it).
 
-Where to read first: `types` is the vendor's reference as structs, `ordinary` what nearly every conversation and answer needs.
-The rest, both ways:
-
-    a request           request, with turns (messages; back: history), tools (the vendor's: hosted), thinking, options, schema
-    an answer           response, with assistant (blocks and items) and usage
-    a stream            stream and stream_blocks; stream_back and stream_sender the other way
-    pieces of all three content (parts), calls (and results), carriers (what must return), leftovers (what stays here)
-    around them         betas (route, versions, headers), errors, endpoints (counting, models)
-
-In all of them `types.X` is the vendor's struct and `ours.X` the one of Responses.
+In all modules `types.X` is the vendor's struct and `ours.X` the one of Responses. Follows the Messages reference of Anthropic
+(read 2026-11-20).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from .content import DEFAULT
+from .content import ANTHROPIC, call_id, wire_id
 from .request import decode_request, encode_request, route
-from .response import decode_error, decode_response, encode_error, encode_response
-from .types import EVENT, REQUEST, RESPONSE
+from .response import (
+    count_route,
+    decode_count,
+    decode_error,
+    decode_response,
+    encode_count,
+    encode_error,
+    encode_response,
+)
+from .types import COUNT, COUNT_REQUEST, EVENT, MODEL, MODELS, REQUEST, RESPONSE
 
 if TYPE_CHECKING:
     from ...responses.request import Request
     from ...vendors.dialects import MessagesDialect
-    from .stream import StreamDecoder, StreamEncoder
+    from .stream import StreamDecoder
+    from .stream_encoder import StreamEncoder
 
 FRAMING: Literal["sse"] = "sse"
 END: bytes | None = None
@@ -34,35 +35,44 @@ NAMED_EVENTS = True
 
 
 def decode_stream(
-    *, request: Request | None = None, dialect: MessagesDialect = DEFAULT, now: float = 0
+    *, request: Request | None = None, dialect: MessagesDialect = ANTHROPIC, now: float = 0, keep: bool = True
 ) -> StreamDecoder:
     """A machine from the vendor's events to Responses events. `request` undoes what sending it renamed, and is echoed."""
     from .stream import StreamDecoder
 
-    return StreamDecoder(request, dialect, now)
+    return StreamDecoder(request, dialect, now, keep)
 
 
-def encode_stream(*, request: Request | None = None, dialect: MessagesDialect = DEFAULT) -> StreamEncoder:
+def encode_stream(*, request: Request | None = None, dialect: MessagesDialect = ANTHROPIC) -> StreamEncoder:
     """A machine from Responses events to events of this wire. `request` names the model where the response does not."""
-    from .stream import StreamEncoder
+    from .stream_encoder import StreamEncoder
 
     return StreamEncoder(request, dialect)
 
 
 __all__ = [
+    "COUNT",
+    "COUNT_REQUEST",
     "END",
     "EVENT",
     "FRAMING",
+    "MODEL",
+    "MODELS",
     "NAMED_EVENTS",
     "REQUEST",
     "RESPONSE",
+    "call_id",
+    "count_route",
+    "decode_count",
     "decode_error",
     "decode_request",
     "decode_response",
     "decode_stream",
+    "encode_count",
     "encode_error",
     "encode_request",
     "encode_response",
     "encode_stream",
     "route",
+    "wire_id",
 ]

@@ -1,91 +1,50 @@
-"""Parts of Responses and blocks of this wire, and what blocks say that Responses has no word for.
+"""Parts and blocks, calls and results, both ways; and what all of one encoding shares.
 
-Before changing this file, know that a history goes back to a vendor that refuses blank texts, so that these are left out there,
-and that leftovers may be forged. Follows the vision, PDF, citations and caching guides of Anthropic (read 2026-11-20).
+Before changing this file, know that a history goes back to a vendor that refuses blank texts, so that these are left out there;
+that arguments are checked, never taken apart; that ids are made the same way every time; and that a block without a word in
+Responses stays whole with its part, for as long as the part says the same. Follows the Messages reference and the vision, PDF,
+citations and caching guides of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
 
 import binascii
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args
+import re
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw
 
 from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses, not_in, not_taken
-from ...responses.leftovers import NEAR, SPELLING, report_foreign
+from ...responses.leftovers import BEGINS, BLOCK, NEAR, SPELLING
 from ...responses.media import data_url, parse_data_url
-from ...unknown import Decoder, Model, Opt, Unknown, base, convert, extras, given, or_none, or_unset
-from ...vendors.dialects import MessagesDialect, MessagesModel
-from .._left import ABSENT, as_object, as_plain, report_unknown, sent
+from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_none, or_unset, with_extras
+from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
+from .._left import copies, report_unknown
+from .._renamed import Call, Sent, undo, wire_name
+from ..kept import Rules, diff, note, own_leftovers, patch, recall
 from . import types
+from .types import WIRE, Json
 
-T = TypeVar("T", bound=Struct)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-WIRE = "anthropic_messages"
-DEFAULT = MessagesDialect()
+_B = TypeVar("_B")
+M = TypeVar("M", bound=Model)
+
+ANTHROPIC = MessagesDialect()
 """The wire's own vendor."""
 
+Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
+
 encode = msgspec.json.Encoder().encode
-plain = as_plain
+raw_json = msgspec.json.Decoder(Raw).decode
+"""JSON text as it is, once it is known to be JSON."""
 
 NOTHING = Raw(b"{}")
 """The input of a tool that was not given any."""
-EMPTY = (UNSET, None, "", 0, NOTHING)
-"""What says nothing, however it is written."""
-
-_objects = msgspec.json.Decoder(dict[str, Raw])
-_decoders: dict[type, Decoder[Any]] = {}
-
-
-def merged(struct: T, fields: dict[str, Any], path: str, lost: Losses) -> T:
-    """`struct` with plain `fields` set, added or taken away; unchanged, and reported, where they do not fit it."""
-    if not fields:
-        return struct
-    kind = type(base(struct)) if isinstance(struct, Model) else type(struct)
-    decoder = _decoders.get(kind)
-    if decoder is None:
-        decoder = _decoders[kind] = Decoder(kind)
-    try:
-        whole = _objects.decode(encode(struct))
-        for name, value in fields.items():
-            inner = getattr(struct, name, None)
-            if value == ABSENT:
-                whole.pop(name, None)
-            elif isinstance(inner, Model) and isinstance(value, dict):
-                whole[name] = Raw(encode({**plain(inner), **value}))
-            else:
-                whole[name] = Raw(encode(value))
-        return cast("T", decoder.decode(encode(whole)))
-    except (DecodeError, TypeError, ValueError):
-        lost.dropped(path, f"fields that do not fit: {', '.join(fields)}")
-        return struct
-
-
-def returned(struct: T, kept: dict[str, Any], path: str, lost: Losses) -> T:
-    """`struct` with the fields that its document had; where it says nothing itself, that is written as it was there."""
-    spelled: dict[str, Any] = kept.get(SPELLING, {})
-    empty = {name: value for name, value in spelled.items() if getattr(struct, name, True) in EMPTY}
-    fields = {name: value for name, value in kept.items() if name not in (SPELLING, "message")}
-    return merged(struct, fields | empty, path, lost)
-
-
-def beyond(was: Model, same: Model, spelled: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """What `was` says that `same`, encoded from what it means, does not: of `spelled` fields, and absent ones, as spelling."""
-    found, differs = extras(was), dict[str, Any]()
-    for name in same.__struct_fields__:
-        value = getattr(was, name)
-        if value != getattr(same, name):
-            (differs if value is UNSET or name in spelled else found)[name] = sent(value)
-    return found | ({SPELLING: differs} if differs else {})
-
-
-def kinds(form: Any) -> frozenset[type]:
-    """The structs of an open union: a value of another type is `Unknown`, or has fields its struct does not declare."""
-    return frozenset(get_args(get_args(form)[0]))
 
 
 def kind_of(struct: Model | Unknown) -> str:
@@ -93,93 +52,40 @@ def kind_of(struct: Model | Unknown) -> str:
     return struct.kind if isinstance(struct, Unknown) else str(struct.__struct_config__.tag)
 
 
-def left(fields: dict[str, Any]) -> ours.Leftovers | None:
-    """`fields` as leftovers of this wire."""
-    return {WIRE: fields} if fields else None
+def struct_of(value: object) -> type:
+    """The struct that declares the fields of a block or a delta, which may have come with others."""
+    kind = type(value)
+    return kind.__mro__[1] if hasattr(kind, "__extras__") else kind
 
 
-_Placed = tuple[Annotated[int, Meta(ge=0, lt=2**31)], dict[str, Any]]
-"""Something that is put back at a place in a list."""
+def as_leftovers(left: Json) -> ours.Leftovers | None:
+    """What `diff` found, as leftovers of this wire."""
+    return {WIRE: left} if left else None
 
 
-class _Notes(Struct):
-    """How a document was written."""
-
-    empty: dict[str, Any] | UnsetType = UNSET
-    reasoning: dict[str, Any] | UnsetType = UNSET
-    messages: list[_Placed] | UnsetType = UNSET
-    tool_choice: dict[str, bool | None] | UnsetType = UNSET
-    cache_control: dict[str, Any] | UnsetType = UNSET
-    mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
-    allowed_callers: Opt[list[str]] = UNSET
-    stop_reason: Opt[str | dict[Literal["absent"], Any]] = UNSET
+def comparing() -> Context:
+    """For what is encoded only to be compared with what came."""
+    return Context(Losses(), ANTHROPIC, _NEWEST, replay=True)
 
 
-class _ToolNotes(Struct):
-    spelling: _Notes | UnsetType = UNSET
-
-
-class _Own(Struct):
-    """Leftovers that are looked into, not only put back."""
-
-    spelling: _Notes | UnsetType = UNSET
-    block: dict[str, Any] | UnsetType = UNSET
-    message: dict[str, Any] | UnsetType = UNSET
-    messages: list[_Placed] | UnsetType = UNSET
-    tools: dict[str, _ToolNotes] | UnsetType = UNSET
-    other_tools: list[_Placed] | UnsetType = UNSET
-    mcp_servers: dict[str, dict[str, Any]] | UnsetType = UNSET
-    output_config: dict[str, Any] | UnsetType = UNSET
-    stop_details: dict[str, Any] | UnsetType | None = UNSET
-    error: dict[str, Any] | UnsetType = UNSET
-
-
-def own(leftovers: ours.Leftovers | None) -> dict[str, Any]:
-    """What this wire left; nothing where somebody else wrote what it could not have."""
-    fields = leftovers.get(WIRE) if leftovers else None
-    if not fields:
-        return {}
+def set_fields(struct: M, least: Json, fields: Json, decoder: Decoder[Any], path: str, lost: Losses) -> M:
+    """A document with plain `fields` set; unchanged, and reported, where they do not fit. `least` is what each has."""
     try:
-        convert(fields, _Own)
-    except msgspec.ValidationError:
-        return {}
-    return fields
+        found = decoder.decode(encode({**least, **fields}))
+    except (DecodeError, TypeError, ValueError):
+        lost.dropped(path, f"fields that do not fit: {', '.join(fields)}")
+        return struct
+    for name in fields.keys() & set(base(struct).__struct_fields__):
+        setattr(struct, name, getattr(found, name))
+    return with_extras(struct, extras(struct) | extras(found))
 
 
-def own_fields(
-    leftovers: ours.Leftovers | None, path: str, lost: Losses, request: ours.Request | None = None
-) -> dict[str, Any]:
-    """What this wire left, with what others left, and what does not fit, reported."""
-    if leftovers is None:
-        return {}
-    report_foreign(leftovers, WIRE, path, lost, request)
-    fields = own(leftovers)
-    if not fields and leftovers.get(WIRE):
-        lost.dropped(f"{path}{'.' if path else ''}leftovers.{WIRE}", "fields that do not fit")
-    return fields
+# --- what one encoding shares ----------------------------------------------------------------------------------------
 
-
-def rest(struct: Struct, names: Iterable[str] = ()) -> dict[str, Any]:
-    """The fields of `struct` named, where they are present, and those it does not declare; as plain values."""
-    found = extras(struct) if hasattr(struct, "__extras__") else {}
-    for name in names:
-        if (value := getattr(struct, name)) is not UNSET:
-            found[name] = plain(value) if isinstance(value, Struct | list) else value
-    return found
-
-
-IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-PDF = "application/pdf"
 MAX_MARKS = 4
 
-TTL = {"30m": "1h", "12h": "1h", "5m": "5m", "1h": "1h"}
-"""How long a cached stretch lives, ours on the left. The way back prefers the shorter of ours."""
-TTL_BACK = {"1h": "30m"}
 
-_block: Decoder[types.AnyBlock] = Decoder(types.AnyBlock)
-_PARTS = kinds(ours.ContentPart)
-_TEXT_SUFFIXES = (".txt", ".md", ".csv", ".html", ".htm", ".xml", ".json", ".py", ".log")
-_B = TypeVar("_B")
+_NEWEST = messages_model("")
 
 
 class Context:
@@ -197,7 +103,7 @@ class Context:
 
     def marked(self, block: _B, path: str) -> _B:
         """`block`, noted where it ends a cached stretch."""
-        if isinstance(block, types.MarkableBlock) and given(block.cache_control):
+        if isinstance(block, types.MarkableBlock | types.Tool) and given(block.cache_control):
             self.marks.append((path, block))
         return block
 
@@ -209,91 +115,129 @@ class Context:
             self.lost.dropped(path, "a cache mark beyond the four Anthropic takes")
 
 
-# --- parts to blocks ------------------------------------------------------------------------------------------------
+# --- ids and names ---------------------------------------------------------------------------------------------------
+
+MARK = "llmr-"
+"""Begins an id that stands for one this wire does not take; the rest is its base64url."""
 
 
-def blocks_of(parts: Iterable[ours.ContentPart], path: str, context: Context) -> list[types.AnyBlock]:
-    """Content blocks from the parts at `path`."""
-    blocks = [block_of(part, f"{path}[{j}]", context) for j, part in enumerate(parts)]
+_legal_id = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
+_TO_URL = bytes.maketrans(b"+/", b"-_")
+_FROM_URL = bytes.maketrans(b"-_", b"+/")
+
+
+def wire_id(call_id: str, repeated: int = 0) -> str:
+    """A call id as this wire takes it: itself where it is legal and was not used before, else a spelled-out stand-in."""
+    if not repeated and _legal_id(call_id) and not call_id.startswith(MARK):
+        return call_id
+    spelled = f"{call_id}\0{repeated}" if repeated else call_id
+    data = binascii.b2a_base64(spelled.encode("utf-8", "surrogatepass"), newline=False)
+    return MARK + data.translate(_TO_URL).rstrip(b"=").decode()
+
+
+def call_id(wire: str) -> str:
+    """The id that `wire_id` was given."""
+    if not wire.startswith(MARK):
+        return wire
+    data = wire[len(MARK) :].encode("ascii", "replace").translate(_FROM_URL)
+    try:
+        spelled = binascii.a2b_base64(data + b"=" * (-len(data) % 4)).decode("utf-8", "surrogatepass")
+    except (binascii.Error, UnicodeDecodeError):
+        return wire
+    original, _, count = spelled.partition("\0")
+    repeated = int(count) if len(count) < 8 and count.isascii() and count.isdigit() else 0
+    return original if wire_id(original, repeated) == wire else wire
+
+
+# --- parts and blocks ------------------------------------------------------------------------------------------------
+
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+PDF = "application/pdf"
+
+TTL = {"30m": "1h", "12h": "1h", "5m": "5m", "1h": "1h"}
+"""How long a cached stretch lives, ours on the left. The way back prefers the shorter of ours."""
+TTL_BACK = {"1h": "30m"}
+
+RULES = Rules(defaults={"ttl": "5m"}, words=frozenset({"type"}))
+"""For blocks: five minutes is how long a cached stretch lives anyway."""
+
+_block: Decoder[types.AnyBlock] = Decoder(types.AnyBlock)
+_TEXT_SUFFIXES = (".txt", ".md", ".csv", ".html", ".htm", ".xml", ".json", ".py", ".log")
+
+
+def encode_content(parts: Sequence[ours.ContentPart], path: str, context: Context) -> list[types.AnyBlock]:
+    """The blocks for the parts at `path`."""
+    blocks = [encode_part(part, f"{path}[{j}]", context) for j, part in enumerate(parts)]
     return [block for block in blocks if block is not None]
 
 
-def block_of(part: ours.ContentPart, path: str, context: Context) -> types.AnyBlock | None:
-    """The block a part is on this wire; nothing, and a loss, where it is none."""
+def encode_part(part: ours.ContentPart, path: str, context: Context) -> types.AnyBlock | None:
+    """The block for a part; nothing, and a loss, where there is none."""
     # Plain text without anything on it is nearly everything there is.
     if type(part) is ours.InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:
-        return text_block(part.text, path, context)
+        return encode_text(part.text, path, context)
     lost = context.lost
     if isinstance(part, Unknown):
         lost.dropped(path, not_in(f"a part of type {part.kind!r}", "Anthropic"))
         return None
-    fields = own_fields(part.leftovers, path, lost)
-    if "block" in fields:
-        whole = _whole(part, fields["block"])
-        if whole is not None:
-            return context.marked(whole, path)
-        lost.dropped(path, "the block of a part that was changed since")
-        fields = {}
-    if type(part) not in _PARTS:
-        report_unknown(part, path, lost)
-    block, mark = _new_block(part, path, context), getattr(part, "prompt_cache_breakpoint", None)
-    if block is None:
-        if getattr(part, "text", None) == "" and (given(mark) or fields):
-            lost.dropped(path, not_taken("what hangs on an empty text", "Anthropic"))
-        return None
-    if given(mark):
+    left = own_leftovers(part, WIRE, path, lost)
+    block, mark = _encode_part(part, path, context), getattr(part, "prompt_cache_breakpoint", None)
+    if block is None and getattr(part, "text", None) == "" and (given(mark) or left.keys() - {BLOCK, SPELLING}):
+        lost.dropped(path, not_taken("what hangs on an empty text", "Anthropic"))
+    elif block is not None and given(mark):
         report_unknown(mark, f"{path}.prompt_cache_breakpoint", lost)
         if mark.mode != "explicit":
             lost.dropped(f"{path}.prompt_cache_breakpoint.mode", not_in(repr(mark.mode), "Anthropic"))
-        block.cache_control = mark_of(mark.ttl, fields, f"{path}.prompt_cache_breakpoint.ttl", lost)
-    if hasattr(part, "prompt_cache_breakpoint") and fields.get(
-        "cache_control"
-    ):  # which was looked at, or is no longer meant
-        fields = {name: value for name, value in fields.items() if name != "cache_control"}
-    return context.marked(returned(block, fields, path, lost), path)
+        block.cache_control = encode_mark(mark.ttl, f"{path}.prompt_cache_breakpoint.ttl", lost)
+    if BLOCK in left:
+        whole = recall(left[BLOCK], block, _block)
+        if whole is block:
+            lost.dropped(path, "the block of a part that was changed since")
+        block = whole
+    elif block is not None:
+        block = patch(block, left)
+    return None if block is None else context.marked(block, path)
 
 
-def _whole(part: ours.ContentPart, block: dict[str, Any]) -> types.AnyBlock | None:
-    """The block among a part's leftovers, as long as the part still says what the block says."""
-    try:
-        decoded = _block.decode(encode(block))
-    except (ValueError, TypeError):
-        return None
-    return decoded if part_of(decoded) == part else None
+def decode_part(block: types.AnyBlock) -> ours.ContentPart:
+    """The part for a block of a user, a system or a tool; the nearest one where there is none."""
+    if type(block) is types.Text and block.cache_control is block.citations is UNSET:
+        return ours.InputText(text=block.text)
+    part, mark = _decode_part(block), getattr(block, "cache_control", None)
+    if given(mark):
+        part.prompt_cache_breakpoint = ours.CacheBreakpoint(ttl=TTL_BACK.get(mark.ttl or ""))
+    made = encode_part(part, "", comparing())
+    same = made is not None and type(made) is struct_of(block)
+    left = diff(cast("Model", block), cast("Model", made), RULES) if same else {BLOCK: note(block, made)}
+    part.leftovers = as_leftovers(left | near_ttl(mark, left))
+    return part
 
 
-def mark_of(ttl: str | None, kept: dict[str, Any], path: str, lost: Losses) -> types.CacheControl:
-    """A cache mark for so long; as it was written on this wire, where that still says the same."""
-    said = as_object(kept.get("cache_control") or kept.get(SPELLING, {}).get("cache_control"))
-    if said and TTL_BACK.get(str(said.get("ttl"))) == ttl:
-        return merged(types.CacheControl(), said, path, lost)
+def encode_mark(ttl: str | None, path: str, lost: Losses) -> types.CacheControl:
+    """A cache mark for so long."""
     if given(ttl) and (ttl not in TTL or ttl == "12h"):
         lost.changed(path, f"{ttl} became one hour, the longest there is")
     return types.CacheControl(ttl=TTL.get(ttl, "1h") if given(ttl) else UNSET)
 
 
-def ttl_of(mark: types.CacheControl, kept: dict[str, Any], spelled: dict[str, Any]) -> str | None:
-    """How long a mark lasts in Responses; what that has no word for goes to `kept`, how it was written to `spelled`."""
-    ttl = TTL_BACK.get(mark.ttl or "")
-    if extras(mark) or mark.type != "ephemeral":
-        kept["cache_control"] = plain(mark)
-    elif mark.ttl is not UNSET and ttl is None:
-        spelled["cache_control"] = plain(mark)
-        if mark.ttl != "5m":
-            spelled[NEAR] = {**spelled.get(NEAR, {}), "cache_control.ttl": f"a cache lifetime of {mark.ttl}"}
-    if ttl is not None:
-        spelled[NEAR] = {**spelled.get(NEAR, {}), "cache_control.ttl": f"a cache lifetime of {mark.ttl}, read as {ttl}"}
-    return ttl
+def near_ttl(mark: Opt[types.CacheControl], left: Json) -> Json:
+    """The notes of what is `left`, with the lifetime of a cache mark where Responses says it only nearly."""
+    if not given(mark) or not given(mark.ttl) or mark.ttl not in TTL_BACK:
+        return {}
+    near = {"cache_control.ttl": f"a cache lifetime of {mark.ttl}, read as {TTL_BACK[mark.ttl]}"}
+    return {SPELLING: {**left.get(SPELLING, {}), NEAR: near}}
 
 
-def _new_block(part: ours.ContentPart, path: str, context: Context) -> types.Text | types.Image | types.Document | None:
+def _encode_part(
+    part: ours.ContentPart, path: str, context: Context
+) -> types.Text | types.Image | types.Document | None:
     match part:
         case ours.InputText() | ours.OutputText() | ours.PlainText() | ours.SummaryText() | ours.ReasoningText():
-            return text_block(part.text, path, context)
+            return encode_text(part.text, path, context)
         case ours.RefusalPart():
-            return text_block(part.refusal, path, context)
+            return encode_text(part.refusal, path, context)
         case ours.InputImage() | ours.ComputerScreenshot() | ours.InputFile():
-            return _media(part, path, context)
+            return _encode_media(part, path, context)
         case ours.InputAudio():
             context.lost.refused(path, not_taken("audio", "Anthropic"))
         case ours.InputVideo():
@@ -303,7 +247,7 @@ def _new_block(part: ours.ContentPart, path: str, context: Context) -> types.Tex
     return None
 
 
-def text_block(text: str, path: str, context: Context) -> types.Text | None:
+def encode_text(text: str, path: str, context: Context) -> types.Text | None:
     """A text block; nothing for blank text that would go back to the vendor, which refuses it."""
     if context.replay and (not text or (text.isspace() and not context.beside_call)):
         if text:
@@ -312,21 +256,21 @@ def text_block(text: str, path: str, context: Context) -> types.Text | None:
     return types.Text(text=text)
 
 
-def _media(
+def _encode_media(
     part: ours.InputImage | ours.ComputerScreenshot | ours.InputFile, path: str, context: Context
 ) -> types.Image | types.Document | None:
     lost, by_reference = context.lost, context.dialect.url_sources
     if given(part.detail) and part.detail != "auto":
         lost.dropped(f"{path}.detail", "Anthropic has no levels of detail")
-    is_file = isinstance(part, ours.InputFile)
-    url, data = (part.file_url, part.file_data) if isinstance(part, ours.InputFile) else (part.image_url, None)
+    file = part if isinstance(part, ours.InputFile) else None
+    url = file.file_url if file else cast("ours.InputImage", part).image_url
     source: Any = None
     if given(part.file_id):
         if by_reference and part.file_id.startswith("file_"):
             source = types.FileSource(file_id=part.file_id)
         else:
             lost.refused(path, f"the file {part.file_id!r}, which is not one of this vendor's")
-    elif given(url) and url.startswith("data:") and not is_file:
+    elif given(url) and url.startswith("data:") and not file:
         media = parse_data_url(url)
         if media is None or media.type not in IMAGE_TYPES:
             lost.refused(path, f"an image that is not base64 of one of {', '.join(IMAGE_TYPES)}")
@@ -337,22 +281,18 @@ def _media(
             source = types.UrlSource(url=url)
         else:
             lost.refused(path, "a URL, which this host does not fetch; send the data itself")
-    elif isinstance(part, ours.InputFile) and given(data):
-        source = _data(data, or_unset(part.filename), path, lost)
+    elif file and given(file.file_data):
+        source = _encode_data(file.file_data, file.filename or "", path, lost)
     else:
-        lost.refused(path, f"{'a file' if is_file else 'an image'} without a source")
+        lost.refused(path, f"{'a file' if file else 'an image'} without a source")
     if source is None:
         return None
-    return (
-        types.Document(source=source, title=or_unset(part.filename))
-        if isinstance(part, ours.InputFile)
-        else types.Image(source=source)
-    )
+    return types.Document(source=source, title=or_unset(file.filename)) if file else types.Image(source=source)
 
 
-def _data(data: str, name: Opt[str], path: str, lost: Losses) -> types.Base64Source | types.TextSource | None:
+def _encode_data(data: str, name: str, path: str, lost: Losses) -> types.Base64Source | types.TextSource | None:
     url = parse_data_url(data)
-    media, content = url or (_guessed(data, (name or "").lower()), data)
+    media, content = url or (_guessed_type(data, name.lower()), data)
     if url is None and media:
         lost.changed(f"{path}.file_data", f"came without a type and is taken for {media}")
     if media == PDF:
@@ -369,82 +309,183 @@ def _data(data: str, name: Opt[str], path: str, lost: Losses) -> types.Base64Sou
         return None
 
 
-def _guessed(data: str, name: str) -> str:
+def _guessed_type(data: str, name: str) -> str:
     """The media type of base64 that came without one, from its first bytes or the file's name."""
     if data.startswith("JVBERi0") or name.endswith(".pdf"):
         return PDF
     return "text/plain" if name.endswith(_TEXT_SUFFIXES) else ""
 
 
-# --- blocks to parts ------------------------------------------------------------------------------------------------
-
-
-def part_of(block: types.AnyBlock) -> ours.ContentPart:
-    """The part that a block of a user, a system or a tool is in Responses."""
+def _decode_part(block: types.AnyBlock) -> ours.InputText | ours.InputImage | ours.InputFile:
     match block:
-        case types.Text():
-            text = ours.InputText(text=block.text)
-            if type(block) is types.Text and block.cache_control is UNSET and block.citations is UNSET:
-                return text
-            return _dressed(text, block, "citations")
         case types.Image(source=types.Base64Source(media_type=media, data=data)):
-            return _dressed(ours.InputImage(image_url=data_url(media, data)), block, "transformations")
+            return ours.InputImage(image_url=data_url(media, data))
         case types.Image(source=types.UrlSource(url=url)):
-            return _dressed(ours.InputImage(image_url=url), block, "transformations")
+            return ours.InputImage(image_url=url)
         case types.Image(source=types.FileSource(file_id=file_id)):
-            return _dressed(ours.InputImage(file_id=file_id), block, "transformations")
-        case types.Document(source=source, title=title):
-            file = ours.InputFile(filename=or_none(title))
-            match source:
-                case types.Base64Source(media_type=media, data=data):
-                    file.file_data = data_url(media, data)
-                case types.TextSource(media_type="text/plain" as media, data=data):
-                    file.file_data = data_url(media, binascii.b2a_base64(data.encode(), newline=False).decode())
-                case types.UrlSource(url=url):
-                    file.file_url = url
-                case types.FileSource(file_id=file_id):
-                    file.file_id = file_id
-                case _:
-                    return _shown(block)
-            return _dressed(file, block, "context", "citations")
-        case _:
-            return _shown(block)
-
-
-def _dressed(
-    part: ours.InputText | ours.InputImage | ours.InputFile, block: types.MarkableBlock, *kept: str
-) -> ours.ContentPart:
-    """`part` with the cache mark of `block`, and the fields to be `kept` among its leftovers."""
-    fields, mark, spelled = rest(block, kept), block.cache_control, dict[str, Any]()
-    source: Any = getattr(block, "source", None)
-    if more := extras(source):
-        fields["source"] = more
-    if given(mark):
-        part.prompt_cache_breakpoint = ours.CacheBreakpoint(ttl=ttl_of(mark, fields, spelled))
-    elif mark is None:
-        fields["cache_control"] = None
-    if isinstance(block, types.Document) and block.title is None:
-        fields["title"] = None
-    if spelled:
-        fields[SPELLING] = spelled
-    part.leftovers = left(fields)
-    return part
-
-
-def _shown(block: types.AnyBlock) -> ours.ContentPart:
-    """What can be shown of a block that Responses has no part for; the block itself is among the leftovers."""
-    text = ""
-    match block:
+            return ours.InputImage(file_id=file_id)
+        case types.Document(source=types.Base64Source(media_type=media, data=data), title=title):
+            return ours.InputFile(filename=or_none(title), file_data=data_url(media, data))
+        case types.Document(source=types.TextSource(media_type="text/plain" as media, data=data), title=title):
+            data = binascii.b2a_base64(data.encode(), newline=False).decode()
+            return ours.InputFile(filename=or_none(title), file_data=data_url(media, data))
+        case types.Document(source=types.UrlSource(url=url), title=title):
+            return ours.InputFile(filename=or_none(title), file_url=url)
+        case types.Document(source=types.FileSource(file_id=file_id), title=title):
+            return ours.InputFile(filename=or_none(title), file_id=file_id)
         case types.ContainerUpload(file_id=file_id):
-            return ours.InputFile(file_id=file_id, leftovers=left({"block": plain(block)}))
-        case types.SearchResult():
-            text = "\n\n".join((f"{block.title}\n{block.source}", *(piece.text for piece in block.content)))
-        case types.Document(source=types.ContentSource(content=str(text))):
-            pass
+            return ours.InputFile(file_id=file_id)
+        case types.SearchResult(title=title, source=source, content=pieces):
+            return ours.InputText(text="\n\n".join((f"{title}\n{source}", *(piece.text for piece in pieces))))
         case types.Document(source=types.ContentSource(content=[*pieces])):
-            text = "\n\n".join(piece.text for piece in pieces if isinstance(piece, types.Text))
-        case types.ToolReference(tool_name=text):
-            pass
+            return ours.InputText(text="\n\n".join(one.text for one in pieces if isinstance(one, types.Text)))
+        case (
+            types.Text(text=text)
+            | types.Document(source=types.ContentSource(content=str(text)))
+            | types.ToolReference(tool_name=text)
+        ):
+            return ours.InputText(text=text)
+        case _:
+            return ours.InputText(text="")
+
+
+# --- calls and results -----------------------------------------------------------------------------------------------
+
+TOOLSETS = ("computer", "browser")
+"""Groups of tools of the vendor; namespaces of Responses."""
+
+
+def _namespace(toolset: Opt[str]) -> str | None:
+    return toolset if given(toolset) and toolset in TOOLSETS else None
+
+
+def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolUse:
+    """The block of a call at `path`, under the id it has at Anthropic."""
+    # A call that nothing hangs on is nearly every call.
+    bare = item.leftovers is None and item.caller is None and item.namespace is None and item.async_ is None
+    if bare and type(item) is ours.FunctionCall and item.arguments[:1] == "{":
+        try:
+            return types.ToolUse(id, wire_name(item.name), raw_json(item.arguments))
+        except (msgspec.MsgspecError, UnicodeEncodeError):
+            pass  # it is mended below
+    lost = context.lost
+    if isinstance(item, ours.FunctionCall):
+        input = _mended(item.arguments, path, context)
+    else:
+        input = Raw(encode({"input": item.input}))
+        lost.emulated(path, "a custom tool's call is sent as a function's")
+    block = types.ToolUse(id, wire_name(item.name), input)
+    if item.namespace in TOOLSETS:
+        block.toolset_name = item.namespace
+    elif given(item.namespace):
+        block.name = wire_name(item.name, item.namespace)
+        lost.emulated(f"{path}.namespace", "a tool of a namespace is called by both names in one")
+    if item.async_:
+        lost.dropped(f"{path}.async", "Anthropic waits for every call")
+    match item.caller:
+        case ours.Direct():
+            block.caller = types.Caller(type="direct")
+        case ours.ByProgram(caller_id=caller) if caller.startswith("srvtoolu_"):
+            block.caller = types.Caller(type=context.model.code_execution, tool_id=caller)
+        case ours.ByProgram() | Unknown():
+            lost.dropped(f"{path}.caller", "a caller this vendor does not know")
         case _:
             pass
-    return ours.InputText(text=text, leftovers=left({"block": plain(block)}))
+    return context.marked(patch(block, _own_leftovers(item, path, context)), path)
+
+
+def _own_leftovers(item: Call | Output, path: str, context: Context) -> Json:
+    """What this wire left with an item, without what it left of the message that begins with it."""
+    left = own_leftovers(item, WIRE, path, context.lost)
+    return {name: value for name, value in left.items() if name != BEGINS} if BEGINS in left else left
+
+
+def is_json(text: str) -> bool:
+    """Whether `text` can stand in a body as it is."""
+    try:
+        raw_json(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def _mended(arguments: str, path: str, context: Context) -> Raw:
+    """Arguments as an object: nothing is an empty one, and what the model got wrong is the text in one."""
+    data = arguments.encode("utf-8", "replace")
+    if not data.strip():
+        return Raw(b"{}")
+    try:
+        if data.lstrip()[:1] == b"{":
+            return raw_json(data)
+    except msgspec.MsgspecError:
+        pass
+    context.lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
+    return Raw(encode({"INVALID_JSON": data.decode()}))
+
+
+_call = copies(ours.FunctionCall(call_id="", name="", arguments=""))
+
+
+def decode_call(block: types.ToolUse, id: str | None, status: str | None, names: dict[str, Sent]) -> Call:
+    """The item of a call; `names` says which tools have another name or kind in the request."""
+    wire, text, call, caller = block.id, str(block.input, "utf-8", "replace"), _call(), block.caller
+    call.id, call.name, call.arguments, call.status = id, block.name, text, status
+    call.call_id = call_id(wire) if wire.startswith(MARK) else wire
+    bare = caller is block.toolset_name is block.cache_control is UNSET and type(block) is types.ToolUse
+    if bare and text != "null" and not names:
+        return call
+    if text == "null":
+        call.arguments = "{}"
+    if given(caller):
+        call.caller = ours.Direct() if caller.type == "direct" else None
+        if given(caller.tool_id):
+            call.caller = ours.ByProgram(caller_id=caller.tool_id)
+    call.namespace = _namespace(block.toolset_name)
+    found = undo(call, names, "", Losses())
+    found.caller = call.caller
+    made = encode_call(found, block.id, "", comparing())
+    if text != "null":
+        made.input = block.input  # its text is the call's, JSON or not
+    found.leftovers = as_leftovers(diff(block, made, RULES))
+    return found
+
+
+def encode_result(item: Output, call: types.ToolUse, path: str, context: Context) -> types.ToolResult:
+    """The block of an output at `path`, for the block of its call."""
+    output = item.output
+    if isinstance(output, str):
+        block = types.ToolResult(call.id, output or UNSET)
+        bare = item.leftovers is None and item.is_error is None and call.toolset_name is UNSET
+        if bare and type(item) is ours.FunctionCallOutput and item.namespace is None:
+            return block
+    else:
+        block = types.ToolResult(call.id, _encode_output(output, f"{path}.output", context))
+    namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else None
+    block.is_error = or_unset(item.is_error)
+    block.toolset_name = next((name for name in (namespace, call.toolset_name) if name in TOOLSETS), UNSET)
+    return context.marked(patch(block, _own_leftovers(item, path, context)), path)
+
+
+def _encode_output(output: Sequence[ours.ContentPart], path: str, context: Context) -> Any:
+    blocks = encode_content(output, path, context)
+    if len(blocks) < len(output) > 1:
+        for j, part in enumerate(output):
+            if getattr(part, "text", None) == "":
+                context.lost.dropped(f"{path}[{j}]", not_taken("an empty text", "Anthropic"))
+    return blocks if blocks or not output else UNSET
+
+
+def decode_result(block: types.ToolResult) -> ours.FunctionCallOutput:
+    """The output for a block."""
+    content = block.content
+    item = ours.FunctionCallOutput(
+        call_id=call_id(block.tool_use_id),
+        output=[decode_part(piece) for piece in content] if isinstance(content, list) else content or "",
+        is_error=or_none(block.is_error),
+        namespace=_namespace(block.toolset_name),
+    )
+    bare = type(block) is types.ToolResult and block.cache_control is block.is_error is block.toolset_name is UNSET
+    if not bare or type(content) is not str or not content:
+        call = types.ToolUse(block.tool_use_id, "", NOTHING)
+        item.leftovers = as_leftovers(diff(block, encode_result(item, call, "", comparing()), RULES))
+    return item

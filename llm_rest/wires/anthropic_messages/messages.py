@@ -1,204 +1,124 @@
 """Messages, both ways: what the assistant says, and who speaks when.
 
 Before changing this file, know that the vendor binds thinking to the exact conversation before it: appending items may touch
-only the message that is still open, and nothing is ever sorted. Follows the Messages reference and the thinking guide of
-Anthropic (read 2026-11-20).
+only the message that is still open, and nothing is ever sorted; that the results of calls stand right behind them; and that the
+first cases of a handler are the plain ones, of which long conversations are made. Follows the Messages reference, and the
+guides to citations, thinking and system messages within a conversation, of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
-from ...losses import Losses
 from ...responses.carriers import digest, seal, sender, unseal
-from ...responses.leftovers import SPELLING
-from ...unknown import Opt, Unknown, given, or_none
-from .._left import copies, report_cost, report_unknown, sent
+from ...responses.leftovers import BEGINS, own
+from ...unknown import Unknown, given, or_none
+from .._left import as_object, copies
+from .._renamed import Call, Sent
+from ..kept import Rules, diff, own_leftovers, patch, unknown
 from . import types
 from .content import (
-    WIRE,
-    Context,
-    block_of,
-    blocks_of,
+    RULES,
+    Output,
+    as_leftovers,
+    decode_call,
+    decode_part,
+    decode_result,
     encode,
+    encode_call,
+    encode_content,
+    encode_part,
+    encode_result,
+    encode_text,
     kind_of,
-    kinds,
-    left,
-    merged,
-    own,
-    own_fields,
-    part_of,
-    rest,
-    returned,
-    text_block,
+    struct_of,
+    wire_id,
 )
 from .reasoning import (
+    CITATIONS,
+    VISIBLE,
     Cited,
     Payload,
     Sealed,
     carrier,
+    decode_thinking,
+    encode_thinking,
+    fingerprint,
     guest_block,
     guest_item,
     opened,
-    reasoning_of,
+    report_unopened,
     returning_blocks,
-    returning_citations,
-    thinking_of,
-    unopened,
-)
-from .tools import (
-    VISIBLE,
-    Call,
-    Named,
-    Output,
-    decode_call,
-    decode_result,
-    encode_call,
-    encode_result,
-    fingerprint,
-    plain_call,
     run_items,
-    tool_additions,
-    wire_id,
+    unsealed,
 )
+from .tools import tool_additions
+from .types import WIRE, Json
 
-TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
-"""The tier an answer was given in, theirs on the left; the way back prefers the first."""
-TIERS_BACK = {"default": "standard", "priority": "priority"}
-EXACT = frozenset(TIERS_BACK.values())
-"""Tiers that come back as they were."""
-ABOUT = ("cache_creation", "server_tool_use", "inference_geo", "speed", "iterations")
-"""Fields that describe one answer, and wait in leftovers."""
-CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
-COUNTS = ("input_tokens", "output_tokens", *CACHED)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-_usage = copies(ours.Usage(input_tokens=0, output_tokens=0, total_tokens=0))
+    from .content import Context
 
-
-def decode_usage(used: types.Usage) -> ours.Usage:
-    """Token counts as Responses counts them: input with what the cache gave and took."""
-    input, output, thought = used.input_tokens or 0, used.output_tokens or 0, used.output_tokens_details
-    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
-    if read is not UNSET or written is not UNSET:
-        input += (read or 0) + (written or 0)
-    usage = _usage()
-    usage.input_tokens, usage.output_tokens, usage.total_tokens = input, output, input + output
-    if (
-        read is written is thought is used.service_tier is used.speed is UNSET
-        and used.cache_creation is used.server_tool_use is used.inference_geo is used.iterations is UNSET
-        and type(used) is types.Usage
-        and input
-        and output
-    ):
-        return usage
-    fields = rest(used, ABOUT)
-    if read is not UNSET or written is not UNSET:
-        usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
-    counted = COUNTS if given(usage.input_tokens_details) else COUNTS[:2]
-    complete = input and output and type(read) is type(written) is int
-    if not complete and (odd := {name: sent(value) for name in counted if not given(value := getattr(used, name))}):
-        fields[SPELLING] = odd
-    if thought is not UNSET:
-        thinking = thought.get("thinking_tokens") if thought else None
-        if thinking is not None:
-            usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thinking)
-        if thought is None or thinking is None or len(thought) > 1:
-            fields["output_tokens_details"] = thought
-    if used.service_tier is not UNSET and used.service_tier not in EXACT:
-        fields["service_tier"] = used.service_tier
-    usage.leftovers = left(fields)
-    return usage
-
-
-def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
-    """Token counts of this wire: input without what the cache gave and took."""
-    used, body = response.usage, types.Usage(input_tokens=0, output_tokens=0)
-    kept: dict[str, Any] = own_fields(used.leftovers, "usage", lost) if given(used) else {}
-    tier = response.service_tier
-    if given(tier) and tier != kept.get("service_tier", UNSET):
-        if tier in TIERS_BACK:
-            body.service_tier = TIERS_BACK[tier]
-        else:
-            lost.dropped("service_tier", f"Anthropic has no tier {tier!r}")
-    if not given(used):
-        return body
-    report_cost(used, lost)
-    input, body.output_tokens = used.input_tokens, used.output_tokens
-    cached = used.input_tokens_details
-    if given(cached):
-        body.cache_read_input_tokens = int(cached.cached_tokens or 0)
-        body.cache_creation_input_tokens = int(cached.cache_write_tokens or 0)
-        input -= body.cache_read_input_tokens + body.cache_creation_input_tokens
-    body.input_tokens = max(input, 0)
-    if input < 0:
-        lost.changed(
-            "usage.input_tokens", "less than what of it came from the cache; it is said to be none beside that"
-        )
-    if used.total_tokens != used.input_tokens + used.output_tokens:
-        lost.dropped("usage.total_tokens", "a total that is not the sum of input and output")
-    if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
-        body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
-    return returned(body, kept, "usage.leftovers", lost)
-
+# --- assistant messages ----------------------------------------------------------------------------------------------
 
 SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
 """What ends a run of tools that the vendor runs."""
 
-THOUGHTS = (types.Thinking, types.RedactedThinking)
-_ITEMS = kinds(ours.AnyItem)
-_TOLD = (Unknown, ours.FunctionCall, ours.CustomToolCall)
 Text = types.Text
-ToolUse = types.ToolUse
-
-
-# --- blocks to items ------------------------------------------------------------------------------------------------
+NO_NAMES: dict[str, Sent] = {}
+_message = copies(ours.Message(role="assistant", content=[]))
+_text = copies(ours.OutputText(text=""))
 
 
 class BlockReader:
     """Turns the blocks of one assistant message into items: `add` each block, then `close`.
 
     With the id of an answer the items get ids and statuses. `parts` are those of the message that is not closed yet, `hosted`
-    the items of tools the vendor ran, `carriers` the items that show nothing.
+    the items of tools the vendor ran, `carriers` the items that show nothing, `names` the tools that are called otherwise in
+    the request. Without `keep` the leftovers of texts hold no more than unknown fields.
     """
 
     parts: list[ours.ContentPart] | None = None
+    hosted: list[ours.AnyItem] | None = None
+    carriers: list[ours.AnyItem] | None = None
     _first = 0
     _citations: list[list[types.AnyCitation] | None] | None = None
     _run: list[tuple[int, types.AnyBlock]] | None = None
 
-    def __init__(self, issuer: str, id: str | None = None, renamed: dict[str, Named] | None = None) -> None:
+    def __init__(self, issuer: str, id: str | None = None, names: dict[str, Sent] | None = None, *, keep: bool) -> None:
         self.id = id
+        self.keep = keep
         self.items: list[ours.AnyItem] = []
-        self.hosted: list[ours.AnyItem] = []
-        self.carriers: list[ours.AnyItem] = []
-        self.renamed = renamed or {}
+        self.names = names or NO_NAMES
         self._issuer = issuer
-        self._status: Opt[str] = UNSET if id is None else "completed"
+        self._status = None if id is None else "completed"
 
     def add(self, i: int, block: types.AnyBlock) -> None:
         """Take the block at position `i`."""
-        if self._run is not None or self.parts is not None:
+        if self._run is not None or (self.parts is not None and type(block) is not Text):
             self.settle(block)
         if isinstance(block, Text):
             if self.parts is None:
                 self.parts, self._first = [], i
             # Text without anything on it is nearly all text.
-            if block.citations is block.cache_control is UNSET and self._citations is None and type(block) is Text:
-                self.parts.append(ours.OutputText(text=block.text, annotations=[]))
+            if type(block) is Text and self._citations is None and block.citations is block.cache_control is UNSET:
+                part = _text()
+                part.text, part.annotations = block.text, []
+                self.parts.append(part)
             else:
                 self._add_text(block, self.parts)
-        elif isinstance(block, ToolUse):
-            self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.renamed))
-        elif isinstance(block, THOUGHTS):
-            self.items.append(guest_item(block) or reasoning_of(block, self._issuer, self.id_of("rs", i)))
+        elif isinstance(block, types.ToolUse):
+            self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.names))
+        elif isinstance(block, types.Thinking | types.RedactedThinking):
+            self.items.append(guest_item(block) or decode_thinking(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
-            self.items.append(ours.Compaction(id=or_none(self.id_of("cmp", i)), encrypted_content=sealed))
+            self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
         elif self._run is None:
             self._run = [(i, block)]
         else:
@@ -206,12 +126,13 @@ class BlockReader:
 
     def settle(self, block: types.AnyBlock | None = None) -> None:
         """Close what does not go on with `block`: the texts of a message, or a run of the vendor's tools."""
-        if self.parts is not None and not isinstance(block, Text):
+        if self.parts is not None and (block is None or not isinstance(block, Text)):
             parts, self.parts = self.parts, None
-            id = self.id_of("msg", self._first)
-            self.items.append(
-                ours.Message(id=or_none(id), role="assistant", status=or_none(self._status), content=parts)
-            )
+            message = _message()
+            message.status, message.content = self._status, parts
+            if self.id is not None:
+                message.id = f"msg_{self.id}_{self._first}"
+            self.items.append(message)
             if self._citations is not None:
                 text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
                 self._carry(Cited(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
@@ -219,32 +140,40 @@ class BlockReader:
         elif self._run is not None and (block is None or isinstance(block, SAID)):
             run, self._run = self._run, None
             shown = run_items(run, self.id)
+            self.hosted = self.hosted or []
             self.hosted += shown
             self.items += shown
             self._carry(Sealed(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
 
     def close(self) -> list[ours.AnyItem]:
         """The items of the blocks so far."""
-        self.settle()
+        if self.parts is not None or self._run is not None:
+            self.settle()
         return self.items
 
-    def id_of(self, prefix: str, i: int) -> Opt[str]:
+    def id_of(self, prefix: str, i: int) -> str | None:
         """The id of the item that begins with the block at position `i`."""
-        return UNSET if self.id is None else f"{prefix}_{self.id}_{i}"
+        return None if self.id is None else f"{prefix}_{self.id}_{i}"
 
     def _add_text(self, block: types.Text, parts: list[ours.ContentPart]) -> None:
         """Text with citations, or with fields that output text has no word for."""
         citations = block.citations or None
-        fields = rest(block, ("cache_control",) if citations else ("cache_control", "citations"))
         if self._citations is None and citations is not None:
             self._citations = [None for _ in parts]
         if self._citations is not None:
             self._citations.append(citations)
-        annotations = _annotations(citations or [], block.text)
-        parts.append(ours.OutputText(text=block.text, annotations=annotations, leftovers=left(fields)))
+        part = ours.OutputText(text=block.text, annotations=_annotations(citations or [], block.text))
+        part.leftovers = self.text_leftovers(block)
+        parts.append(part)
+
+    def text_leftovers(self, block: types.Text) -> ours.Leftovers | None:
+        """What a text block says beyond its text and its citations."""
+        made = types.Text(text=block.text, citations=block.citations or UNSET)
+        return as_leftovers(diff(block, made, RULES) if self.keep else unknown(block, "cache_control"))
 
     def _carry(self, payload: Payload, i: int) -> None:
         item = carrier(payload, self._issuer, self.id_of("rs", i))
+        self.carriers = self.carriers or []
         self.carriers.append(item)
         self.items.append(item)
 
@@ -266,22 +195,18 @@ def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.Any
     return found
 
 
-# --- items to blocks ------------------------------------------------------------------------------------------------
-
-
-class BlockWriter:
-    """Turns assistant items into blocks: `write` each item, then `close`.
+class AssistantMessage:
+    """Turns items of an assistant into blocks: `write` each item, then `close`.
 
     In a history that goes back to the vendor a refusal is plain text; in an answer `refusals` collects them.
     """
 
-    __slots__ = ("_issuer", "_pending", "_said", "_texts", "_uncited", "context", "lost", "refusals", "waits")
+    __slots__ = ("_issuer", "_pending", "_said", "_texts", "_uncited", "context", "lost", "waits")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.waits = False  # whether anything may still come for what was written
         self.lost = context.lost
-        self.refusals: list[tuple[str, str]] = []
         self._issuer = context.dialect.issuer
         self._pending: list[tuple[str, ours.AnyItem]] = []
         self._said: list[ours.ContentPart] = []
@@ -291,26 +216,26 @@ class BlockWriter:
     def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
         """The blocks of one item, which stands at `path`, after those of items that waited for what did not come."""
         self.waits = True
-        if not isinstance(item, _TOLD):  # which is reported with its fields
-            own_fields(item.leftovers, path, self.lost)
-            if isinstance(item, ours.Reasoning):
-                return self._reasoning(item, path)
-            if isinstance(item, VISIBLE):
-                self._leave_citations()
-                self._pending.append((path, item))
-                return []
-            if type(item) not in _ITEMS:
-                report_unknown(item, path, self.lost)
+        if isinstance(item, ours.Message):
+            before = self.settle() if self._pending or self._uncited else []
+            if type(item) is not ours.Message or item.leftovers is not None:
+                own_leftovers(item, WIRE, path, self.lost)
+            blocks = self._message(item, path)
+            return before + blocks if before else blocks
+        if isinstance(item, Call):
+            return [*self.settle(), encode_call(item, wire_id(item.call_id), path, self.context)]
+        if not isinstance(item, Unknown):
+            own_leftovers(item, WIRE, path, self.lost)
+        if isinstance(item, ours.Reasoning):
+            return self._reasoning(item, path)
+        if isinstance(item, VISIBLE):
+            self._leave_citations()
+            self._pending.append((path, item))
+            return []
         before = self.settle()
-        match item:
-            case ours.Message():
-                return before + self._message(item, path)
-            case ours.FunctionCall() | ours.CustomToolCall():
-                return [*before, encode_call(item, wire_id(item.call_id), path, self.context)]
-            case ours.Compaction():
-                return before + self._compaction(item, path)
-            case _:
-                return before + self._foreign(item, path)
+        return before + (
+            self._compaction(item, path) if isinstance(item, ours.Compaction) else self._foreign(item, path)
+        )
 
     def close(self) -> list[types.AnyBlock]:
         """The message ends here; the blocks of what still waited."""
@@ -342,7 +267,7 @@ class BlockWriter:
         if guest is not None:
             return [guest]
         if isinstance(item, ours.Reasoning):
-            unopened(item, self._issuer, path, self.lost)
+            report_unopened(item, self._issuer, path, self.lost)
         else:
             self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt at Anthropic")
         return []
@@ -354,7 +279,7 @@ class BlockWriter:
             self.lost.dropped(f"{path}.phase", "Anthropic has no phases")
         content = item.content
         if isinstance(content, str):
-            self._said, texts = [], [text_block(content, f"{path}.content", self.context)]
+            self._said, texts = [], [encode_text(content, f"{path}.content", self.context)]
             self._texts = []
         else:
             self._said = content
@@ -368,13 +293,12 @@ class BlockWriter:
             if part.logprobs:
                 self.lost.dropped(f"{path}.logprobs", "Anthropic has no log probabilities")
             if type(part) is ours.OutputText and part.leftovers is None:
-                return text_block(part.text, path, self.context)
+                return encode_text(part.text, path, self.context)
         elif isinstance(part, ours.RefusalPart):
             if not self.context.replay:
-                self.refusals.append((path, part.refusal))
-                return None
+                return None  # the end of the answer says it
             self.lost.changed(path, "a refusal is sent back as plain text")
-        block = block_of(part, path, self.context)
+        block = encode_part(part, path, self.context)
         if block is None or isinstance(block, types.Text):
             return block
         self.lost.dropped(path, "a part that Anthropic does not take from an assistant")
@@ -393,7 +317,7 @@ class BlockWriter:
         before = self.settle()
         if payload is None:
             return before + self._foreign(item, path)
-        block = thinking_of(item, payload, path, self.lost)
+        block = encode_thinking(item, payload, path, self.lost)
         return before if block is None else [*before, block]
 
     def _run(self, payload: Sealed, path: str) -> list[types.AnyBlock]:
@@ -410,7 +334,7 @@ class BlockWriter:
         return [*self._leave_pending(), *blocks]
 
     def _cite(self, payload: Cited, path: str) -> None:
-        citations = returning_citations(payload.citations)
+        citations = unsealed(CITATIONS, payload.citations)
         said = digest("".join(part.text for part in self._said if isinstance(part, ours.OutputText)))
         if citations is None or len(citations) != len(self._texts) or said != payload.digest:
             self.lost.dropped(path, "citations of a text that was changed or left out since")
@@ -440,67 +364,25 @@ class BlockWriter:
 
 Content = str | list[types.AnyBlock]
 
-BESIDE = ("stop_details", "container", "context_management", "diagnostics", "input_transformations")
-"""Fields that describe one answer, and wait in leftovers."""
 
-Answer = types.Message
-InputMessage, ToolResult = types.InputMessage, types.ToolResult
-
-
-Message, OutputText = ours.Message, ours.OutputText
-FunctionCall, FunctionCallOutput = ours.FunctionCall, ours.FunctionCallOutput
-
-_message = copies(Message(role="assistant", status="completed", content=[]))
-_response = copies(ours.Response(id="", status="completed", output=[]))
-_text = copies(OutputText(text=""))
+def as_blocks(content: Content) -> list[types.AnyBlock]:
+    """A message's content as blocks."""
+    return [types.Text(text=content)] if isinstance(content, str) else content
 
 
-def plain_answer(body: types.Message | types.Error, now: float) -> ours.Response | None:
-    """The Response for an answer of plain texts and calls that ended as answers do; `None` for any other."""
-    if type(body) is not Answer or body.stop_sequence is not None or body.role != "assistant":
-        return None
-    id, model, used, ended = body.id, body.model, body.usage, "end_turn"
-    if type(id) is not str or type(model) is not str or not used or body.input_transformations is not UNSET:
-        return None
-    bare = body.stop_details is body.container is body.diagnostics is body.context_management is UNSET
-    about = {} if bare else rest(body, BESIDE)
-    if about and any(about.values()):
-        return None
-    output: list[ours.AnyItem] = []
-    parts: list[ours.ContentPart] | None = None
-    for i, block in enumerate(body.content):
-        if type(block) is Text and block.citations is block.cache_control is UNSET:
-            if parts is None:
-                message, parts = _message(), []
-                message.id, message.content = f"msg_{id}_{i}", parts
-                output.append(message)
-            part = _text()
-            part.text, part.annotations = block.text, []
-            parts.append(part)
-        elif type(block) is ToolUse:
-            output.append(decode_call(block, f"fc_{id}_{i}", "completed"))
-            parts, ended = None, "tool_use"
-        else:
-            return None
-    if body.stop_reason != ended:
-        return None
-    response, tier = _response(), used.service_tier
-    response.id, response.created_at, response.model = id, now, model
-    response.output, response.usage = output, decode_usage(used)
-    if about:
-        response.leftovers = left(about)
-    if tier is not UNSET and tier is not None:
-        response.service_tier = TIERS.get(tier, tier)
-    return response
+# --- items to messages -----------------------------------------------------------------------------------------------
+
+SYSTEM = ("system", "developer")
+MESSAGE = Rules(words=frozenset({"role"}))
 
 
-class OpenTurn:
-    """The messages of a request so far, of which the last is open."""
+class MessageWriter:
+    """The messages of a request: `write` the items, then read `system` and `messages`."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, offered: frozenset[str] = frozenset()) -> None:
         self.context = context
         self.messages: list[types.InputMessage] = []
-        self._writer = BlockWriter(context)
+        self._writer = AssistantMessage(context)
         self._role = ""  # of the open message
         self._results = 0  # how many results it begins with
         self._joins = False  # whether what a user says next belongs to it
@@ -509,110 +391,6 @@ class OpenTurn:
         self._ids: set[str] = set()
         self._taken: set[int] = set()  # results that moved up
         self._held: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
-
-    def _ordinary(self, items: Sequence[ours.AnyItem], start: int) -> int:
-        """Take the plain texts, calls and results that nearly every conversation is made of, up to the place returned.
-
-        It does what the rest of this class does with them, as long as nothing waits that could make a difference.
-        """
-        if self._held or self._closed or self._taken or self._writer.waits:
-            return start
-        messages, waiting, ids = self.messages, self._waiting, self._ids
-        role, results, joins = self._role, self._results, self._joins
-        i = start
-        for i in range(start, len(items)):
-            item = items[i]
-            if type(item) is Message:
-                said, text = item.role, item.content
-                if waiting or item.leftovers is not None or item.phase is not None:
-                    break
-                if (joins or said != "user") and (role != "user" or said != "assistant"):
-                    break
-                if type(text) is str:
-                    if not text or text.isspace():
-                        break
-                    messages.append(InputMessage(said, text))
-                else:
-                    texts = None if said == "user" or _may_carry(items, i + 1) else _plain_texts(text)
-                    if not texts:
-                        break
-                    messages.append(InputMessage(said, texts))
-                role, results, joins = said, 0, False
-            elif type(item) is FunctionCall:
-                call = plain_call(item)
-                if call is None or call.id in ids:
-                    break
-                if role == "assistant":
-                    self._blocks().append(call)
-                elif role == "user" and not waiting:
-                    messages.append(InputMessage("assistant", [call]))
-                    role, joins = "assistant", False
-                else:
-                    break
-                ids.add(call.id)
-                waiting[call.id] = deque(((call, i),))
-            elif type(item) is FunctionCallOutput:
-                output, waits = item.output, waiting.get(item.call_id or "")
-                if waits is None or type(output) is not str or len(waits) > 1:
-                    break
-                call = waits[0][0]
-                bare = item.leftovers is None and item.namespace is None and item.is_error is None
-                if not bare or call.toolset_name is not UNSET:
-                    break
-                del waiting[item.call_id or ""]
-                result = ToolResult(call.id, output or UNSET)
-                if role == "user":
-                    self._blocks().append(result)
-                    results += 1
-                else:
-                    messages.append(InputMessage("user", [result]))
-                    role, results, joins = "user", 1, True
-            else:
-                break
-        else:
-            i = len(items)
-        self._role, self._results, self._joins = role, results, joins
-        return i
-
-    def _blocks(self) -> list[types.AnyBlock]:
-        """The blocks of the open message."""
-        message = self.messages[-1]
-        message.content = found = as_blocks(message.content or "")
-        return found
-
-
-def as_blocks(content: Content) -> list[types.AnyBlock]:
-    """A message's content as blocks."""
-    return [types.Text(text=content)] if isinstance(content, str) else content
-
-
-def _may_carry(items: Sequence[ours.AnyItem], i: int) -> bool:
-    """Whether the item at `i` may hold citations of the message before it."""
-    return i < len(items) and isinstance(items[i], ours.Reasoning)
-
-
-def _plain_texts(parts: str | list[ours.ContentPart]) -> list[types.AnyBlock] | None:
-    """The blocks of what a model said, where nothing hangs on its texts."""
-    blocks: list[types.AnyBlock] = []
-    for part in parts:
-        if type(part) is not OutputText or part.annotations or part.logprobs or part.leftovers is not None:
-            return None
-        if not part.text or part.text.isspace():
-            return None
-        blocks.append(Text(part.text))
-    return blocks
-
-
-SYSTEM = ("system", "developer")
-SEPARATE = "separate"
-"""Spelling of an item that begins a message although it could stand in the one before."""
-
-
-class Turns(OpenTurn):
-    """The messages of a request: `write` the items, then read `system` and `messages`."""
-
-    def __init__(self, context: Context, offered: frozenset[str] = frozenset()) -> None:
-        super().__init__(context)
         self.lost = context.lost
         self.system: list[types.Text] = []
         self.compacts = False
@@ -621,58 +399,72 @@ class Turns(OpenTurn):
         self._outputs: dict[str, deque[int]] | None = None  # where the outputs of a call id are that did not come yet
         self._repeated: dict[str, int] = {}  # how often a call id came again
         self._fell_back = False  # whether the open message changes the model
-        self._about: dict[str, Any] = {}  # fields of a message that did not begin yet
+        self._handlers: dict[type, Any] = {
+            ours.Message: self._message,
+            ours.FunctionCall: self._call,
+            ours.CustomToolCall: self._call,
+            ours.FunctionCallOutput: self._answer,
+            ours.CustomToolCallOutput: self._answer,
+        }
+        self._left: Json = {}  # what its document said of a message that did not begin yet
 
     def write(self, items: Sequence[ours.AnyItem]) -> None:
         """Take the whole input."""
         self._items = items
-        i = 0
-        while (i := self._ordinary(items, i)) < len(items):
-            self._rarer(items[i], i)
-            i += 1
+        for i, item in enumerate(items):
+            write: Any = self._handlers.get(type(item))
+            if write is not None and not self._left and item.leftovers is None:  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
+                write(item, i)
+            else:
+                self._write_with_leftovers(self._handlers.get(struct_of(item), self._other), item, i)
         self._leave_answer(len(items))
         if self._role == "user":
             self._place_held()
         self._release_held()
 
-    def _rarer(self, item: ours.AnyItem, i: int) -> None:
-        path = f"input[{i}]"
-        fields = {} if isinstance(item, Unknown) else own(item.leftovers)
-        self._closed |= bool(fields.get(SPELLING, {}).get(SEPARATE))
+    def _write_with_leftovers(self, write: Any, item: ours.AnyItem, i: int) -> None:
+        """Take an item whose message may have been more than its content."""
+        left = {} if isinstance(item, Unknown) else own(item.leftovers, WIRE)
+        self._closed |= BEGINS in left
         before = len(self.messages)
+        write(item, i)
+        message = as_object(left.get(BEGINS)) or (self._left if self._role == "assistant" else {})
+        self._left = {}
+        if self._held and self._held[-1][1] == f"input[{i}]":
+            self._held[-1] = patch(self._held[-1][0], message), self._held[-1][1]
+        elif len(self.messages) > before:
+            self.messages[-1] = patch(self.messages[-1], message)
+        else:
+            self._left = message  # of a message that did not begin yet
+
+    def _other(self, item: ours.AnyItem, i: int) -> None:
         match item:
-            case ours.Message():
-                self._message(item, i)
-            case ours.FunctionCall() | ours.CustomToolCall():
-                self._call(item, i)
-            case ours.FunctionCallOutput() | ours.CustomToolCallOutput():
-                self._answer(item, i)
             case ours.AdditionalTools(tools=tools):
                 self._leave_answer(i)
+                path = f"input[{i}]"
                 self._instruct(tool_additions(tools, path, self._offered, self.context), path)
             case ours.CompactionTrigger():
                 self.compacts = True
             case ours.ItemReference():
-                self.lost.refused(path, "an item by its id; Anthropic keeps nothing between calls")
+                self.lost.refused(f"input[{i}]", "an item by its id; Anthropic keeps nothing between calls")
             case _:
-                blocks = self._writer.write(item, path)
+                blocks = self._writer.write(item, f"input[{i}]")
                 self._fell_back |= any(isinstance(block, types.Fallback) for block in blocks)
                 if blocks:
                     self._answer_with(blocks, i)
-        about: dict[str, Any] = fields.get("message") or (self._about if self._role == "assistant" else {})
-        self._about = {}
-        if self._held and self._held[-1][1] == path:
-            self._held[-1] = merged(self._held[-1][0], about, path, self.lost), path
-        elif len(self.messages) > before:
-            self.messages[-1] = merged(self.messages[-1], about, path, self.lost)
-        else:
-            self._about = about
 
     def _message(self, item: ours.Message, i: int) -> None:
-        path, content = f"input[{i}]", item.content
-        if item.role == "assistant":
+        role: str = item.role
+        content: Any = item.content
+        bare = (
+            type(content) is str and item.leftovers is None and item.phase is None and content and not content.isspace()
+        )
+        if role == "assistant":
+            if bare and type(item) is ours.Message and self._role == "user" and not (self._waiting or self._held):
+                self._open(role, content)
+                return
             self.context.beside_call = self._stands_beside_call(i)
-            blocks = self._writer.write(item, path)
+            blocks = self._writer.write(item, f"input[{i}]")
             self.context.beside_call = False
             if blocks:
                 self._answer_with(blocks, i)
@@ -683,20 +475,24 @@ class Turns(OpenTurn):
                 self._release_held()
                 self._closed = True
             return
-        self._leave_answer(i)
-        report_unknown(item, path, self.lost)
-        own_fields(item.leftovers, path, self.lost)
+        if self._waiting or self._writer.waits:
+            self._leave_answer(i)
+        if bare and role == "user" and type(item) is ours.Message:
+            self._ask(content)
+            return
+        path = f"input[{i}]"
+        own_leftovers(item, WIRE, path, self.lost)
         if not isinstance(content, str):
-            said: Content = blocks_of(content, f"{path}.content", self.context)
+            said: Content = encode_content(content, f"{path}.content", self.context)
         else:
-            said = content if text_block(content, f"{path}.content", self.context) else ""
-        if item.role in SYSTEM:
+            said = content if encode_text(content, f"{path}.content", self.context) else ""
+        if role in SYSTEM:
             self._instruct(said, path)
         elif not said:
             self.lost.refused(path, "a message that says nothing")
         else:
-            if item.role != "user":
-                self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
+            if role != "user":
+                self.lost.changed(f"{path}.role", f"{role!r} is sent as a user")
             self._ask(said)
 
     def _stands_beside_call(self, i: int) -> bool:
@@ -705,6 +501,12 @@ class Turns(OpenTurn):
         while behind < len(items) and isinstance(items[behind], ours.Reasoning):
             behind += 1
         return (i > 0 and isinstance(items[i - 1], Call)) or (behind < len(items) and isinstance(items[behind], Call))
+
+    def _blocks(self) -> list[types.AnyBlock]:
+        """The blocks of the open message."""
+        message = self.messages[-1]
+        message.content = found = as_blocks(message.content or "")
+        return found
 
     def _open(self, role: str, content: Content) -> None:
         """Begin a message."""
@@ -890,36 +692,37 @@ class Turns(OpenTurn):
             self._role, self._results, self._joins = "user", 0, True
 
 
+# --- messages to items -----------------------------------------------------------------------------------------------
+
 ROLES = {"user": "user", "assistant": "assistant", "system": "developer"}
 """Who speaks, theirs on the left; anybody else is taken for a user."""
 
 
 def decode_messages(
-    messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[ours.AnyTool]
+    messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[ours.AnyTool], *, keep: bool
 ) -> list[ours.AnyItem]:
-    """The items that `messages` are in Responses; one that says nothing is none."""
+    """The items for `messages`; one that says nothing is none."""
     items: list[ours.AnyItem] = []
     before = ""
     for message in messages:
         role, content = message.role, message.content
         if not content:
             continue
-        fields = rest(message, ("clear_at", "output_config"))
         if role not in ROLES:
-            role, fields["role"] = "user", role
+            role = "user"
         if isinstance(content, str):
             found: list[ours.AnyItem] = [ours.Message(role=ROLES[role], content=content)]
         elif role == "assistant":
-            reader = BlockReader(issuer)
+            reader = BlockReader(issuer, keep=keep)
             for i, block in enumerate(content):
                 reader.add(i, block)
             found = reader.close()
         else:
-            found = _heard(content, role, tools)
-        if fields:
-            _note(found[0], "message", fields)
-        if items and role == before != "system" and _would_join(items[-1], found[0]):
-            _note(found[0], SPELLING, {SEPARATE: True})
+            found = _decode_blocks(content, role, tools)
+        if not isinstance(first := found[0], Unknown):
+            left = diff(message, types.InputMessage(role, content), MESSAGE) if keep else unknown(message)
+            if left or (items and role == before != "system" and _would_join(items[-1], first)):
+                first.leftovers = {WIRE: {**own(first.leftovers, WIRE), BEGINS: left}}
         items += found
         before = role
     return items
@@ -932,13 +735,7 @@ def _would_join(last: ours.AnyItem, first: ours.AnyItem) -> bool:
     return True
 
 
-def _note(item: ours.AnyItem, name: str, fields: dict[str, Any]) -> None:
-    if not isinstance(item, Unknown):
-        kept = own(item.leftovers)
-        item.leftovers = {WIRE: {**kept, name: {**kept.get(name, {}), **fields}}}
-
-
-def _heard(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[ours.AnyTool]) -> list[ours.AnyItem]:
+def _decode_blocks(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[ours.AnyTool]) -> list[ours.AnyItem]:
     """What was not said by the model. Tools that a system message adds are an item of their own, where they are described."""
     items: list[ours.AnyItem] = []
     if role == "system" and blocks:
@@ -951,7 +748,7 @@ def _heard(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[ours.Any
         if role == "system" or not isinstance(block, types.ToolResult):
             if not parts:
                 items.append(ours.Message(role=ROLES[role], content=parts))
-            parts.append(part_of(block))
+            parts.append(decode_part(block))
         else:
             items.append(decode_result(block))
             parts = []

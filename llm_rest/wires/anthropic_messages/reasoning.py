@@ -1,33 +1,205 @@
-"""Thinking, both ways: the options that ask for it, its blocks, and the envelopes in which opaque state travels.
+"""Thinking, both ways, and all that travels opaque: how thinking is asked for, its blocks, envelopes, runs of hosted tools.
 
-Before changing this file, know that envelopes may be forged: their payloads are typed, and whole blocks come out only if they
-are of the listed kinds; and that what a model takes depends on the model. Follows the extended thinking and effort guides of
-Anthropic (read 2026-11-20).
+Before changing this file, know that what a model takes depends on the model; that envelopes may be forged: their payloads are
+typed, and whole blocks come out only if they are of the listed kinds; and that `fingerprint` ties the blocks of a run to the
+items that show what it did. Follows the guides of Anthropic to extended thinking, effort, web search, web fetch, code
+execution, tool search and the MCP connector (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+import msgspec
+from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...losses import Losses, no_such
+from ...losses import no_such
 from ...responses.carriers import digest, seal, sender, unseal
-from ...responses.leftovers import unsaid
-from ...unknown import Decoder, Open, Opt, Unknown, extras, given, or_none, or_unset
-from ...vendors.dialects import MessagesModel
+from ...unknown import Decoder, Model, Open, Opt, Unknown, extras, given, or_none, or_unset
+from .._left import as_list, as_object
+from ..kept import patch
 from . import types
-from .content import DEFAULT, WIRE, Context, encode, merged, plain
+from .content import encode
+from .types import WIRE, Json
 
-CITATION = f"{WIRE}:citation"
-"""An event of ours: a citation as the vendor gave it, when it comes. Its carrier stands behind the whole message."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...losses import Losses
+    from ...vendors.dialects import MessagesModel
+    from .content import Context
+
+# --- thinking, effort and sampling -----------------------------------------------------------------------------------
+
+SAMPLING = ("temperature", "top_p", "top_k")
+LEAST_BUDGET = 1024
+BUDGETS = {"minimal": 0.0, "low": 0.0, "medium": 0.4, "high": 0.7, "xhigh": 0.9, "max": 0.95}
+"""The share of an answer's tokens that older models may think with, by effort; at least `LEAST_BUDGET` tokens."""
+BUDGETS_BACK = ((0.25, "low"), (0.6, "medium"))
+"""The effort that a share below the number means; a larger one is high."""
+NEAREST = {"minimal": ("low",), "xhigh": ("high", "max"), "max": ("xhigh", "high")}
+"""What is asked for instead of an effort a model does not have, the nearest first."""
+
+SUMMARIES = {"auto": "summarized", "concise": "summarized", "detailed": "summarized"}
+"""How thinking is shown, ours on the left. The way back is `auto`: there is one kind of summary."""
+
+
+class Asked(Model):
+    """`thinking`, and `output_config.effort`, which say one thing together."""
+
+    thinking: Opt[types.ThinkingConfig] = UNSET
+    effort: Opt[str] = UNSET
+
+
+ASKED: Decoder[Asked] = Decoder(Asked)
+
+
+def encode_effort(options: ours.ReasoningOptions, max_tokens: int, context: Context) -> Asked:
+    """What a request asks of reasoning."""
+    lost, model = context.lost, context.model
+    for name in ("generate_summary", "context", "mode"):
+        if given(getattr(options, name)):
+            lost.dropped(f"reasoning.{name}", no_such("option", "Anthropic"))
+    asked = _encode_effort(or_unset(options.effort), max_tokens, context)
+    if not given(options.summary):
+        return asked
+    if asked.thinking is UNSET and "adaptive" in model.thinking and model.thinks == "yes":
+        asked.thinking = types.ThinkingConfig(type="adaptive")
+    if not given(asked.thinking) or asked.thinking.type not in ("adaptive", "enabled"):
+        lost.dropped("reasoning.summary", "the model does not think for this request")
+        return asked
+    asked.thinking.display = SUMMARIES.get(options.summary, "summarized")
+    if options.summary != "auto":
+        lost.changed("reasoning.summary", "Anthropic has one kind of summary")
+    return asked
+
+
+def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Asked:
+    lost, model = context.lost, context.model
+    if not given(effort):
+        return Asked()
+    if effort == "none":
+        off = next((kind for kind in ("disabled", "between_tools") if kind in model.thinking), None)
+        if off is not None:
+            return Asked(thinking=types.ThinkingConfig(type=off))
+        lost.changed("reasoning.effort", "this model always thinks; it is asked to think little")
+        return Asked(effort="low")
+    nearest: Opt[str] = UNSET
+    if model.efforts:
+        others = [effort, *NEAREST[effort]] if effort in NEAREST else [effort]
+        nearest = next((one for one in others if one in model.efforts), model.efforts[-1] if others[1:] else effort)
+        if nearest != effort:
+            lost.changed("reasoning.effort", f"this model has no effort {effort!r}; it is asked for {nearest!r}")
+    if "adaptive" in model.thinking:
+        return Asked(thinking=types.ThinkingConfig(type="adaptive"), effort=nearest)
+    if "enabled" not in model.thinking:
+        lost.dropped("reasoning.effort", "this model does not think")
+        return Asked(effort=nearest)
+    budget = max(LEAST_BUDGET, int(max_tokens * BUDGETS.get(effort, 0.7)))
+    if budget >= max_tokens:
+        lost.changed("reasoning.effort", f"an answer of {max_tokens} tokens leaves no room to think")
+        return Asked(thinking=types.ThinkingConfig(type="disabled"), effort=nearest)
+    asked = Asked(thinking=types.ThinkingConfig(type="enabled", budget_tokens=budget), effort=nearest)
+    meant = decode_effort(asked, max_tokens, model)
+    if meant and meant.effort != effort:
+        what = f"thinking with {budget} of {max_tokens} tokens, which reads as {meant.effort!r}"
+        lost.changed("reasoning.effort", what)
+    return asked
+
+
+def decode_effort(asked: Asked, max_tokens: int, model: MessagesModel) -> ours.ReasoningOptions | None:
+    """The options of reasoning; nothing where thinking and effort are not mentioned."""
+    thinking, effort = asked.thinking, or_none(asked.effort)
+    summary: str | None = None
+    if given(thinking):
+        if thinking.type in ("disabled", "between_tools"):
+            effort = "none"
+        elif effort is None and given(thinking.budget_tokens):
+            share = thinking.budget_tokens / max(max_tokens, 1)
+            effort = next((name for most, name in BUDGETS_BACK if share < most), "high")
+        elif effort is None:
+            effort = model.default_effort
+        if thinking.display == "summarized":
+            summary = "auto"
+    return None if effort is None else ours.ReasoningOptions(effort=effort, summary=summary)
+
+
+def encode_sampling(request: ours.Request, body: types.Request, context: Context) -> None:
+    """Set the sampling options that the model takes."""
+    lost, taken = context.lost, context.model.sampling
+    thinks = body.thinking.type != "disabled" if given(body.thinking) else context.model.thinks == "yes"
+    why = "this model takes no sampling options" if taken == "no" else "not taken while the model thinks"
+    for name in SAMPLING:
+        value = getattr(request, name)
+        if not given(value):
+            continue
+        taken_thinking = value == 1 if name == "temperature" else name == "top_p" and value >= 0.95
+        if taken == "no" or (thinks and not taken_thinking):
+            lost.dropped(name, why)
+        elif name == "top_p" and taken == "one" and given(body.temperature):
+            lost.dropped("top_p", "this model takes temperature or top_p, not both")
+        elif name == "temperature" and value > 1:
+            body.temperature = 1
+            lost.changed("temperature", "at most 1 at Anthropic")
+        else:
+            setattr(body, name, value)
+
+
+def finish_thinking(body: types.Request, context: Context) -> None:
+    """Switch thinking off for a request whose history or tool choice forbids it; see to it that it may end as it does."""
+    thinking = body.thinking
+    if given(thinking) and thinking.type == "enabled":
+        forced = given(body.tool_choice) and body.tool_choice.type in ("any", "tool")
+        if forced or not _begins_with_thinking(body.messages):
+            why = "a call is forced" if forced else "the thoughts before the last calls are missing"
+            context.lost.changed("reasoning", f"no thinking for this request, because {why}")
+            body.thinking = types.ThinkingConfig(type="disabled")
+    if body.messages and body.messages[-1].role == "assistant":
+        _finish_prefill(body.messages[-1], context)
+
+
+def _begins_with_thinking(messages: list[types.InputMessage]) -> bool:
+    """Whether the model's turn that waits for results began with a thought, as it must while thinking is on."""
+    first: types.InputMessage | None = None
+    for message in reversed(messages):
+        content = message.content if isinstance(message.content, list) else []
+        if message.role == "assistant":
+            first = message
+        elif message.role == "user" and not (content and isinstance(content[0], types.ToolResult)):
+            break
+    if first is None:
+        return True
+    blocks = first.content if isinstance(first.content, list) else []
+    return bool(blocks) and isinstance(blocks[0], types.Thinking | types.RedactedThinking)
+
+
+def _finish_prefill(last: types.InputMessage, context: Context) -> None:
+    blocks = last.content if isinstance(last.content, list) else []
+    # The vendor paused here and goes on, or a call without its result was refused already.
+    if any(
+        isinstance(block, types.ServerToolUse | types.ServerToolResult | types.McpToolUse | types.ToolUse)
+        for block in blocks
+    ):
+        return
+    if not context.model.prefill:
+        context.lost.refused("input", "this model does not go on with an answer; the input must end with a user's turn")
+        return
+    text = last.content if isinstance(last.content, str) else getattr(blocks[-1], "text", "") if blocks else ""
+    if text == text.rstrip():
+        return
+    context.lost.changed("input", "an answer to go on with may not end in white space")
+    if isinstance(last.content, str):
+        last.content = text.rstrip()
+    elif isinstance(blocks[-1], types.Text):
+        blocks[-1].text = text.rstrip()
+
+
+# --- carriers --------------------------------------------------------------------------------------------------------
 
 _A = TypeVar("_A")
-
-# --- payloads -------------------------------------------------------------------------------------------------------
 
 
 class Payload(Struct, tag_field="kind", omit_defaults=True, kw_only=True):
@@ -39,14 +211,14 @@ class Signed(Payload, tag="thinking"):
 
     signature: str
     digest: str
-    rest: dict[str, Any] = {}
+    rest: Json = {}
 
 
 class Redacted(Payload, tag="redacted_thinking"):
     """A redacted thinking block."""
 
     data: str
-    rest: dict[str, Any] = {}
+    rest: Json = {}
 
 
 class Cited(Payload, tag="citations"):
@@ -84,17 +256,17 @@ ReturningBlock = Open[
 """The blocks that travel whole: the model's side of tools its vendor runs, and kinds nobody knows."""
 
 _SPOKEN = frozenset({"text", "tool_use", "tool_result", "thinking", "redacted_thinking"})
-_returning: Decoder[list[ReturningBlock]] = Decoder(list[ReturningBlock])
-_citations: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[types.AnyCitation] | None])
+RETURNING: Decoder[list[ReturningBlock]] = Decoder(list[ReturningBlock])
+CITATIONS: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[types.AnyCitation] | None])
 
 
 def opened(item: ours.Reasoning, issuer: str) -> AnyPayload | None:
-    """What `issuer` sealed in a reasoning item on this wire."""
+    """What `issuer` sealed in a reasoning item at Anthropic."""
     text = item.encrypted_content
     return unseal(text, WIRE, issuer, AnyPayload) if given(text) else None
 
 
-def unopened(item: ours.Reasoning, issuer: str, path: str, lost: Losses) -> None:
+def report_unopened(item: ours.Reasoning, issuer: str, path: str, lost: Losses) -> None:
     """Report a reasoning item that holds nothing this issuer could use."""
     text = item.encrypted_content
     if not given(text):
@@ -108,52 +280,43 @@ def unopened(item: ours.Reasoning, issuer: str, path: str, lost: Losses) -> None
 
 def returning_blocks(raw: Raw) -> list[ReturningBlock] | None:
     """The blocks in an envelope, or `None` where something else was put there."""
-    blocks = _inside(_returning, raw)
+    blocks = unsealed(RETURNING, raw)
     forged = any(isinstance(block, Unknown) and block.kind in _SPOKEN for block in blocks or ())
     return None if forged else blocks
 
 
-def returning_citations(raw: Raw) -> list[list[types.AnyCitation] | None] | None:
-    """The citations in an envelope."""
-    return _inside(_citations, raw)
-
-
-def _inside(decoder: Decoder[_A], raw: Raw) -> _A | None:
+def unsealed(decoder: Decoder[_A], raw: Raw) -> _A | None:
+    """What an envelope holds, or `None` where something else was put there."""
     try:
         return decoder.decode(bytes(raw))
     except DecodeError:
         return None
 
 
-# --- thinking -------------------------------------------------------------------------------------------------------
-
-
-def reasoning_of(block: types.Thinking | types.RedactedThinking, issuer: str, id: Opt[str]) -> ours.Reasoning:
+def decode_thinking(block: types.Thinking | types.RedactedThinking, issuer: str, id: str | None) -> ours.Reasoning:
     """A thinking block as a reasoning item: its text as the summary, the rest in an envelope."""
     if isinstance(block, types.RedactedThinking):
         sealed = seal(WIRE, issuer, Redacted(data=block.data, rest=extras(block)))
-        return ours.Reasoning(id=or_none(id), summary=[], encrypted_content=sealed)
+        return ours.Reasoning(id=id, summary=[], encrypted_content=sealed)
     text = block.thinking
     sealed = seal(WIRE, issuer, Signed(signature=block.signature, digest=digest(text), rest=extras(block)))
-    return ours.Reasoning(
-        id=or_none(id), summary=[ours.SummaryText(text=text)] if text else [], encrypted_content=sealed
-    )
+    return ours.Reasoning(id=id, summary=[ours.SummaryText(text=text)] if text else [], encrypted_content=sealed)
 
 
-def thinking_of(item: ours.Reasoning, payload: Signed | Redacted, path: str, lost: Losses) -> types.AnyBlock | None:
-    """The block that `reasoning_of` made the item from; nothing where its text was edited, which breaks the signature."""
+def encode_thinking(item: ours.Reasoning, payload: Signed | Redacted, path: str, lost: Losses) -> types.AnyBlock | None:
+    """The block that `decode_thinking` made the item from; nothing where its text was edited, which breaks the signature."""
     if isinstance(payload, Redacted):
-        return merged(types.RedactedThinking(data=payload.data), payload.rest, path, lost)
+        return patch(types.RedactedThinking(data=payload.data), payload.rest)
     text = "".join(part.text for part in item.summary or ())
     if digest(text) != payload.digest:
         lost.dropped(path, "thinking whose text was changed, so that its signature no longer holds")
         return None
-    return merged(types.Thinking(thinking=text, signature=payload.signature), payload.rest, path, lost)
+    return patch(types.Thinking(thinking=text, signature=payload.signature), payload.rest)
 
 
-def carrier(payload: Payload, issuer: str, id: Opt[str]) -> ours.Reasoning:
+def carrier(payload: Payload, issuer: str, id: str | None) -> ours.Reasoning:
     """A reasoning item that shows nothing and carries `payload`."""
-    return ours.Reasoning(id=or_none(id), summary=[], encrypted_content=seal(WIRE, issuer, payload))
+    return ours.Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
 
 
 # --- guests: items of other vendors that travel through a client of this wire ---------------------------------------
@@ -244,219 +407,172 @@ def guest_item(block: types.Thinking | types.RedactedThinking) -> ours.AnyItem |
     return item
 
 
-LEAST_BUDGET = 1024
-BUDGETS = {"minimal": 0.0, "low": 0.0, "medium": 0.4, "high": 0.7, "xhigh": 0.9, "max": 0.95}
-"""The share of an answer's tokens that older models may think with, by effort; at least `LEAST_BUDGET` tokens."""
-BUDGETS_BACK = ((0.25, "low"), (0.6, "medium"))
-"""The effort that a share below the number means; a larger one is high."""
-NEAREST = {"minimal": ("low",), "xhigh": ("high", "max"), "max": ("xhigh", "high")}
-"""What is asked for instead of an effort a model does not have, the nearest first."""
+# --- runs of hosted tools -------------------------------------------------------------------------------------------
 
-SUMMARIES = {"auto": "summarized", "concise": "summarized", "detailed": "summarized"}
-"""How thinking is shown, ours on the left. The way back is `auto`: there is one kind of summary."""
+PREFIXES: dict[type, str] = {
+    ours.WebSearchCall: "ws",
+    ours.CodeInterpreterCall: "ci",
+    ours.McpCall: "mcp",
+    ours.McpListTools: "mcpl",
+    ours.ToolSearchCall: "tsc",
+    ours.ToolSearchOutput: "tso",
+}
+"""The items that show what a run did, and how their ids begin, as Responses hosts expect it."""
+VISIBLE = tuple(PREFIXES)
 
-Asked = tuple["Opt[types.ThinkingConfig]", "Opt[str]"]
-"""`thinking`, and `output_config.effort`."""
+Use = types.ServerToolUse | types.McpToolUse
 
-_config: Decoder[types.ThinkingConfig] = Decoder(types.ThinkingConfig)
-
-
-# --- thinking and effort --------------------------------------------------------------------------------------------
+_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
-def encode_thinking(
-    reasoning: ours.ReasoningOptions, max_tokens: int, spelled: dict[str, Any], context: Context
-) -> Asked:
-    """What a request asks of reasoning; as this wire spelled it, where that still says the same."""
-    said: dict[str, Any] = spelled.get("reasoning", {})
-    asked = _spelled(said) if said else None
-    if asked is not None and decode_thinking(*asked, max_tokens, context.model) == reasoning:
-        return asked
-    lost, model = context.lost, context.model
-    for name in ("generate_summary", "context", "mode"):
-        if given(getattr(reasoning, name)):
-            lost.dropped(f"reasoning.{name}", no_such("option", "Anthropic"))
-    thinking, effort = _effort(or_unset(reasoning.effort), max_tokens, context)
-    if not given(reasoning.summary):
-        return thinking, effort
-    if thinking is UNSET and "adaptive" in model.thinking and model.thinks == "yes":
-        thinking = types.ThinkingConfig(type="adaptive")
-    if thinking is UNSET or thinking.type not in ("adaptive", "enabled"):
-        lost.dropped("reasoning.summary", "the model does not think for this request")
-        return thinking, effort
-    thinking.display = SUMMARIES.get(reasoning.summary, "summarized")
-    if reasoning.summary != "auto":
-        lost.changed("reasoning.summary", "Anthropic has one kind of summary")
-    return thinking, effort
+def run_items(run: Sequence[tuple[int, types.AnyBlock]], message_id: str | None) -> list[ours.AnyItem]:
+    """The visible items of a run, in the order of its uses."""
+    results = {block.tool_use_id: block for _, block in run if isinstance(block, types.ServerToolResult)}
+    return [
+        item
+        for i, block in run
+        for item in block_items(i, block, results.get(block.id) if isinstance(block, Use) else None, message_id)
+    ]
 
 
-def _spelled(said: dict[str, Any]) -> Asked | None:
-    thinking = said.get("thinking", UNSET)
+def block_items(
+    i: int, block: types.AnyBlock, result: types.ServerToolResult | None, message_id: str | None
+) -> list[ours.AnyItem]:
+    """The visible items of the block at position `i`; a use without its result is in progress."""
+    items = _block_items(block, result)
+    for item in items:
+        if message_id is not None:
+            item.id = f"{PREFIXES[type(item)]}_{message_id}_{i}"
+        if not item.status and not isinstance(item, ours.McpListTools):
+            item.status = "in_progress"
+    return cast("list[ours.AnyItem]", items)
+
+
+def finish_runs(hosted: Sequence[ours.AnyItem], going_on: bool, container: str | None) -> None:
+    """Set what only the end of an answer tells: where its code ran, and whether a use without result still goes on."""
+    for item in hosted:
+        if isinstance(item, ours.CodeInterpreterCall):
+            item.container_id = container
+        if not isinstance(item, Unknown) and item.status == "in_progress" and not going_on:
+            item.status = "incomplete"
+
+
+def _block_items(block: types.AnyBlock, result: types.ServerToolResult | None) -> list[ours.ItemBase]:
+    match block:
+        case types.ServerToolUse(name="web_search"):
+            return [_search(arguments_of(block), result)]
+        case types.ServerToolUse(name="web_fetch"):
+            fetch = ours.WebSearchCall(action=ours.OpenPage(url=_string(arguments_of(block), "url")))
+            if isinstance(result, types.WebFetchToolResult):
+                fetch.status = "completed" if "url" in result.content else "failed"
+            return [fetch]
+        case types.ServerToolUse(name="code_execution" | "bash_code_execution"):
+            return [_code(arguments_of(block), result)]
+        case types.ServerToolUse(name="tool_search_tool_regex" | "tool_search_tool_bm25"):
+            return _tool_search(block, result)
+        case types.McpToolUse():
+            return [_mcp_call(block, result)]
+        case types.McpToolListing(mcp_server_name=label, tools=listed):
+            tools = [
+                ours.McpToolInfo(name=t.name, input_schema=or_none(t.input_schema), description=or_none(t.description))
+                for t in listed
+            ]
+            return [ours.McpListTools(server_label=label, tools=tools)]
+        case _:
+            return []
+
+
+def arguments_of(block: Use) -> Json:
+    """The input of a use as plain values; empty where it is no object."""
     try:
-        return (_config.decode(encode(thinking)) if given(thinking) else UNSET), said.get("effort", UNSET)
-    except DecodeError:
-        return None
-
-
-def _effort(effort: Opt[str], max_tokens: int, context: Context) -> tuple[types.ThinkingConfig | UnsetType, Opt[str]]:
-    lost, model = context.lost, context.model
-    if not given(effort):
-        return UNSET, UNSET
-    if effort == "none":
-        off = next((kind for kind in ("disabled", "between_tools") if kind in model.thinking), None)
-        if off is not None:
-            return types.ThinkingConfig(type=off), UNSET
-        lost.changed("reasoning.effort", "this model always thinks; it is asked to think little")
-        return UNSET, "low"
-    asked: Opt[str] = UNSET
-    if model.efforts:
-        others = [effort, *NEAREST[effort]] if effort in NEAREST else [effort]
-        asked = next((one for one in others if one in model.efforts), model.efforts[-1] if others[1:] else effort)
-        if asked != effort:
-            lost.changed("reasoning.effort", f"this model has no effort {effort!r}; it is asked for {asked!r}")
-    if "adaptive" in model.thinking:
-        return types.ThinkingConfig(type="adaptive"), asked
-    if "enabled" not in model.thinking:
-        lost.dropped("reasoning.effort", "this model does not think")
-        return UNSET, asked
-    budget = max(LEAST_BUDGET, int(max_tokens * BUDGETS.get(effort, 0.7)))
-    if budget >= max_tokens:
-        lost.changed("reasoning.effort", f"an answer of {max_tokens} tokens leaves no room to think")
-        return types.ThinkingConfig(type="disabled"), asked
-    thinking = types.ThinkingConfig(type="enabled", budget_tokens=budget)
-    meant = decode_thinking(thinking, asked, max_tokens, model)
-    if given(meant) and meant.effort != effort:
-        lost.changed(
-            "reasoning.effort", f"thinking with {budget} of {max_tokens} tokens, which reads as {meant.effort!r}"
-        )
-    return thinking, asked
-
-
-def decode_thinking(
-    thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel
-) -> ours.ReasoningOptions | None:
-    """What `thinking` and `effort` ask of reasoning; nothing where neither is there."""
-    found: Opt[str] = effort if given(effort) else UNSET
-    summary: str | None = None
-    if given(thinking):
-        if thinking.type in ("disabled", "between_tools"):
-            found = "none"
-        elif found is UNSET and given(thinking.budget_tokens):
-            share = thinking.budget_tokens / max(max_tokens, 1)
-            found = next((name for most, name in BUDGETS_BACK if share < most), "high")
-        elif found is UNSET:
-            found = model.default_effort
-        if thinking.display == "summarized":
-            summary = "auto"
-    return ours.ReasoningOptions(effort=found, summary=summary) if given(found) else None
-
-
-def near(
-    thinking: Opt[types.ThinkingConfig], effort: Opt[str], reasoning: Opt[ours.ReasoningOptions]
-) -> dict[str, str]:
-    """The fields of thinking that Responses says only nearly."""
-    if not given(thinking) or not given(thinking.budget_tokens) or not given(reasoning) or thinking.type != "enabled":
+        found = msgspec.json.decode(block.input)
+    except msgspec.MsgspecError:
         return {}
-    if given(effort):
-        return {"thinking.budget_tokens": f"a budget of {thinking.budget_tokens} tokens, beside the effort {effort!r}"}
-    budget = f"a budget of {thinking.budget_tokens} tokens, read as the effort {reasoning.effort!r}"
-    return {"thinking.budget_tokens": budget}
+    return cast("Json", found) if isinstance(found, dict) else {}
 
 
-def spelling_of(
-    thinking: Opt[types.ThinkingConfig], effort: Opt[str], max_tokens: int, model: MessagesModel
-) -> tuple[Any, dict[str, Any]]:
-    """How a request of this wire spelled what it asks, and what of that has no word in Responses.
-
-    Nothing where encoding spells it the same way again.
-    """
-    reasoning = decode_thinking(thinking, effort, max_tokens, model)
-    context = Context(Losses(), DEFAULT, model, replay=True)
-    made = encode_thinking(reasoning, max_tokens, {}, context) if given(reasoning) else (UNSET, UNSET)
-    if not given(reasoning) or made == (thinking, effort):
-        return None, {}
-    said = {"thinking": plain(thinking)} if thinking is not UNSET else {}
-    known = ("type",) if given(thinking) and thinking.type in ("enabled", "disabled", "adaptive") else ()
-    more = unsaid(said.get("thinking"), plain(made[0]) if given(made[0]) else {}, "thinking", *known)
-    return said | ({} if effort is UNSET else {"effort": effort}), more
+def _string(arguments: Json, name: str) -> str | None:
+    found = arguments.get(name)
+    return found if isinstance(found, str) else None
 
 
-# --- sampling -------------------------------------------------------------------------------------------------------
+def _search(arguments: Json, result: types.ServerToolResult | None) -> ours.WebSearchCall:
+    query = _string(arguments, "query")
+    action = ours.Search(query=query, queries=None if query is None else [query])
+    call = ours.WebSearchCall(action=action)
+    if isinstance(result, types.WebSearchToolResult):
+        pages = as_list(result.content)
+        call.status = "failed"
+        if pages or result.content == []:
+            urls = [as_object(page).get("url") for page in pages]
+            action.sources = [ours.UrlSource(url=url) for url in urls if isinstance(url, str)]
+            call.status = "completed"
+    return call
 
 
-def samples(request: ours.Request) -> bool:
-    """Whether a request sets an option that only the older version of the API takes."""
-    return given(request.temperature) or given(request.top_p) or given(request.top_k)
+def _code(arguments: Json, result: types.ServerToolResult | None) -> ours.CodeInterpreterCall:
+    call = ours.CodeInterpreterCall(code=_string(arguments, "code") or _string(arguments, "command"))
+    if isinstance(result, types.CodeExecutionToolResult | types.BashCodeExecutionToolResult):
+        call.status = "completed" if "return_code" in result.content else "failed"
+        if call.status == "completed":
+            logs = [_string(result.content, "stdout"), _string(result.content, "stderr")]
+            call.outputs = [ours.CodeLogs(logs=text) for text in logs if text]
+    return call
 
 
-def encode_sampling(request: ours.Request, body: types.Request, context: Context) -> None:
-    """Set the sampling options that the model takes."""
-    lost, taken = context.lost, context.model.sampling
-    thinks = body.thinking.type != "disabled" if given(body.thinking) else context.model.thinks == "yes"
-    why = "this model takes no sampling options" if taken == "no" else "not taken while the model thinks"
-    for name in ("temperature", "top_p", "top_k"):
-        value = getattr(request, name)
-        if not given(value):
-            continue
-        taken_thinking = value == 1 if name == "temperature" else name == "top_p" and value >= 0.95
-        if taken == "no" or (thinks and not taken_thinking):
-            lost.dropped(name, why)
-        elif name == "top_p" and taken == "one" and given(body.temperature):
-            lost.dropped("top_p", "this model takes temperature or top_p, not both")
-        elif name == "temperature" and value > 1:
-            body.temperature = 1
-            lost.changed("temperature", "at most 1 at Anthropic")
+def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> list[ours.ItemBase]:
+    call = ours.ToolSearchCall(arguments=arguments_of(use), execution="server", call_id=use.id)
+    if not isinstance(result, types.ToolSearchToolResult):
+        return [call]
+    if "tool_references" not in result.content:
+        call.status = "incomplete"
+        return [call]
+    call.status = "completed"
+    names = [as_object(found).get("tool_name") for found in as_list(result.content["tool_references"])]
+    tools = [ours.FunctionTool(name=name) for name in names if isinstance(name, str)]
+    return [call, ours.ToolSearchOutput(tools=[*tools], execution="server", call_id=use.id, status="completed")]
+
+
+def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> ours.McpCall:
+    arguments = bytes(use.input).decode("utf-8", "replace")
+    call = ours.McpCall(
+        server_label=use.server_name, name=use.name, arguments="{}" if arguments == "null" else arguments
+    )
+    if isinstance(result, types.McpToolResult):
+        content = result.content or ""
+        if isinstance(content, list):
+            content = "".join(piece.text for piece in content if isinstance(piece, types.Text))
+        if result.is_error:
+            call.error = {"type": "mcp_tool_execution_error", "content": content}
+            call.status = "failed"
         else:
-            setattr(body, name, value)
+            call.output = content
+            call.status = "completed"
+    return call
 
 
-# --- how it all goes together ---------------------------------------------------------------------------------------
+def fingerprint(items: list[ours.AnyItem]) -> str:
+    """A digest of what the visible items of a run say; ids and statuses do not count."""
+    return digest("\x1e".join(_sorted(_says(item)).decode() for item in items))
 
 
-def settle_thinking(body: types.Request, context: Context) -> None:
-    """Switch thinking off for a request whose history or tool choice forbids it; see to it that it may end as it does."""
-    thinking = body.thinking
-    if given(thinking) and thinking.type == "enabled":
-        forced = given(body.tool_choice) and body.tool_choice.type in ("any", "tool")
-        if forced or not _begins_with_thinking(body.messages):
-            why = "a call is forced" if forced else "the thoughts before the last calls are missing"
-            context.lost.changed("reasoning", f"no thinking for this request, because {why}")
-            body.thinking = types.ThinkingConfig(type="disabled")
-    if body.messages and body.messages[-1].role == "assistant":
-        _settle_prefill(body.messages[-1], context)
-
-
-def _begins_with_thinking(messages: list[types.InputMessage]) -> bool:
-    """Whether the model's turn that waits for results began with a thought, as it must while thinking is on."""
-    first: types.InputMessage | None = None
-    for message in reversed(messages):
-        content = message.content if isinstance(message.content, list) else []
-        if message.role == "assistant":
-            first = message
-        elif message.role == "user" and not (content and isinstance(content[0], types.ToolResult)):
-            break
-    if first is None:
-        return True
-    blocks = first.content if isinstance(first.content, list) else []
-    return bool(blocks) and isinstance(blocks[0], types.Thinking | types.RedactedThinking)
-
-
-def _settle_prefill(last: types.InputMessage, context: Context) -> None:
-    blocks = last.content if isinstance(last.content, list) else []
-    # The vendor paused here and goes on, or a call without its result was refused already.
-    if any(
-        isinstance(block, types.ServerToolUse | types.ServerToolResult | types.McpToolUse | types.ToolUse)
-        for block in blocks
-    ):
-        return
-    if not context.model.prefill:
-        context.lost.refused("input", "this model does not go on with an answer; the input must end with a user's turn")
-        return
-    text = last.content if isinstance(last.content, str) else getattr(blocks[-1], "text", "") if blocks else ""
-    if text == text.rstrip():
-        return
-    context.lost.changed("input", "an answer to go on with may not end in white space")
-    if isinstance(last.content, str):
-        last.content = text.rstrip()
-    elif isinstance(blocks[-1], types.Text):
-        blocks[-1].text = text.rstrip()
+def _says(item: ours.AnyItem) -> list[Any]:
+    match item:
+        case ours.WebSearchCall(action=ours.Search(query=query, sources=sources)):
+            return ["search", query or "", *(one.url for one in sources or () if isinstance(one, ours.UrlSource))]
+        case ours.WebSearchCall(action=ours.OpenPage(url=url)):
+            return ["open", url or ""]
+        case ours.CodeInterpreterCall(code=code, outputs=outputs):
+            return ["code", code or "", *(one.logs for one in outputs or () if isinstance(one, ours.CodeLogs))]
+        case ours.McpCall(server_label=label, name=name, arguments=arguments):
+            return ["mcp", label, name, arguments, item.output or "", item.error or None]
+        case ours.McpListTools(server_label=label, tools=listed):
+            return ["tools", label, *(tool.name for tool in listed)]
+        case ours.ToolSearchCall(arguments=asked):
+            return ["tool search", asked]
+        case ours.ToolSearchOutput(tools=found):
+            return ["found", *(tool.name for tool in found if isinstance(tool, ours.FunctionTool))]
+        case Unknown():
+            return ["unknown", dict(item)]
+        case _:
+            return [type(item).__name__]

@@ -1,14 +1,13 @@
-"""The answer, both ways, and errors: how it ended, what it cost, what went wrong.
+"""The answer, both ways, and errors: how it ended, what it cost, what went wrong; and counting of tokens.
 
-Before changing this file, know that this wire counts input without what the cache gave and took, and Responses with it; that
-streams end here too; and that callers branch on the `type` of an error, never on its message. Follows the Messages reference
-and the guides to stop reasons and errors of Anthropic (read 2026-11-20).
+Blocks and items are in `messages`. Before changing this file, know that Anthropic counts input without what the cache gave and
+took, and Responses with it; that streams end here too; and that callers branch on the `type` of an error, never on its message.
+Follows the Messages reference and the guides to stop reasons, errors and token counting of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -34,15 +33,305 @@ from ...errors import (
 from ...losses import Loss, Losses
 from ...responses.carriers import digest
 from ...responses.echo import echo
-from ...responses.leftovers import SPELLING
-from ...unknown import Opt, Unknown, given, or_none
+from ...responses.leftovers import NEAR, SPELLING, inexact
+from ...unknown import Opt, Unknown, given
 from ...vendors.dialects import MessagesDialect, messages_model
+from .. import Route
 from .._errors import error_facts
-from .._left import absent, report_answer
+from .._left import as_object, copies, report_answer, report_cost
+from .._renamed import Call, names_sent, wire_name
+from ..kept import Rules, diff, own_leftovers, patch
 from . import types
-from .content import DEFAULT, WIRE, Context, beyond, encode, left, own, own_fields, rest, returned
-from .messages import TIERS, BlockReader, BlockWriter, decode_usage, encode_usage, plain_answer
-from .tools import conclude, renamed
+from .content import ANTHROPIC, Context, as_leftovers, encode
+from .messages import AssistantMessage, BlockReader
+from .reasoning import finish_runs
+from .request import decode_request, encode_request, route
+from .types import WIRE, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# --- the whole answer ------------------------------------------------------------------------------------------------
+
+RULES = Rules(apart=frozenset({"content"}), words=frozenset({"role"}))
+
+FINISH_REASONS: dict[str, tuple[str, str | None]] = {
+    "end_turn": ("completed", None),
+    "stop_sequence": ("completed", None),
+    "tool_use": ("completed", None),
+    "compaction": ("completed", None),
+    "max_tokens": ("incomplete", "max_output_tokens"),
+    "model_context_window_exceeded": ("incomplete", "max_output_tokens"),
+    "pause_turn": ("incomplete", "pause_turn"),
+    "refusal": ("incomplete", "content_filter"),
+}
+"""How an answer ended, theirs on the left. An unknown reason is incomplete, for that reason."""
+FINISH_REASONS_BACK = {
+    "max_output_tokens": "max_tokens",
+    "content_filter": "refusal",
+    "max_messages": "max_tokens",
+    "steered": "end_turn",
+}
+"""Reasons of an incomplete answer, ours on the left, the likelier of several; any other is a stop reason of Anthropic."""
+INEXACT = ("max_messages", "steered")
+
+TRANSFORMATIONS = {
+    "model_binding_mismatch": "model_mismatch",
+    "prefix_binding_mismatch": "prefix_mismatch",
+    "organization_binding_mismatch": "organization_mismatch",
+    "end_user_binding_mismatch": "end_user_mismatch",
+}
+"""Why thinking that was sent along did not count, theirs on the left."""
+Error = types.Error
+_response = copies(ours.Response(id="", status="completed", output=[]))
+
+
+def decode_response(
+    body: types.Message | types.Error,
+    *,
+    request: ours.Request | None = None,
+    dialect: MessagesDialect = ANTHROPIC,
+    now: float = 0,
+    keep: bool = True,
+) -> tuple[ours.Response, list[Loss]]:
+    """The response for an answer. `request` undoes what encoding it renamed, and is echoed; `now` is when it was made.
+
+    `keep` leaves with it what describes this document and how it was written; unknown fields of its blocks always stay.
+    """
+    if isinstance(body, Error):
+        return decode_failure(body, request, now, keep=keep), []
+    names = names_sent(request, custom_tools=False, naming=wire_name) if request is not None else None
+    reader = BlockReader(dialect.issuer, id_of(body), names, keep=keep)
+    for i, block in enumerate(body.content):
+        reader.add(i, block)
+    return finish_response(body, reader, len(body.content), request, now), []
+
+
+def encode_response(
+    response: ours.Response, *, request: ours.Request | None = None, dialect: MessagesDialect = ANTHROPIC
+) -> tuple[types.Message | types.Error, list[Loss]]:
+    """The answer of Anthropic; an error body for a failed one. `request` names the model where the response does not."""
+    lost = Losses()
+    if response.status == "failed":
+        for name in ("output", "usage", "service_tier"):
+            if getattr(response, name):
+                lost.dropped(name, "a failed answer is an error at Anthropic and nothing else")
+        return encode_failure(response, request, lost), lost
+    model = model_of(response, request)
+    message = AssistantMessage(Context(lost, dialect, messages_model(model), replay=False))
+    content = [block for i, item in enumerate(response.output) for block in message.write(item, f"output[{i}]")]
+    content += message.close()
+    return encode_end(response, model, content, lost), lost
+
+
+def id_of(message: types.Message) -> str:
+    """The id of an answer, made from what it says where its host gave it none."""
+    id = message.id
+    return id if type(id) is str else str(id) if given(id) else f"msg_{digest(encode(message).decode())}"
+
+
+def model_of(response: ours.Response, request: ours.Request | None) -> str:
+    """The model that answered, which an answer of Anthropic has to name."""
+    return response.model or (request.model if request else "") or ""
+
+
+def begin_response(message: types.Message, request: ours.Request | None, now: float) -> ours.Response:
+    """The response before anything was said."""
+    reader = BlockReader("", id_of(message), keep=False)
+    response = finish_response(message, reader, 0, request, now)
+    return replace(response, status="in_progress", input_transformations=None)
+
+
+def finish_response(
+    message: types.Message, reader: BlockReader, blocks: int, request: ours.Request | None, now: float
+) -> ours.Response:
+    """The response for `message`, whose so many blocks `reader` has read."""
+    used, stop, output = message.usage, message.stop_reason, reader.close()
+    response = _response()
+    response.id, response.created_at, response.model, response.output = (
+        reader.id or "",
+        now,
+        message.model or "",
+        output,
+    )
+    if used:
+        response.usage = decode_usage(used)
+        if tier := used.service_tier:
+            response.service_tier = TIERS.get(tier, tier)
+    if reader.hosted:
+        container = message.container.get("id") if message.container else None
+        going_on = stop in ("pause_turn", "tool_use")
+        finish_runs(reader.hosted, going_on, container if isinstance(container, str) else None)
+    if stop != "end_turn" and stop != "tool_use":
+        _end_early(response, message, reader, blocks)
+    if message.input_transformations is not UNSET:
+        response.input_transformations = [_decode_transformation(one) for one in message.input_transformations or ()]
+    if reader.keep:
+        keep_response(response, message)
+    if request is not None:
+        for name, value in echo(request).items():
+            setattr(response, name, value)
+    return response
+
+
+def keep_response(response: ours.Response, message: types.Message) -> None:
+    """Leave with the response what we would not write of the answer."""
+    made = encode_end(response, response.model or "", [], Losses())
+    if response.usage and given(message.usage) and given(made.usage):
+        response.usage.leftovers = as_leftovers(diff(message.usage, made.usage))
+        made.usage = message.usage
+    left = diff(message, made, RULES)
+    notes = as_object(left.get(SPELLING))
+    if "stop_details" in notes and given(message.stop_details):
+        expected = as_object(made.stop_details)
+        odd = {
+            name: value for name, value in message.stop_details.items() if given(value) and value != expected.get(name)
+        }
+        notes[NEAR] = {f"stop_details.{name}": inexact(value) for name, value in odd.items() if name in expected}
+    response.leftovers = as_leftovers(left)
+
+
+def _end_early(response: ours.Response, message: types.Message, reader: BlockReader, blocks: int) -> None:
+    stop, output = message.stop_reason, response.output
+    response.status, reason = decode_finish_reason(stop)
+    if reason is not None:
+        response.incomplete_details = ours.IncompleteDetails(reason=reason)
+    if stop == "refusal":
+        # A stream has told some of them already, and what was told stays as it was.
+        output[:] = [item if isinstance(item, Unknown) else replace(item, status="incomplete") for item in output]
+        explanation = (message.stop_details or {}).get("explanation")
+        if isinstance(explanation, str) and explanation:
+            part = ours.RefusalPart(refusal=explanation)
+            named = reader.id_of("msg", blocks)
+            output.append(ours.Message(id=named, role="assistant", status="incomplete", content=[part]))
+    elif reason == "max_output_tokens":
+        # The last thing the model did was cut short; a carrier behind it is not that thing.
+        carriers = {id(one) for one in reader.carriers or ()}
+        last = next((item for item in reversed(output) if id(item) not in carriers), None)
+        if last is not None and not isinstance(last, Unknown):
+            last.status = "incomplete"
+
+
+def _decode_transformation(came: Json) -> Json:
+    action = "removed" if came.get("type") == "thinking_dropped" else "kept"
+    reason = TRANSFORMATIONS.get(came.get("reason", ""), came.get("reason", ""))
+    return {"type": "reasoning", "action": action, "reason": reason, "path": came.get("path", "")}
+
+
+def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock], lost: Losses) -> types.Message:
+    """The answer around its content: how it ended, with the refusals among its items, and what it cost."""
+    left = own_leftovers(response, WIRE, "", lost)
+    report_answer(response, lost, "input_transformations", "service_tier")
+    stop: Any = encode_finish_reason(response, lost)
+    details: Opt[Json] = UNSET
+    if refusals := _refusals(response.output):
+        details = {"type": "refusal", "category": None, "explanation": "\n".join(refusals.values())}
+        for path in refusals if len(refusals) > 1 else ():
+            lost.changed(path, "an answer refuses once at Anthropic; its refusals become one")
+        if stop != "refusal":
+            stop = "refusal"
+            ended = "status" if response.status == "completed" else "incomplete_details.reason"
+            lost.changed(ended, "an answer that refuses ends with that at Anthropic")
+    body = types.Message(
+        id=response.id,
+        model=model,
+        content=content,
+        stop_reason=stop,
+        stop_sequence=None,
+        stop_details=details,
+        usage=encode_usage(response, lost),
+    )
+    body = patch(body, left)
+    if not response.usage and given(body.usage):
+        lost.changed("usage", "counts that were not given, which Anthropic requires; it says 0")
+    return body
+
+
+def _refusals(output: Sequence[ours.AnyItem]) -> dict[str, str]:
+    return {
+        f"output[{i}].content[{j}]": part.refusal
+        for i, item in enumerate(output)
+        if isinstance(item, ours.Message) and not isinstance(item.content, str)
+        for j, part in enumerate(item.content)
+        if isinstance(part, ours.RefusalPart)
+    }
+
+
+def decode_finish_reason(reason: Any) -> tuple[str, str | None]:
+    """The status of an answer with this stop reason, and why it is incomplete."""
+    return FINISH_REASONS.get(reason, ("incomplete", reason)) if given(reason) else ("in_progress", None)
+
+
+def encode_finish_reason(response: ours.Response, lost: Losses) -> str | None:
+    """The stop reason of a response."""
+    status, details = response.status, response.incomplete_details
+    if status == "completed":
+        return "tool_use" if any(isinstance(item, Call) for item in response.output) else "end_turn"
+    if status != "incomplete":
+        if status != "in_progress":
+            lost.changed("status", f"Anthropic has no answer that is {status}")
+        return None
+    reason = (details.reason or None) if details else None
+    if reason is None:
+        lost.changed("status", "an incomplete answer has a reason at Anthropic; it is said to be too long")
+    elif reason in INEXACT:
+        lost.changed("incomplete_details.reason", f"Anthropic has no reason {reason!r}; the nearest is given")
+    return FINISH_REASONS_BACK.get(reason, reason) if reason else "max_tokens"
+
+
+# --- what it cost ---------------------------------------------------------------------------------------------------
+
+TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
+"""The tier an answer was given in, theirs on the left; the way back prefers the first."""
+TIERS_BACK = {"default": "standard", "priority": "priority"}
+
+_usage = copies(ours.Usage(input_tokens=0, output_tokens=0, total_tokens=0))
+
+
+def decode_usage(used: types.Usage) -> ours.Usage:
+    """Token counts as Responses counts them: input with what the cache gave and took."""
+    input, output, thought = used.input_tokens or 0, used.output_tokens or 0, used.output_tokens_details
+    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
+    usage = _usage()
+    if read is not UNSET or written is not UNSET:
+        input += (read or 0) + (written or 0)
+        usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
+    usage.input_tokens, usage.output_tokens, usage.total_tokens = input, output, input + output
+    if thought and "thinking_tokens" in thought:
+        usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thought["thinking_tokens"])
+    return usage
+
+
+def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
+    """Token counts of Anthropic: input without what the cache gave and took."""
+    used, body, tier = response.usage, types.Usage(input_tokens=0, output_tokens=0), response.service_tier
+    left = own_leftovers(used, WIRE, "usage", lost) if used else {}
+    if given(tier) and tier != left.get("service_tier"):
+        body.service_tier = TIERS_BACK.get(tier, UNSET)
+        if body.service_tier is UNSET:
+            lost.dropped("service_tier", f"Anthropic has no tier {tier!r}")
+    if not used:
+        return body
+    report_cost(used, lost)
+    input, body.output_tokens = used.input_tokens, used.output_tokens
+    cached = used.input_tokens_details
+    if given(cached):
+        body.cache_read_input_tokens = int(cached.cached_tokens or 0)
+        body.cache_creation_input_tokens = int(cached.cache_write_tokens or 0)
+        input -= body.cache_read_input_tokens + body.cache_creation_input_tokens
+    body.input_tokens = max(input, 0)
+    if input < 0:
+        lost.changed(
+            "usage.input_tokens", "less than what of it came from the cache; it is said to be none beside that"
+        )
+    if used.total_tokens != used.input_tokens + used.output_tokens:
+        lost.dropped("usage.total_tokens", "a total that is not the sum of input and output")
+    if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
+        body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
+    return patch(body, left)
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
 
 STATUS = {
     "invalid_request_error": 400,
@@ -114,258 +403,63 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Error]:
     return status, types.Error(error=error, request_id=facts.request_id or UNSET)
 
 
-def decode_failure(body: types.Error, request: ours.Request | None, now: float) -> ours.Response:
+def decode_failure(body: types.Error, request: ours.Request | None, now: float, *, keep: bool) -> ours.Response:
     """The failed response that an error body in the place of an answer is."""
     error = body.error
-    code = _error_code(error.details) or CODES.get(error.type, error.type)
-    fields = rest(body, ("request_id",))
-    more = rest(error, ("details",))
-    if more:
-        fields["error"] = more
-    return ours.Response(
+    code = _code_of(error)
+    response = ours.Response(
         id=body.request_id if given(body.request_id) else f"error_{digest(error.message)}",
         created_at=now,
         status="failed",
         error=ours.ResponseError(code=code, type=error.type, message=error.message),
         incomplete_details=None,
         output=[],
-        leftovers=left(fields),
         **echo(request),
     )
-
-
-def encode_failure(response: ours.Response) -> types.Error:
-    """The error body for a failed response."""
-    error = response.error or ours.ResponseError()
-    message = error.message if given(error.message) else "the model failed"
-    facts = ErrorFacts(
-        status=0,
-        message=message,
-        type=error.type if given(error.type) else None,
-        code=str(error.code) if given(error.code) else None,
-    )
-    kept = own(response.leftovers)
-    _, body = encode_error(facts)
-    more: dict[str, Any] = kept.get("error", {})
-    body.error.details = more.get("details", UNSET)
-    body.request_id = kept.get("request_id", UNSET)
-    return body
-
-
-STOPS: dict[str, tuple[str, str | None]] = {
-    "end_turn": ("completed", None),
-    "stop_sequence": ("completed", None),
-    "tool_use": ("completed", None),
-    "compaction": ("completed", None),
-    "max_tokens": ("incomplete", "max_output_tokens"),
-    "model_context_window_exceeded": ("incomplete", "max_output_tokens"),
-    "pause_turn": ("incomplete", "pause_turn"),
-    "refusal": ("incomplete", "content_filter"),
-}
-"""How an answer ended, theirs on the left. An unknown reason is incomplete, for that reason."""
-REASONS = {
-    "max_output_tokens": "max_tokens",
-    "content_filter": "refusal",
-    "max_messages": "max_tokens",
-    "steered": "end_turn",
-}
-"""Reasons of an incomplete answer, ours on the left, the likelier of several; any other is a stop reason of this wire."""
-INEXACT = ("max_messages", "steered")
-
-TRANSFORMATIONS = {
-    "model_binding_mismatch": "model_mismatch",
-    "prefix_binding_mismatch": "prefix_mismatch",
-    "organization_binding_mismatch": "organization_mismatch",
-    "end_user_binding_mismatch": "end_user_mismatch",
-}
-"""Why thinking that was sent along did not count, theirs on the left."""
-SPELLED = frozenset({"id", "model", "stop_reason", "usage"})
-"""Fields that Responses has too, and that only are written otherwise."""
-CALLS = (ours.FunctionCall, ours.CustomToolCall)
-
-
-# --- this wire to Responses -----------------------------------------------------------------------------------------
-
-
-def decode_response(
-    body: types.Message | types.Error,
-    *,
-    request: ours.Request | None = None,
-    dialect: MessagesDialect = DEFAULT,
-    now: float = 0,
-) -> tuple[ours.Response, list[Loss]]:
-    """The Response that an answer is. `request` undoes what sending it renamed, and is echoed; `now` is when it was made."""
-    named = renamed(request.tools) if request is not None and request.tools else None
-    plain = None if named else plain_answer(body, now)
-    if plain is not None:
-        return plain if request is None else _echoed(plain, request), []
-    if isinstance(body, types.Error):
-        return decode_failure(body, request, now), []
-    reader = BlockReader(dialect.issuer, id_of(body), named)
-    for i, block in enumerate(body.content):
-        reader.add(i, block)
-    return answered(body, reader, len(body.content), request, now), []
-
-
-def id_of(message: types.Message) -> str:
-    """The id of an answer, made from what it says where its host gave it none."""
-    return f"msg_{digest(encode(message).decode())}" if message.id is UNSET or message.id is None else str(message.id)
-
-
-def answered(
-    message: types.Message, reader: BlockReader, blocks: int, request: ours.Request | None, now: float
-) -> ours.Response:
-    """The Response for `message`, whose so many blocks `reader` has read."""
-    used, stop, output = message.usage, message.stop_reason, reader.close()
-    response = ours.Response(
-        id=reader.id or "", created_at=now, status="completed", model=message.model or "", output=output
-    )
-    if given(used):
-        response.usage = decode_usage(used)
-        if given(used.service_tier):
-            response.service_tier = TIERS.get(used.service_tier, used.service_tier)
-    container = message.container.get("id") if message.container else None
-    conclude(reader.hosted, stop in ("pause_turn", "tool_use"), container if isinstance(container, str) else UNSET)
-    if stop != "end_turn" and stop != "tool_use":
-        _end_early(response, message, reader, blocks)
-    _leave(response, message)
-    return response if request is None else _echoed(response, request)
-
-
-def _echoed(response: ours.Response, request: ours.Request) -> ours.Response:
-    for name, value in echo(request).items():
-        setattr(response, name, value)
+    if keep:
+        response.leftovers = as_leftovers(diff(body, encode_failure(response, request, Losses())))
     return response
 
 
-def _end_early(response: ours.Response, message: types.Message, reader: BlockReader, blocks: int) -> None:
-    stop, output = message.stop_reason, response.output
-    response.status, reason = STOPS.get(stop, ("incomplete", stop)) if given(stop) else ("in_progress", None)
-    if reason is not None:
-        response.incomplete_details = ours.IncompleteDetails(reason=reason)
-    if stop == "refusal":
-        # A stream has told some of them already, and what was told stays as it was.
-        output[:] = [item if isinstance(item, Unknown) else replace(item, status="incomplete") for item in output]
-        explanation = (message.stop_details or {}).get("explanation")
-        if isinstance(explanation, str) and explanation:
-            said = ours.RefusalPart(refusal=explanation)
-            named = reader.id_of("msg", blocks)
-            output.append(ours.Message(id=or_none(named), role="assistant", status="incomplete", content=[said]))
-    elif reason == "max_output_tokens":
-        # The last thing the model did was cut short; a carrier behind it is not that thing.
-        carriers = {id(one) for one in reader.carriers}
-        last = next((item for item in reversed(output) if id(item) not in carriers), None)
-        if last is not None and not isinstance(last, Unknown):
-            last.status = "incomplete"
+def _code_of(error: types.ErrorDetail) -> str:
+    return _error_code(error.details) or CODES.get(error.type, error.type)
 
 
-def _leave(response: ours.Response, message: types.Message) -> None:
-    """Leave what describes this answer only."""
-    stop, model, usage = _stop_reason(response), message.model or "", message.usage or types.Usage()
-    same = types.Message(
-        id=response.id, model=model, content=message.content, stop_reason=stop, stop_sequence=None, usage=usage
-    )
-    response.leftovers = left(beyond(message, same, SPELLED))
-    if message.input_transformations is not UNSET:
-        response.input_transformations = [_transformation(said) for said in message.input_transformations or ()]
-
-
-def _transformation(said: dict[str, Any]) -> dict[str, Any]:
-    action = "removed" if said.get("type") == "thinking_dropped" else "kept"
-    reason = TRANSFORMATIONS.get(said.get("reason", ""), said.get("reason", ""))
-    return {"type": "reasoning", "action": action, "reason": reason, "path": said.get("path", "")}
-
-
-# --- Responses to this wire -----------------------------------------------------------------------------------------
-
-
-def encode_response(
-    response: ours.Response, *, request: ours.Request | None = None, dialect: MessagesDialect = DEFAULT
-) -> tuple[types.Message | types.Error, list[Loss]]:
-    """The answer of this wire for a Response; a failed one is an error body. `request` names the model where it does not."""
-    lost = Losses()
-    if response.status == "failed":
-        own_fields(response.leftovers, "", lost)
-        report_answer(response, lost, "input_transformations", "service_tier")
-        for name in ("output", "usage", "service_tier"):
-            if getattr(response, name):
-                lost.dropped(name, "a failed answer is an error at Anthropic and nothing else")
-        failed = encode_failure(response)
-        meant, code = decode_failure(failed, request, 0).error, response.error.code if response.error else UNSET
-        if given(code) and meant and meant.code != code:
-            lost.changed("error.code", f"Anthropic has no kind of error {code!r}")
-        return failed, lost
-    model = model_of(response, request)
-    writer = BlockWriter(Context(lost, dialect, messages_model(model), replay=False))
-    content = [block for i, item in enumerate(response.output) for block in writer.write(item, f"output[{i}]")]
-    content += writer.close()
-    return encode_end(response, model, content, writer.refusals, lost), lost
-
-
-def model_of(response: ours.Response, request: ours.Request | None) -> str:
-    """The model that answered, which an answer of this wire has to name."""
-    return response.model or (request.model if request else "") or ""
-
-
-def encode_end(
-    response: ours.Response, model: str, content: list[types.AnyBlock], refusals: list[tuple[str, str]], lost: Losses
-) -> types.Message:
-    """The answer around its content: how it ended, with the `refusals` among its items, and what it cost."""
-    kept = own_fields(response.leftovers, "", lost)
+def encode_failure(response: ours.Response, request: ours.Request | None, lost: Losses) -> types.Error:
+    """The error body for a failed response."""
+    left = own_leftovers(response, WIRE, "", lost)
     report_answer(response, lost, "input_transformations", "service_tier")
-    stop, usage = _encode_stop(response, kept, lost), encode_usage(response, lost)
-    if refusals and stop != "refusal":
-        stop = "refusal"
-        ended = "status" if response.status == "completed" else "incomplete_details.reason"
-        lost.changed(ended, "an answer that refuses ends with that at Anthropic")
-    spelled: dict[str, Any] = kept.get(SPELLING, {})
-    fields = {**kept, SPELLING: {name: value for name, value in spelled.items() if name != "stop_reason"}}
-    if refusals:
-        said = "\n".join(text for _, text in refusals)
-        for path, _ in refusals if len(refusals) > 1 else ():
-            lost.changed(path, "an answer refuses once at Anthropic; its refusals become one")
-        details: dict[str, Any] = fields.get("stop_details") or {}
-        if details.get("explanation") != said:
-            fields["stop_details"] = {"type": "refusal", "category": None, "explanation": said}
-    body = types.Message(
-        id=response.id, model=model, content=content, stop_reason=stop, stop_sequence=None, usage=usage
-    )
-    if "id" in spelled:
-        body.id = UNSET
-    if not response.usage and "usage" in spelled:
-        body.usage = UNSET
-    elif not response.usage:
-        lost.changed("usage", "counts that were not given, which Anthropic requires; it says 0")
-    return returned(body, fields, "leftovers", lost)
+    error = response.error or ours.ResponseError()
+    code = str(error.code) if given(error.code) else None
+    facts = ErrorFacts(status=0, message=error.message or "the model failed", type=error.type, code=code)
+    body = types.Error(error=encode_error(facts)[1].error)
+    body.error.details = UNSET
+    body = patch(body, left)
+    if given(error.code) and error.code != _code_of(body.error):
+        lost.changed("error.code", f"Anthropic has no kind of error {error.code!r}")
+    return body
 
 
-def _encode_stop(response: ours.Response, kept: dict[str, Any], lost: Losses) -> Opt[str]:
-    """The stop reason: as it was spelled, where that still means what the response says."""
-    spelled: dict[str, Any] = kept.get(SPELLING, {})
-    status, details = response.status, response.incomplete_details
-    reason = (details.reason or None) if details else None
-    if "stop_reason" in spelled:
-        said: Opt[str] = absent(spelled["stop_reason"])
-        meant = STOPS.get(said, ("incomplete", said)) if isinstance(said, str) else ("in_progress", None)
-        if (status, reason) == meant:
-            return said
-    if reason in INEXACT:
-        lost.changed("incomplete_details.reason", f"Anthropic has no reason {reason!r}; the nearest is given")
-    elif status == "incomplete" and not reason:
-        lost.changed("status", "an incomplete answer has a reason at Anthropic; it is said to be too long")
-    elif status not in ("completed", "incomplete", "in_progress"):
-        lost.changed("status", f"Anthropic has no answer that is {status}")
-    return _stop_reason(response)
+# --- counting tokens ---------------------------------------------------------------------------------------------
 
 
-def _stop_reason(response: ours.Response) -> str | None:
-    """The stop reason that a response has if nothing else is known."""
-    if response.status == "completed":
-        for item in response.output:
-            if isinstance(item, CALLS):
-                return "tool_use"
-        return "end_turn"
-    if response.status != "incomplete":
-        return None
-    reason = response.incomplete_details.reason if response.incomplete_details else None
-    return REASONS.get(reason, reason) if given(reason) else "max_tokens"
+def encode_count(
+    request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC
+) -> tuple[types.CountRequest, list[Loss]]:
+    """The body that asks how many tokens a request has."""
+    body, lost = encode_request(request, dialect=dialect)
+    return types.CountRequest(**{name: getattr(body, name) for name in types.CountRequest.__struct_fields__}), lost
+
+
+def decode_count(body: types.CountRequest, *, dialect: MessagesDialect = ANTHROPIC) -> tuple[ours.Request, list[Loss]]:
+    """The request whose tokens are to be counted."""
+    fields = {name: getattr(body, name) for name in types.CountRequest.__struct_fields__}
+    request, lost = decode_request(types.Request(max_tokens=1, **fields), dialect=dialect)
+    request.max_output_tokens = None
+    return request, lost
+
+
+def count_route(request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC) -> Route:
+    """Where counting is asked for."""
+    there = route(request, dialect=dialect)
+    return Route(f"{there.path}/count_tokens", headers=there.headers)

@@ -3,7 +3,7 @@
 Follows the Messages reference of Anthropic and the types of its SDK 2.10.0 (both read 2026-11-20), in their order. One struct
 serves a block wherever it occurs, sent or received. Before changing this file, know that tool inputs stay `Raw` (their text is
 what the model wrote), and that what only describes one document (usage details, container, diagnostics) stays plain JSON,
-because it goes into leftovers as it came. The four structs that long conversations are made of also take their first fields
+because it is kept as it came. The four structs that long conversations are made of also take their first fields
 by position, which makes them twice as fast to build.
 """
 
@@ -15,7 +15,8 @@ from msgspec import UNSET, Raw, field
 
 from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Open, Opt
 
-Plain = dict[str, Any]
+WIRE = "anthropic_messages"
+Json = dict[str, Any]
 
 # --- what many blocks have ------------------------------------------------------------------------------------------
 
@@ -166,8 +167,8 @@ class ToolReference(MarkableBlock, tag="tool_reference"):
 
 
 class BrowserState(MarkableBlock, tag="browser_state"):
-    tabs: list[Plain]
-    state_changes: Opt[list[Plain]] = UNSET
+    tabs: list[Json]
+    state_changes: Opt[list[Json]] = UNSET
 
 
 class ContainerUpload(MarkableBlock, tag="container_upload"):
@@ -222,145 +223,34 @@ class ServerToolResult(MarkableBlock):
     tool_use_id: str
 
 
-class ToolError(Model, tag_field="type"):
-    error_code: str
-    error_message: Opt[str] = UNSET
-
-
-class WebSearchResult(Model, tag_field="type", tag="web_search_result"):
-    url: str
-    title: str
-    encrypted_content: str
-    page_age: Opt[str] = UNSET
-
-
-class WebSearchError(ToolError, tag="web_search_tool_result_error"):
-    """The search failed, which is not an error of the answer."""
-
-
 class WebSearchToolResult(ServerToolResult, tag="web_search_tool_result"):
-    content: list[Open[WebSearchResult]] | Open[WebSearchError]
+    content: Any  # pages as `web_search_result`, or an error
     caller: Opt[Caller] = UNSET
-
-
-class WebFetchResult(Model, tag_field="type", tag="web_fetch_result"):
-    url: str
-    content: Document
-    retrieved_at: Opt[str] = UNSET
-
-
-class WebFetchError(ToolError, tag="web_fetch_tool_result_error"):
-    """The page could not be fetched."""
 
 
 class WebFetchToolResult(ServerToolResult, tag="web_fetch_tool_result"):
-    content: Open[WebFetchResult | WebFetchError]
+    content: Json  # a `web_fetch_result`, or an error
     caller: Opt[Caller] = UNSET
 
 
-class CodeOutput(Model, tag_field="type", tag="code_execution_output"):
-    file_id: str
-
-
-class CodeResult(Model, tag_field="type", tag="code_execution_result"):
-    stdout: str
-    stderr: str
-    return_code: int
-    content: list[Open[CodeOutput]]
-    abort_reason: Opt[str] = UNSET
-
-
-class EncryptedCodeResult(Model, tag_field="type", tag="encrypted_code_execution_result"):
-    encrypted_stdout: str
-    stderr: str
-    return_code: int
-    content: list[Open[CodeOutput]]
-    abort_reason: Opt[str] = UNSET
-
-
-class CodeError(ToolError, tag="code_execution_tool_result_error"):
-    """The code could not be run."""
-
-
 class CodeExecutionToolResult(ServerToolResult, tag="code_execution_tool_result"):
-    content: Open[CodeResult | EncryptedCodeResult | CodeError]
-
-
-class BashOutput(Model, tag_field="type", tag="bash_code_execution_output"):
-    file_id: str
-
-
-class BashResult(Model, tag_field="type", tag="bash_code_execution_result"):
-    stdout: str
-    stderr: str
-    return_code: int
-    content: list[Open[BashOutput]]
-
-
-class BashError(ToolError, tag="bash_code_execution_tool_result_error"):
-    """The command could not be run."""
+    content: Json  # `stdout`, `stderr`, `return_code`, or an error
 
 
 class BashCodeExecutionToolResult(ServerToolResult, tag="bash_code_execution_tool_result"):
-    content: Open[BashResult | BashError]
-
-
-class EditorView(Model, tag_field="type", tag="text_editor_code_execution_view_result"):
-    content: str
-    file_type: str
-    num_lines: Opt[int] = UNSET
-    start_line: Opt[int] = UNSET
-    total_lines: Opt[int] = UNSET
-
-
-class EditorCreate(Model, tag_field="type", tag="text_editor_code_execution_create_result"):
-    is_file_update: bool
-
-
-class EditorReplace(Model, tag_field="type", tag="text_editor_code_execution_str_replace_result"):
-    lines: Opt[list[str]] = UNSET
-    new_lines: Opt[int] = UNSET
-    new_start: Opt[int] = UNSET
-    old_lines: Opt[int] = UNSET
-    old_start: Opt[int] = UNSET
-
-
-class EditorError(ToolError, tag="text_editor_code_execution_tool_result_error"):
-    """The file could not be edited."""
+    content: Json  # the same
 
 
 class TextEditorCodeExecutionToolResult(ServerToolResult, tag="text_editor_code_execution_tool_result"):
-    content: Open[EditorView | EditorCreate | EditorReplace | EditorError]
-
-
-class ToolsFound(Model, tag_field="type", tag="tool_search_tool_search_result"):
-    tool_references: list[ToolReference]
-
-
-class ToolSearchError(ToolError, tag="tool_search_tool_result_error"):
-    """The search over tools failed."""
+    content: Json
 
 
 class ToolSearchToolResult(ServerToolResult, tag="tool_search_tool_result"):
-    content: Open[ToolsFound | ToolSearchError]
-
-
-class AdvisorResult(Model, tag_field="type", tag="advisor_result"):
-    text: str
-    stop_reason: Opt[str] = UNSET
-
-
-class AdvisorRedactedResult(Model, tag_field="type", tag="advisor_redacted_result"):
-    encrypted_content: str
-    stop_reason: Opt[str] = UNSET
-
-
-class AdvisorError(ToolError, tag="advisor_tool_result_error"):
-    """The advisor gave no answer."""
+    content: Json  # `tool_references`, or an error
 
 
 class AdvisorToolResult(ServerToolResult, tag="advisor_tool_result"):
-    content: Open[AdvisorResult | AdvisorRedactedResult | AdvisorError]
+    content: Json
 
 
 class McpToolUse(MarkableBlock, tag="mcp_tool_use"):
@@ -397,7 +287,7 @@ class Compaction(MarkableBlock, tag="compaction"):
     content: Opt[str] = UNSET
     encrypted_content: Opt[str] = UNSET
     signature: Opt[str] = UNSET
-    tool_changes: Opt[list[Plain]] = UNSET
+    tool_changes: Opt[list[Json]] = UNSET
 
 
 class FallbackModel(Model):
@@ -409,7 +299,7 @@ class Fallback(Block, tag="fallback"):
 
     from_: FallbackModel = field(name="from")
     to: FallbackModel
-    trigger: Opt[Plain] = UNSET
+    trigger: Opt[Json] = UNSET
 
 
 class ChangedTool(Model):
@@ -498,10 +388,10 @@ class Tool(Model):
     type: Opt[str] = UNSET
     name: Opt[str] = UNSET
     description: Opt[str] = UNSET
-    input_schema: Opt[Plain] = UNSET
+    input_schema: Opt[Json] = UNSET
     strict: Opt[bool] = UNSET
     cache_control: Opt[CacheControl] = UNSET
-    input_examples: Opt[list[Plain]] = UNSET
+    input_examples: Opt[list[Json]] = UNSET
     eager_input_streaming: Opt[bool] = UNSET
     defer_loading: Opt[bool] = UNSET
     allowed_callers: Opt[list[str]] = UNSET
@@ -514,7 +404,7 @@ class Tool(Model):
     citations: Opt[CitationsConfig] = UNSET
     max_content_tokens: Opt[int] = UNSET
     use_cache: Opt[bool] = UNSET
-    url_sources: Opt[Plain] = UNSET
+    url_sources: Opt[Json] = UNSET
     # editor, computer and browser
     max_characters: Opt[int] = UNSET
     display_width_px: Opt[int] = UNSET
@@ -528,7 +418,7 @@ class Tool(Model):
     # toolsets
     mcp_server_name: Opt[str] = UNSET
     default_config: Opt[McpToolConfig] = UNSET
-    configs: Opt[dict[str, Plain]] = UNSET
+    configs: Opt[dict[str, Json]] = UNSET
     tools: Opt[list[McpListedTool]] = UNSET
 
 
@@ -542,12 +432,12 @@ class ThinkingConfig(Model):
     type: Literal["adaptive", "enabled", "disabled", "between_tools"] | str
     budget_tokens: Opt[int] = UNSET
     display: Opt[Literal["summarized", "omitted", "updates"] | str] = UNSET
-    block_binding: Opt[Plain] = UNSET
+    block_binding: Opt[Json] = UNSET
 
 
 class OutputFormat(Model):
     type: Literal["json_schema"] | str
-    schema: Opt[Plain] = UNSET
+    schema: Opt[Json] = UNSET
 
 
 class TaskBudget(Model):
@@ -653,10 +543,10 @@ class Request(Model):
     mcp_servers: Opt[list[McpServer]] = UNSET
     context_management: Opt[ContextManagement] = UNSET
     compaction: Opt[CompactionConfig] = UNSET
-    fallbacks: Opt[str | list[Plain]] = UNSET
+    fallbacks: Opt[str | list[Json]] = UNSET
     fallback_credit_token: Opt[Any] = UNSET
-    thread: Opt[Plain] = UNSET
-    billing_policy: Opt[Plain] = UNSET
+    thread: Opt[Json] = UNSET
+    billing_policy: Opt[Json] = UNSET
     output_format: Opt[OutputFormat] = UNSET
 
 
@@ -679,7 +569,7 @@ class Usage(Model):
     service_tier: Opt[Literal["standard", "priority", "batch"] | str] = UNSET
     speed: Opt[str] = UNSET
     inference_geo: Opt[str] = UNSET
-    iterations: Opt[list[Plain]] = UNSET
+    iterations: Opt[list[Json]] = UNSET
 
 
 StopReason = Literal[
@@ -703,11 +593,11 @@ class Message(Model, tag_field="type", tag="message"):
     content: Bounded[AnyBlock]
     stop_reason: Opt[StopReason | str] = UNSET
     stop_sequence: Opt[str] = UNSET
-    stop_details: Opt[Plain] = UNSET  # type, category, explanation of a refusal
-    container: Opt[Plain] = UNSET  # id, expires_at, skills
+    stop_details: Opt[Json] = UNSET  # type, category, explanation of a refusal
+    container: Opt[Json] = UNSET  # id, expires_at, skills
     diagnostics: Opt[Any] = UNSET
-    context_management: Opt[Plain] = UNSET  # applied_edits
-    input_transformations: Opt[list[Plain]] = UNSET  # type, path, reason
+    context_management: Opt[Json] = UNSET  # applied_edits
+    input_transformations: Opt[list[Json]] = UNSET  # type, path, reason
     usage: Opt[Usage] = UNSET
 
 
@@ -726,7 +616,7 @@ class Error(Model, tag_field="type", tag="error"):
 
 def _typed(document: Any) -> Any:
     """An answer; one without a type, as some hosts send it, is what its fields say."""
-    answer = cast("Plain", document if isinstance(document, dict) else {})
+    answer = cast("Json", document if isinstance(document, dict) else {})
     if "type" not in answer and isinstance(answer.get("content"), list) and not answer.get("error"):
         return {**answer, "type": "message"}
     return cast("Any", document)
@@ -803,33 +693,17 @@ class Ending(Model):
 
     stop_reason: Opt[StopReason | str] = UNSET
     stop_sequence: Opt[str] = UNSET
-    stop_details: Opt[Plain] = UNSET
-    container: Opt[Plain] = UNSET
-
-
-class DeltaUsage(Model):
-    """Counts up to here: each overwrites what came before, and what is absent stays."""
-
-    output_tokens: Opt[int] = UNSET
-    input_tokens: Opt[int] = UNSET
-    cache_creation_input_tokens: Opt[int] = UNSET
-    cache_read_input_tokens: Opt[int] = UNSET
-    cache_creation: Opt[dict[str, int]] = UNSET
-    output_tokens_details: Opt[dict[str, int]] = UNSET
-    server_tool_use: Opt[dict[str, int]] = UNSET
-    service_tier: Opt[str] = UNSET
-    speed: Opt[str] = UNSET
-    inference_geo: Opt[str] = UNSET
-    iterations: Opt[list[Plain]] = UNSET
+    stop_details: Opt[Json] = UNSET
+    container: Opt[Json] = UNSET
 
 
 class MessageDelta(Event, tag="message_delta"):
     """One or more near the end."""
 
     delta: Ending
-    usage: Opt[DeltaUsage] = UNSET
-    context_management: Opt[Plain] = UNSET
-    input_transformations: Opt[list[Plain]] = UNSET
+    usage: Opt[Usage] = UNSET
+    context_management: Opt[Json] = UNSET
+    input_transformations: Opt[list[Json]] = UNSET
 
 
 class MessageStop(Event, tag="message_stop"):
@@ -847,12 +721,119 @@ AnyEvent = Open[
 
 def _lenient(document: Any) -> Any:
     """A step of a stream; an error of a router, which has no type, is this wire's."""
-    event = cast("Plain", document if isinstance(document, dict) else {})
+    event = cast("Json", document if isinstance(document, dict) else {})
     said = event.get("error")
     if not said or "type" in event:
         return cast("Any", document)
-    inside = cast("Plain", said) if isinstance(said, dict) else {"message": str(said)}
+    inside = cast("Json", said) if isinstance(said, dict) else {"message": str(said)}
     return {**event, "type": "error", "error": {"type": "api_error", "message": "", **inside}}
 
 
 EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=_lenient, most_unknown=MOST_IN_ANSWER)
+
+
+# --- counting and models --------------------------------------------------------------------------------------------
+
+
+class CountRequest(Model):
+    """`POST /v1/messages/count_tokens`: a request without what only matters for generating."""
+
+    model: Opt[str] = UNSET
+    messages: list[InputMessage]
+    system: Opt[str | list[Text]] = UNSET
+    tools: Opt[list[Tool]] = UNSET
+    tool_choice: Opt[ToolChoice] = UNSET
+    thinking: Opt[ThinkingConfig] = UNSET
+    output_config: Opt[OutputConfig] = UNSET
+    cache_control: Opt[CacheControl] = UNSET
+    speed: Opt[str] = UNSET
+    mcp_servers: Opt[list[McpServer]] = UNSET
+    context_management: Opt[ContextManagement] = UNSET
+
+
+class ContextCount(Model):
+    original_input_tokens: int
+
+
+class Count(Model):
+    """An estimate; `context_management` says what it was before editing."""
+
+    input_tokens: int
+    context_management: Opt[ContextCount] = UNSET
+
+
+COUNT_REQUEST: Decoder[CountRequest] = Decoder(CountRequest, most_unknown=MOST_UNKNOWN)
+COUNT: Decoder[Count] = Decoder(Count)
+
+
+class ModelInfo(Model):
+    """One model. `capabilities` is a tree whose leaves are `{"supported": ...}`."""
+
+    id: str
+    type: Literal["model"] | str = "model"
+    display_name: Opt[str] = UNSET
+    created_at: Opt[str] = UNSET
+    max_input_tokens: Opt[int] = UNSET
+    max_tokens: Opt[int] = UNSET
+    lifecycle: Opt[Literal["active", "deprecated", "retired"] | str] = UNSET
+    deprecated_at: Opt[str] = UNSET
+    retires_at: Opt[str] = UNSET
+    line: Opt[str] = UNSET
+    capabilities: Opt[Json] = UNSET
+
+
+class ModelList(Model):
+    """One page of `GET /v1/models`; the next one starts with `after_id=last_id`."""
+
+    data: list[ModelInfo]
+    first_id: Opt[str] = UNSET
+    last_id: Opt[str] = UNSET
+    has_more: bool = False
+
+
+MODELS: Decoder[ModelList] = Decoder(ModelList)
+MODEL: Decoder[ModelInfo] = Decoder(ModelInfo)
+
+
+# --- versions and betas -----------------------------------------------------------------------------------------------
+
+NEWEST = "2026-10-21"
+OLDER = "2023-06-01"
+"""The version that still takes sampling options."""
+
+MCP_BETA = "mcp-client-2025-11-20"
+FIRST_MCP = "mcp-client-2025-04-04"
+"""For servers that choose their tools themselves, without a toolset."""
+EDITS = "context-management-2025-06-27"
+COMPACT_EDIT = "compact-2026-01-12"
+COMPACT_BETA = "compact-2026-09-04"
+FAST = "fast-mode-2026-02-01"
+TOOL_CHANGES = "mid-conversation-tool-changes-2026-07-01"
+INLINE_TOOLS = "inline-tools-2026-09-15"
+
+BETA_FIELDS = {
+    "compaction": COMPACT_BETA,
+    "fallbacks": "server-side-fallback-2026-07-01",
+    "fallback_credit_token": "fallback-credit-2026-07-01",
+    "mcp_servers": MCP_BETA,
+    "thread": "message-threads-2026-08-12",
+    "task_budget": "task-budgets-2026-03-13",
+    "block_binding": "thinking-binding-controls-2026-08-01",
+    "clear_at": "mid-conversation-system-clear-at-2026-08-21",
+    "skills": "skills-2025-10-02",
+}
+"""Fields of this wire that need a beta, wherever they stand."""
+
+BETA_VALUES = {
+    "advisor_20260301": "advisor-tool-2026-03-01",
+    "clear_tool_uses_20250919": EDITS,
+    "clear_thinking_20251015": EDITS,
+    "compact_20260112": COMPACT_EDIT,
+    "mcp_toolset": MCP_BETA,
+    "tool_addition": TOOL_CHANGES,
+    "tool_removal": TOOL_CHANGES,
+    "tool_definition": INLINE_TOOLS,
+    "updates": "thinking-display-updates-2026-08-18",
+    "fast": FAST,
+}
+"""Values of `type`, `display` and `speed` that need one."""

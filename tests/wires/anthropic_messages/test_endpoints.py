@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from llm_rest.responses import FunctionTool, Request
-from llm_rest.wires.anthropic_messages import request as endpoints
+from llm_rest.wires import anthropic_messages as endpoints
 from tests.support.facts import plain
 from tests.wires.anthropic_messages.steps import NEW
 

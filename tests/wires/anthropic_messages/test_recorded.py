@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from llm_rest.wires import anthropic_messages as endpoints
 from llm_rest.wires import anthropic_messages as wire
-from llm_rest.wires.anthropic_messages import request as endpoints
 from tests.corpus import CORPUS, Exchange, exchanges
 from tests.support.facts import plain
 from tests.wires.anthropic_messages.sdk import faults

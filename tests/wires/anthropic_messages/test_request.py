@@ -426,9 +426,10 @@ def test_other_models_on_this_wire_take_what_they_are_asked() -> None:
     assert lost == []
 
 
-def test_a_leftover_that_does_not_fit_is_reported() -> None:
-    _, lost = sent(leftovers={"anthropic_messages": {"service_tier": 7}, "openai_chat": {"logit_bias": {"1": 2}}})
-    assert kinds(lost) == [("logit_bias", "dropped"), ("leftovers", "dropped")]
+def test_a_leftover_that_does_not_fit_is_left_out() -> None:
+    body, lost = sent(leftovers={"anthropic_messages": {"service_tier": 7}, "openai_chat": {"logit_bias": {"1": 2}}})
+    assert "service_tier" not in body
+    assert kinds(lost) == [("logit_bias", "dropped")]
 
 
 def test_a_document_of_this_wire_keeps_options_that_responses_has_no_word_for() -> None:
@@ -450,16 +451,24 @@ def test_a_document_of_this_wire_keeps_options_that_responses_has_no_word_for() 
         {"output_config": 7},
         {"message": 7},
         {"stop_details": []},
+        {"block": 7, "spelling": {"asked": [7, 7], "lost": 7, "alone": [7], "empty": {"": 7}, "format": 7}},
+        {"block": ["7", ""], "spelling": {"asked": ["7", ""], "lost": {"paths": 7}, "alone": {"servers": 7}}},
+        {"messages": {"": [[0, 7], 7]}, "spelling": {"messages": "entries"}},
+        {"model": 7, "messages": 7, "max_tokens": "x", "spelling": {"model": [None, ""], "max_tokens": ["7", ""]}},
     ],
 )
-def test_leftovers_that_this_wire_cannot_have_written_are_left_out(left: Plain) -> None:
+def test_leftovers_that_this_wire_cannot_have_written_change_nothing_that_is_said(left: Plain) -> None:
     leftovers = {"anthropic_messages": left}
+    options: Any = {"tools": [FunctionTool(name="f")], "reasoning": ReasoningOptions(effort="low")}
+    body, lost = sent(Message(role="user", content=[InputText(text="Hi")]), **options)
     said = Message(role="user", content=[InputText(text="Hi", leftovers=leftovers)], leftovers=leftovers)
-    body, lost = sent(
-        said, tools=[FunctionTool(name="f")], leftovers=leftovers, reasoning=ReasoningOptions(effort="low")
-    )
-    assert body["messages"] == [{"role": "user", "content": [text("Hi")]}]
-    assert {(loss.path.endswith("leftovers.anthropic_messages"), loss.kind) for loss in lost} == {(True, "dropped")}
+    forged, more = sent(said, **options, leftovers=leftovers)
+    assert {name: forged[name] for name in body.keys() - {"messages"}} == {
+        name: value for name, value in body.items() if name != "messages"
+    }
+    ((message,), (text,)) = forged["messages"], forged["messages"][0]["content"]
+    assert (message["role"], text["type"], text["text"]) == ("user", "text", "Hi")
+    assert {*kinds(lost)} <= {*kinds(more)}
 
 
 def test_a_format_without_a_schema_or_of_another_kind_is_refused() -> None:

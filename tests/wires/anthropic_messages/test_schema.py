@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.losses import Losses
-from llm_rest.wires.anthropic_messages.tools import fitted
+from llm_rest.wires.anthropic_messages.tools import encode_schema
 from tests.support.documents import NAMES, VALUES
 
 
 def fit(schema: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     lost = Losses()
     before = copy.deepcopy(schema)
-    found = fitted(schema, lost, "$")
+    found = encode_schema(schema, lost, "$")
     assert schema == before
     return found, [(loss.path, loss.kind) for loss in lost]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain
+from tests.wires.anthropic_messages.steps import Plain
 from tests.wires.anthropic_messages.streamed import (
     assembled,
     between,
@@ -14,6 +16,7 @@ from tests.wires.anthropic_messages.streamed import (
     decoded,
     ended,
     ends,
+    outline,
     output,
     result,
     started,
@@ -60,6 +63,65 @@ def test_the_first_of_two_searches_is_over_when_the_second_begins() -> None:
 
 
 ERROR = {"type": "web_fetch_tool_result_error", "error_code": "unavailable"}
+
+
+def after(*blocks: list[Plain]) -> list[tuple[str, list[str]]]:
+    """Each event of the vendor for these blocks, by its type and its block, and what is told after it and before the next."""
+    machine = wire.decode_stream()
+    found: list[tuple[str, list[str]]] = []
+    for event in [started(), *(event for one in blocks for event in one)]:
+        made = machine.feed(wire.EVENT.decode(msgspec.json.encode(event)))
+        found.append(
+            (f"{event['type'].removeprefix('content_block_')} {event.get('index', '')}".strip(), outline(made))
+        )
+    return found[1:]
+
+
+def test_a_tool_is_told_while_it_runs() -> None:
+    """After which event of the vendor each event appears: nothing waits for the end of the run, or of the answer."""
+    assert after(tool(0, "web_search", '{"query":"a"}'), result(1, "web_search_tool_result", 0, [FOUND])) == [
+        ("start 0", ["output_item.added web_search_call", "web_search_call.in_progress"]),
+        ("delta 0", []),
+        ("stop 0", ["web_search_call.searching"]),
+        ("start 1", []),
+        ("stop 1", ["web_search_call.completed"]),
+    ]
+    assert after(tool(0, "code_execution", '{"code":"1"}'), result(1, "code_execution_tool_result", 0, RAN)) == [
+        ("start 0", ["output_item.added code_interpreter_call", "code_interpreter_call.in_progress"]),
+        ("delta 0", []),
+        (
+            "stop 0",
+            [
+                "code_interpreter_call_code.delta '1'",
+                "code_interpreter_call_code.done '1'",
+                "code_interpreter_call.interpreting",
+            ],
+        ),
+        ("start 1", []),
+        ("stop 1", ["code_interpreter_call.completed"]),
+    ]
+    ask = tool(0, "ask", '{"a"', ":1}", kind="mcp_tool_use", server_name="wiki")
+    assert after(ask, result(1, "mcp_tool_result", 0, "found", is_error=False)) == [
+        ("start 0", ["output_item.added mcp_call", "mcp_call.in_progress"]),
+        ("delta 0", ["mcp_call_arguments.delta '{\"a\"'"]),
+        ("delta 0", ["mcp_call_arguments.delta ':1}'"]),
+        ("stop 0", ["mcp_call_arguments.done '{\"a\":1}'"]),
+        ("start 1", []),
+        ("stop 1", ["mcp_call.completed"]),
+    ]
+    listing = block(0, "mcp_tool_listing", mcp_server_name="wiki", tools=[])
+    assert [name for name, made in after(listing) if "mcp_list_tools.completed" in made] == ["start 0"]
+
+
+def test_the_next_tool_of_a_run_begins_while_the_run_goes_on() -> None:
+    """The item of a search is done when another tool begins, not when the run is over."""
+    first = [tool(0, "web_search", '{"query":"a"}'), result(1, "web_search_tool_result", 0, [FOUND])]
+    begun = dict(after(*first, tool(2, "web_search", '{"query":"b"}')))
+    assert begun["start 2"] == [
+        "output_item.done web_search_call",
+        "output_item.added web_search_call",
+        "web_search_call.in_progress",
+    ]
 
 
 def test_code_is_over_when_the_answer_names_its_container() -> None:

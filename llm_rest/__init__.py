@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from .client.reply import CallInfo, Reply
     from .client.stream import AsyncStream, Stream
     from .client.typed import AsyncJSONStream, JSONStream
+    from .conversation.conversation import Conversation
+    from .conversation.limits import HistoryLimits
+    from .conversation.store import (
+        ConversationStore,
+        MemoryConversationStore,
+        SQLiteConversationStore,
+        StoredConversation,
+    )
     from .errors import (
         APIConnectionError,
         APIError,
@@ -57,6 +65,7 @@ if TYPE_CHECKING:
         ResponseTooLargeError,
         SchemaMismatchError,
         ServerTimeoutError,
+        StoreError,
         StreamInterruptedError,
         TLSError,
         ToolArgumentsError,
@@ -110,6 +119,9 @@ _HOME = {
         ".client.content": "MCP afetch_image fetch_image file image user",
         ".vendors.dialects": "ChatDialect MessagesDialect ResponsesDialect",
         ".client.endpoints": "Access ModelInfo",
+        ".conversation.conversation": "Conversation",
+        ".conversation.limits": "HistoryLimits",
+        ".conversation.store": ("ConversationStore MemoryConversationStore SQLiteConversationStore StoredConversation"),
         ".errors": (
             "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError "
             "CallCancelledError CapabilityError ClientClosedError ConfigError ConflictError ConnectError "
@@ -117,7 +129,7 @@ _HOME = {
             "MalformedResponseError MaxIterationsError NotFoundError OutputError OverloadedError "
             "PermissionDeniedError ProtocolError ProxyError QuotaError RateLimitError ReasoningStateError "
             "RefusalError RequestTooLargeError ResponseTooLargeError SchemaMismatchError ServerTimeoutError "
-            "StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError ToolNotFoundError "
+            "StoreError StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError ToolNotFoundError "
             "ToolTimeoutError TruncatedError UnprocessableEntityError"
         ),
         ".client.generator": "AsyncContentGenerator ContentGenerator PromptContext",
@@ -185,12 +197,15 @@ __all__ = [
     "ContentFilterError",
     "ContentGenerator",
     "ContextLengthError",
+    "Conversation",
+    "ConversationStore",
     "DecodeError",
     "Failure",
     "FunctionCall",
     "FunctionCallOutput",
     "FunctionTool",
     "Header",
+    "HistoryLimits",
     "Input",
     "InputItem",
     "InternalServerError",
@@ -204,6 +219,7 @@ __all__ = [
     "LossWarning",
     "MalformedResponseError",
     "MaxIterationsError",
+    "MemoryConversationStore",
     "Message",
     "MessagesDialect",
     "ModelInfo",
@@ -239,8 +255,11 @@ __all__ = [
     "Run",
     "RunEnd",
     "RunState",
+    "SQLiteConversationStore",
     "SchemaMismatchError",
     "ServerTimeoutError",
+    "StoreError",
+    "StoredConversation",
     "Stream",
     "StreamInterruptedError",
     "TLSError",

@@ -18,6 +18,11 @@ from .suggestions import HINTED, row_of, suggestions_for
 Code = Literal["auth_error", "rate_limit", "network_error", "invalid_request", "unknown"]
 """The `code` of an error, for programs that only branch."""
 
+StoreReason = Literal[
+    "not_found", "exists", "conflict", "completed", "locked", "full", "read_only", "damaged", "newer", "failed"
+]
+"""The `reason` of a `StoreError`."""
+
 _LIMIT = 500
 _AHEAD = 4096
 """How much of a text is looked at behind what is shown of it: what is replaced makes it shorter."""
@@ -266,6 +271,16 @@ class LossError(ConfigError):
         super().__init__(message, **facts)
         self.losses = losses
         """The `Loss`es that prevent the request from being sent, or were raised because of `on_loss="raise"`."""
+
+
+class StoreError(LLMError):
+    """A store of conversations cannot be read or written; it is as it was before."""
+
+    def __init__(self, message: str, *, reason: StoreReason = "failed", **facts: Any) -> None:
+        super().__init__(message, retryable=reason == "locked", **facts)
+        self.reason: StoreReason = reason
+        """Why: `not_found`, `exists`, `conflict` (another program wrote first), `completed`, `locked`, `full`, `read_only`,
+        `damaged`, `newer` (written by a newer version), or `failed`."""
 
 
 # --- the call --------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ NAME = PACKAGE.name
 FOUNDATION = ("unknown", "shapes", "losses", "errors", "suggestions")
 PURE = (*FOUNDATION, "responses", "vendors.dialects")
 TABLES = ("transport.framing", "vendors.rows", "vendors.models")
-TOOLS = ("tools", "loop", "conversation")
+TOOLS = ("tools", "loop")
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,15 @@ ROWS = (
     Row(("sync",), (), ()),
     # h11 and certifi come with httpx, whose transports are entered where a tool intercepts them. trio is named where it runs.
     Row(("transport",), ("errors", "sync"), ("msgspec", "httpx", "httpcore", "h11", "anyio", "trio", "certifi")),
-    Row(("client",), (*PURE, "wires", *TABLES, "vendors.auth", "sync", "transport", *TOOLS)),
+    Row(("client",), (*PURE, "wires", *TABLES, "vendors.auth", "sync", "transport", *TOOLS, "conversation")),
     # typing_extensions is for type checkers alone: it is not imported when the program runs.
     Row(
         TOOLS,
         (*FOUNDATION, "responses", "vendors.models", "sync", *TOOLS),
         ("msgspec", "anyio", "typing_extensions"),
     ),
+    # A chat is driven through a client; the data, its limits and its stores know items alone.
+    Row(("conversation",), (*PURE, "wires", "vendors.models", "sync", *TOOLS, "client"), ("msgspec", "anyio")),
     # The simulated model is a handler of the server, and needs nothing of what serves it over a socket.
     Row(("simulator",), (*PURE, "wires", "vendors.models", "sync", "tools.schema", "loop", "server")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),

@@ -33,6 +33,8 @@ PROMISED = set(
     RequestCancelled RequestEnd RequestRetry RequestStart CallOptions
     RetryPolicy
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
+    Conversation HistoryLimits
+    ConversationStore MemoryConversationStore SQLiteConversationStore StoredConversation StoreError
     afetch_image fetch_image file image user from_messages to_messages MCP
     APIKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
     AsyncRun Run RunState ToolCall CallCompleted CallExecuting CallFailed IterationStart LLMResponse NonblockingError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pytest_httpx import HTTPXMock
@@ -22,6 +22,8 @@ from llm_rest.errors import (
     LLMError,
     NotFoundError,
     RateLimitError,
+    StoreError,
+    StoreReason,
 )
 from llm_rest.suggestions import HINTED, TABLE
 from llm_rest.transport.deadlines import LATE
@@ -29,6 +31,7 @@ from llm_rest.vendors.rows import VENDORS, NoAuth
 from tests.callers import NewClient
 from tests.transport.support import nobody
 
+STORE_REASONS: tuple[StoreReason, ...] = get_args(StoreReason)
 TREE = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LLMError)]
 
 
@@ -36,6 +39,7 @@ def cases() -> list[LLMError]:
     """An error of every class, of which nothing is known, and of every case of a class."""
     found = [kind("no") for kind in TREE]
     found += [APITimeoutError("no", phase=phase) for phase in LATE]
+    found += [StoreError("no", reason=reason) for reason in STORE_REASONS]
     return [*found, ConnectError("no", reason="refused"), ConnectError("no", reason="name")]
 
 
@@ -51,6 +55,7 @@ def test_every_class_of_the_tree_has_suggestions(error: LLMError) -> None:
 def test_every_row_belongs_to_a_class() -> None:
     kinds = {kind.kind for kind in TREE}
     known = {f"api_timeout.{phase}" for phase in LATE} | {"connect.refused", "connect.name"}
+    known |= {f"store.{reason}" for reason in STORE_REASONS}
     assert {row for row in TABLE if "." not in row} <= kinds
     assert {row for row in TABLE if "." in row} <= known
     assert {*TABLE} >= HINTED

@@ -25,6 +25,7 @@ from .request import items_of
 from .tools import CustomTool, FunctionTool, NamespaceTool
 
 if TYPE_CHECKING:
+    from .items import AnyItem
     from .parts import ContentPart
     from .request import Request
 
@@ -78,30 +79,33 @@ def tokens(text: str) -> int:
 
 def estimate_tokens(request: Request) -> int:
     """About how many tokens the input of `request` has, with its instructions and tools."""
-    text = [request.instructions] if isinstance(request.instructions, str) else []
-    attachments = 0
-    for item in items_of(request):
-        match item:
-            case Message(content=content):
-                text.append(text_of(content))
-                attachments += _attachments(content)
-            case FunctionCall(name=name, arguments=arguments):
-                text += (name, arguments)
-            case CustomToolCall(name=name, input=written):
-                text += (name, written)
-            case FunctionCallOutput(output=output) | CustomToolCallOutput(output=output):
-                text.append(text_of(output))
-                attachments += _attachments(output)
-            case Compaction(encrypted_content=kept):
-                text.append(kept)
-            case _:
-                pass
+    total = tokens(request.instructions) if isinstance(request.instructions, str) else 0
+    total += sum(map(item_tokens, items_of(request)))
     for tool in offered(request):
-        text += (tool.name, tool.description if given(tool.description) else "")
+        total += tokens(tool.name) + tokens(tool.description if given(tool.description) else "")
         if isinstance(tool, FunctionTool) and tool.parameters:
-            text.append(msgspec.json.encode(tool.parameters).decode())
-    return sum(tokens(piece) for piece in text) + attachments * TOKENS_PER_ATTACHMENT
+            total += tokens(msgspec.json.encode(tool.parameters).decode())
+    return total
+
+
+def item_tokens(item: AnyItem) -> int:
+    """About how many tokens one item has; none where only its vendor can read it."""
+    match item:
+        case Message(content=content):
+            return tokens(text_of(content)) + _attachments(content)
+        case FunctionCall(name=name, arguments=arguments):
+            return tokens(name) + tokens(arguments)
+        case CustomToolCall(name=name, input=written):
+            return tokens(name) + tokens(written)
+        case FunctionCallOutput(output=output) | CustomToolCallOutput(output=output):
+            return tokens(text_of(output)) + _attachments(output)
+        case Compaction(encrypted_content=kept):
+            return tokens(kept)
+        case _:
+            return 0
 
 
 def _attachments(content: str | list[ContentPart]) -> int:
-    return sum(isinstance(part, InputImage | InputFile) for part in content) if isinstance(content, list) else 0
+    if not isinstance(content, list):
+        return 0
+    return TOKENS_PER_ATTACHMENT * sum(isinstance(part, InputImage | InputFile) for part in content)

@@ -1,0 +1,245 @@
+"""`Conversation`: the items of a conversation, its system prompt, context and state, as plain data.
+
+Before changing this file, know that conversations are kept in files and databases: a field that is added has a default, and a
+save that an earlier version would misread gets a new `VERSION`. Vendors' opaque state stands in carriers only
+(`responses/carriers.py`), which `without_carriers` leaves out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, cast
+from uuid import uuid4
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ..client.generator import Entry, PromptContext
+from ..errors import DecodeError, printable
+from ..responses.domain import domain_items, flat_rows
+from ..responses.items import ROLES, AnyItem, Message
+from ..unknown import MOST_UNKNOWN, Decoder, Model, Unknown, check_depth
+
+VERSION = 1
+"""The version of saved conversations that this version of the library writes."""
+
+MAX_SIZE = 256 * 1024 * 1024
+"""The largest saved conversation that is loaded, in bytes."""
+
+
+class PendingContext(Model):
+    """What the conversation waits for: a question of the agent that the user has not answered yet."""
+
+    original_message_id: str | None = None
+    """Id of the user's message that began the turn, as the program gave it; `None` where it gave none."""
+    tool_calls_completed: list[str] = field(default_factory=list[str])
+    """The names of the tools whose calls had completed in the turn, in their order."""
+    last_agent_message: str = ""
+    """The question, as it was sent to the user."""
+    created_at: float = field(default_factory=time.time)
+    """When it was asked, in seconds since 1970."""
+
+
+class ConversationState(Model):
+    """The state of a conversation beside its items, to be saved and restored alone."""
+
+    pending_context: PendingContext | None = None
+    """What it waits for; `None` where it waits for nothing."""
+    completed_at: float | None = None
+    """When it was completed, in seconds since 1970; `None` while it is open."""
+    reason: str | None = None
+    """Why it was completed."""
+    summary: str | None = None
+    """The summary of the completed conversation."""
+
+
+class Compacted(Model):
+    """Items that are sent instead of the first `count` items of a conversation, which stay in it."""
+
+    count: int
+    """How many items are replaced."""
+    items: list[AnyItem]
+    """What is sent instead: a summary, or the opaque state of a vendor's own compaction."""
+
+
+def _new_id() -> str:
+    return f"conv_{uuid4().hex}"
+
+
+class Conversation(Model):
+    """A conversation as plain data: items in the Responses format, system prompt, context and state.
+
+    `save()` gives JSON, `Conversation.load(data)` reads and validates it.
+    """
+
+    _one_line: ClassVar[bool] = True
+
+    version: int = VERSION
+    """The version of the format in which it is saved."""
+    id: str = field(default_factory=_new_id)
+    """Its id, made at random."""
+    created_at: float = field(default_factory=time.time)
+    """When it was begun, in seconds since 1970."""
+    instructions: str | None = None
+    """The system prompt; `None` for none. See `set_system_prompt`."""
+    context: list[AnyItem] = field(default_factory=list[AnyItem])
+    """Fixed items that are sent before all others, and are no part of the history. See `set_context`."""
+    items: list[AnyItem] = field(default_factory=list[AnyItem])
+    """Everything that was said and called, oldest first."""
+    compacted: Compacted | None = None
+    """What is sent instead of the first items; `None` where all are sent."""
+    state: ConversationState = field(default_factory=ConversationState)
+    """Whether it waits for the user, and whether it is completed."""
+
+    def __repr__(self) -> str:
+        waits = ", waiting for the user" if self.is_waiting_for_response else ""
+        ended = ", completed" if self.state.completed_at is not None else ""
+        return f"<Conversation {printable(self.id, 80)}: {len(self.items)} items{waits}{ended}; see .items .save()>"
+
+    # --- content
+
+    def add(self, *entries: Any) -> None:
+        """Add texts (of the user), items, or messages of any format that `generate` takes, at the end.
+
+        Raises `ConfigError` naming the entry that is none of these; nothing is added then.
+        """
+        from ..client.options import to_request  # what a call's input is read by
+
+        if entries:
+            self.items += cast("list[AnyItem]", to_request([*map(_said, entries)], {}).input)
+
+    def set_system_prompt(self, text: str | None) -> None:
+        """Replace the system prompt; `None` for none."""
+        self.instructions = text
+
+    def set_context(self, entries: Iterable[Entry | AnyItem]) -> None:
+        """Replace the fixed context: `(role, text)` entries, or items. Raises `ConfigError` for anything else."""
+        self.context = PromptContext(entries).items
+
+    def clear(self) -> None:
+        """Begin a new conversation with another id: items and state are gone, system prompt and context stay."""
+        self.id, self.created_at = _new_id(), time.time()
+        self.items, self.compacted, self.state = [], None, ConversationState()
+
+    def fork(self) -> Conversation:
+        """A copy with an id of its own, which goes its own way; a completed conversation is open again there."""
+        state = ConversationState(pending_context=self.state.pending_context)
+        return replace(
+            self, id=_new_id(), created_at=time.time(), context=[*self.context], items=[*self.items], state=state
+        )
+
+    # --- waiting for the user
+
+    @property
+    def is_waiting_for_response(self) -> bool:
+        """Whether the agent has asked the user something; the user's next turn clears it."""
+        return self.state.pending_context is not None
+
+    @property
+    def pending_context(self) -> PendingContext | None:
+        """What the conversation waits for; `None` where it waits for nothing."""
+        return self.state.pending_context
+
+    def set_waiting(
+        self, question: str, message_id: str | None = None, *, tool_calls_completed: Sequence[str] = ()
+    ) -> None:
+        """Wait for the user's answer to `question`; `message_id` is that of the user's message that began the turn."""
+        pending = PendingContext(
+            original_message_id=message_id,
+            tool_calls_completed=[*tool_calls_completed],
+            last_agent_message=question,
+        )
+        self.state = replace(self.state, pending_context=pending)
+
+    def clear_waiting(self) -> None:
+        """Wait for nothing any more."""
+        self.state = replace(self.state, pending_context=None)
+
+    # --- as JSON, and as messages of other formats
+
+    def save(self) -> bytes:
+        """The conversation as JSON, with carriers of vendors' state, which `load` reads."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def load(cls, data: bytes | str) -> Conversation:
+        """The conversation in the JSON of `save`. Raises `DecodeError` naming the place in a damaged or newer one."""
+        raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+        if len(raw) > MAX_SIZE:
+            raise DecodeError(f"{len(raw)} bytes are more than the limit of {MAX_SIZE}", limited=True)
+        check_depth(raw)
+        try:
+            version = msgspec.json.decode(raw, type=_Head).version
+        except (msgspec.MsgspecError, UnicodeError, RecursionError) as problem:
+            what = f"expected a saved conversation with its version: {problem}"
+            raise DecodeError(what, hint="load what Conversation.save() gave") from None
+        if not 1 <= version <= VERSION:
+            what = f"a conversation of version {version}, and this library reads versions up to {VERSION}"
+            raise DecodeError(what, path="$.version", hint="update llm_rest")
+        found = CONVERSATION.decode(raw)
+        for name, items in (("context", found.context), ("items", found.items)):
+            for i, item in enumerate(items):
+                if isinstance(item, Unknown) and not item.kind:
+                    raise DecodeError("expected an item, an object with a type", path=f"$.{name}[{i}]")
+        if found.compacted is not None and not 0 <= found.compacted.count <= len(found.items):
+            raise DecodeError(f"expected a number up to {len(found.items)}", path="$.compacted.count")
+        return found
+
+    @classmethod
+    def from_messages(cls, messages: Iterable[Any], wire: str = "openai_chat") -> Conversation:
+        """A conversation of the messages of a wire, or of flat rows (`wire="rows"`). Raises and warns as `from_messages`.
+
+        A system message at the beginning becomes the system prompt.
+        """
+        from ..wires.foreign import from_messages
+
+        items = from_messages(messages, wire)
+        first = items[0] if items else None
+        if isinstance(first, Message) and first.role in ("system", "developer"):
+            return cls(instructions=first.text, items=items[1:])
+        return cls(items=items)
+
+    def to_messages(self, wire: str = "openai_chat", *, agent_roles: bool = False) -> list[dict[str, Any]]:
+        """The conversation as messages of a wire, or as flat rows (`wire="rows"`). Raises and warns as `to_messages`.
+
+        With `agent_roles` the roles are `human` and `agent` instead of `user` and `assistant`.
+        """
+        first = [Message(role="system", content=self.instructions)] if self.instructions else []
+        items = [*first, *self.context, *self.items]
+        if wire == "rows":
+            messages = flat_rows(items)
+        else:
+            from ..wires.foreign import to_messages
+
+            messages = to_messages(items, wire)
+        names = _AGENT_ROLES if agent_roles else {}
+        return [{**one, "role": names.get(one["role"], one["role"])} if "role" in one else one for one in messages]
+
+    def without_carriers(self) -> Conversation:
+        """A copy that holds domain data alone: texts, images, files, calls and outputs, readable reasoning.
+
+        Opaque state, ids, and the records of tools that a vendor ran are left out, so that every wire takes it.
+        """
+        kept, mine = self.compacted, domain_items(self.items)
+        if kept is not None:
+            # What a vendor compacted is its own state, and what it stands for is here.
+            items = domain_items(kept.items)
+            count = len(domain_items(self.items[: kept.count]))
+            kept = Compacted(count=count, items=items) if len(items) == len(kept.items) else None
+        return replace(self, context=domain_items(self.context), items=mine, compacted=kept)
+
+
+class _Head(Struct):
+    version: int
+
+
+def _said(entry: Any) -> Any:
+    return Message(role="user", content=entry) if isinstance(entry, str) else entry
+
+
+_AGENT_ROLES = {known: ours for ours, known in ROLES.items()}
+
+CONVERSATION: Decoder[Conversation] = Decoder(Conversation, most_unknown=MOST_UNKNOWN)
+"""Decodes a saved conversation; `Conversation.load` also checks what no type says."""

@@ -1,0 +1,335 @@
+"""What of a conversation a request holds: limits by items and by tokens, and compaction.
+
+The front goes in whole turns, and a call never without its output (`cut_points`); what is kept in a conversation or a run is
+not touched. Before changing this file, know that a cut changes the beginning of the request, which vendors' prompt caches live
+from: with compaction the cut is made once, at half of the limit, and stays where it is until the limit is reached again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import accumulate
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..errors import ConfigError, ContextLengthError
+from ..loop.calls import DELIVERY, answers
+from ..responses.estimate import estimate_tokens, item_tokens
+from ..responses.items import (
+    AdditionalTools,
+    AnyItem,
+    ConfigurationUpdate,
+    FunctionCallOutput,
+    McpApprovalRequest,
+    McpApprovalResponse,
+    Message,
+    ProgramOutput,
+)
+from ..responses.request import Request, items_of
+from .conversation import Compacted
+
+if TYPE_CHECKING:
+    from ..errors import Attempt
+    from ..responses.response import Response
+
+T = TypeVar("T")
+
+SUMMARY_PROMPT = (
+    "Summarise the conversation above so that it can continue from the summary alone: what is wanted, what was decided, "
+    "names and numbers, results of tools, open questions. Answer with the summary and nothing else."
+)
+"""The message that asks a model for a summary."""
+
+SUMMARY = "Summary of the conversation so far:\n\n"
+"""The beginning of the message that stands for what was summarised."""
+
+_SETTINGS = (AdditionalTools, ConfigurationUpdate)
+"""Items that hold for everything after them, and so are kept."""
+
+
+class HistoryLimits(Struct, frozen=True, kw_only=True):
+    """How much of a conversation is sent. Raises `ConfigError` for what is no limit.
+
+    Whole turns are left out from the front; instructions, fixed context and the turn in progress are always sent.
+    """
+
+    max_items: int | None = None
+    """The most items of the history that are sent; `None` for no limit."""
+    max_tokens: int | None = None
+    """The most input tokens, those of instructions and tools included; `None` for no limit."""
+    count: Literal["estimate", "vendor"] | Callable[[Sequence[AnyItem]], int] = "estimate"
+    """How tokens are counted: an estimate that is corrected by what the vendor reported, the vendor's own count (a request
+    before each call), or a function of the items."""
+    rounds: bool = False
+    """Whether the oldest rounds of tool calls in the turn in progress may be left out too; its question is always sent."""
+    compact: Literal["summary", "vendor"] | None = None
+    """What replaces the turns that are left out: a summary of the model, or the vendor's own compaction; `None` for nothing.
+    It also replaces the older half once where the vendor answers with a `ContextLengthError`."""
+    compact_model: str | None = None
+    """The model that summarises, as `"vendor/model"`; `None` for the one of the conversation."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_items", "max_tokens"):
+            value: Any = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise ConfigError(f"{name} is a number from 1, not {value!r}", hint="leave it out for no limit")
+        if self.count not in ("estimate", "vendor") and not callable(self.count):
+            raise ConfigError(f'count is "estimate", "vendor" or a function of the items, not {self.count!r}')
+        if self.compact not in (None, "summary", "vendor"):
+            raise ConfigError(f'compact is "summary" or "vendor", not {self.compact!r}')
+
+
+# --- where the front may be cut -------------------------------------------------------------------------------------
+
+
+def cut_points(items: Sequence[AnyItem], *, rounds: bool = False) -> list[int]:
+    """The positions where a conversation may begin: where a turn begins, or with `rounds` also where the model speaks again,
+    and no call before it has its output behind it.
+    """
+    tied = _tied(items)
+    return [
+        i
+        for i in range(len(items))
+        if not tied[i] and (_begins_turn(items, i) or (rounds and i > 0 and _begins_round(items, i)))
+    ]
+
+
+def _prompts(item: AnyItem) -> bool:
+    """Whether it is said to the model: by the user, or the program."""
+    if not isinstance(item, Message) or item.role not in ("user", "system", "developer"):
+        return False
+    return not item.text.startswith(f'{{"type":"{DELIVERY}"')  # a late result belongs to the turn of its call
+
+
+def _begins_turn(items: Sequence[AnyItem], i: int) -> bool:
+    return _prompts(items[i]) and (i == 0 or not _prompts(items[i - 1]))
+
+
+def _begins_round(items: Sequence[AnyItem], i: int) -> bool:
+    """Whether the model speaks again after the outputs of calls."""
+    return bool(answers([items[i - 1]])) and not answers([items[i]]) and not _prompts(items[i])
+
+
+def _tied(items: Sequence[AnyItem]) -> list[bool]:
+    """For each position whether a call before it belongs to an output at or behind it, or the other way round."""
+    steps = [0] * (len(items) + 1)
+    waiting: dict[str, list[int]] = {}
+    last: dict[str, int] = {}
+    orphans: dict[str, list[int]] = {}
+
+    def tie(first: int, second: int) -> None:
+        steps[first + 1] += 1
+        steps[second + 1] -= 1
+
+    for i, item in enumerate(items):
+        for name, closes in _names(item):
+            if closes and waiting.get(name):
+                tie(waiting[name].pop(0), i)
+            elif closes and name in last:  # once more
+                tie(last[name], i)
+            elif closes:
+                orphans.setdefault(name, []).append(i)
+            else:
+                for orphan in orphans.pop(name, ()):
+                    tie(orphan, i)
+                waiting.setdefault(name, []).append(i)
+                last[name] = i
+    return [total > 0 for total in accumulate(steps[:-1])]
+
+
+def _names(item: AnyItem) -> list[tuple[str, bool]]:
+    """The calls that an item makes, and those that it answers or belongs to."""
+    caller = getattr(item, "caller", None)
+    program = getattr(caller, "caller_id", None)
+    found = [(program, True)] if isinstance(program, str) else []
+    if isinstance(item, McpApprovalRequest):
+        return [*found, (item.id or "", False)]
+    if isinstance(item, McpApprovalResponse):
+        return [*found, (item.approval_request_id, True)]
+    approved = getattr(item, "approval_request_id", None)
+    if isinstance(approved, str):
+        found.append((approved, True))
+    call_id = getattr(item, "call_id", None)
+    if isinstance(call_id, str):
+        closes = isinstance(item, ProgramOutput | FunctionCallOutput) or bool(answers([item]))
+        found.append((call_id, closes))
+    return found
+
+
+class Cut(NamedTuple):
+    """What is left of a conversation: `kept` stands for its first `start` items, and the others follow."""
+
+    start: int
+    kept: list[AnyItem]
+
+
+def cut_at(items: Sequence[AnyItem], start: int) -> Cut:
+    """The conversation from `start` on. What holds for all that follows is kept, and the question of the turn in progress."""
+    kept: list[AnyItem] = [item for item in items[:start] if isinstance(item, _SETTINGS)]
+    turn = max((i for i in cut_points(items[: start + 1]) if i <= start), default=start)
+    if turn < start:  # a round of the turn in progress
+        question = next((i for i in range(turn, start) if not _prompts(items[i])), start)
+        kept += items[turn:question]
+    return Cut(start, kept)
+
+
+def shortened(
+    items: Sequence[AnyItem],
+    *,
+    max_items: float = inf,
+    max_tokens: float = inf,
+    rounds: bool = False,
+    least: int = 0,
+) -> int:
+    """How many items to leave out in front, so that the rest is within the limits, or as near as can be.
+
+    Tokens are those of the estimate. At least `least` items are left out, where that is possible.
+    """
+    points = cut_points(items, rounds=rounds)
+    sizes = [0, *accumulate(map(item_tokens, items))]
+    found = 0
+    for found in points:
+        if found >= least and len(items) - found <= max_items and sizes[-1] - sizes[found] <= max_tokens:
+            break
+    return found
+
+
+# --- requests -------------------------------------------------------------------------------------------------------
+
+
+class Model(Protocol):
+    """Who answers: what limits need of the client of a run."""
+
+    async def send(self, request: Request, /) -> Response: ...
+    async def count(self, request: Request, /) -> int: ...
+    async def compact(self, request: Request, /) -> list[AnyItem]: ...
+
+
+class Window:
+    """The requests of one run within limits: what is sent of each, and what stands for the rest."""
+
+    def __init__(
+        self,
+        limits: HistoryLimits,
+        *,
+        fixed: int | None = None,
+        compacted: Compacted | None = None,
+        factor: float = 1.0,
+    ) -> None:
+        self.limits = limits
+        self.compacted = compacted
+        """What stands for the first items behind the fixed ones."""
+        self.attempts: tuple[Attempt, ...] = ()
+        """Requests that were made for the next reply beside its own: one that was too long, and those of summaries."""
+        self.factor = factor
+        """How many tokens the vendor reports for one of the estimate."""
+        self._fixed = fixed
+        self._sent = 0
+
+    async def ask(self, request: Request, model: Model, send: Callable[[Request], Awaitable[T]]) -> T:
+        """What `send` gives for the request within the limits, compacted once where the vendor finds it too long."""
+        self.attempts = ()
+        if request.previous_response_id is not None:  # the vendor holds the conversation
+            return await send(request)
+        fitting = await self._fitting(request, model)
+        try:
+            return await send(self._estimated(fitting))
+        except ContextLengthError as problem:
+            shorter = await self._compacted(request, model) if self.limits.compact else None
+            if shorter is None:
+                raise
+            self.attempts = (*problem.attempts, *self.attempts)
+            return await send(self._estimated(shorter))
+
+    def observe(self, response: Response) -> None:
+        """Correct the estimate by what the vendor reported."""
+        reported = 0 if response.usage is None else response.usage.input_tokens
+        if reported and self._sent:
+            self.factor = reported / self._sent
+
+    def _estimated(self, request: Request) -> Request:
+        self._sent = estimate_tokens(request)
+        return request
+
+    def _parts(self, request: Request) -> tuple[list[AnyItem], list[AnyItem], list[AnyItem]]:
+        """The fixed items, what stands for the first ones behind them, and the rest."""
+        items = items_of(request)
+        fixed = self._fixed
+        if fixed is None:
+            begins = (i for i, one in enumerate(items) if not (isinstance(one, Message) and one.role in _TOLD))
+            fixed = next(begins, len(items))
+        done = self.compacted
+        return items[:fixed], [] if done is None else done.items, items[fixed + (done.count if done else 0) :]
+
+    async def _fitting(self, request: Request, model: Model) -> Request:
+        fixed, before, rest = self._parts(request)
+        limits, goal = self.limits, 0.5 if self.limits.compact else 1.0
+        max_items, max_tokens = limits.max_items or inf, limits.max_tokens or inf
+        start = 0
+        while True:
+            kept = cut_at(rest, start).kept if start else []
+            found = replace(request, input=[*fixed, *before, *kept, *rest[start:]])
+            tokens = 0 if limits.max_tokens is None else await self._tokens(found, model)
+            if tokens <= max_tokens and len(rest) - start <= max_items:
+                return found
+            estimated = estimate_tokens(found)
+            other = estimated - sum(map(item_tokens, rest[start:]))  # instructions, tools, what is fixed
+            further = shortened(
+                rest,
+                max_items=max_items * goal,
+                max_tokens=max_tokens * goal * estimated / max(1, tokens) - other,
+                rounds=limits.rounds,
+                least=start + 1,
+            )
+            if further <= start:
+                return found
+            start = further
+            if limits.compact:
+                return await self._replaced(request, model, start)
+
+    async def _tokens(self, request: Request, model: Model) -> int:
+        if self.limits.count == "vendor":
+            return await model.count(request)
+        if callable(self.limits.count):
+            return self.limits.count(items_of(request))
+        return round(self.factor * estimate_tokens(request))
+
+    async def _compacted(self, request: Request, model: Model) -> Request | None:
+        """The request with its first half replaced; `None` where there is nothing to replace."""
+        _, _, rest = self._parts(request)
+        start = shortened(rest, max_tokens=sum(map(item_tokens, rest)) / 2, rounds=True, least=1)
+        return await self._replaced(request, model, start) if start else None
+
+    async def _replaced(self, request: Request, model: Model, start: int) -> Request:
+        """The request with a summary, or the vendor's compaction, instead of the first items of the rest."""
+        fixed, before, rest = self._parts(request)
+        gone = replace(request, input=[*fixed, *before, *rest[:start]], stream=None)
+        if self.limits.compact == "vendor":
+            made = await model.compact(gone)
+        else:
+            reply = await summary_of(gone, model, self.limits.compact_model)
+            self.attempts = (*self.attempts, *reply.info.attempts)
+            made = [Message(role="user", content=SUMMARY + reply.output_text)]
+        count = start + (self.compacted.count if self.compacted else 0)
+        self.compacted = Compacted(count=count, items=[*made, *cut_at(rest, start).kept])
+        return replace(request, input=[*fixed, *self.compacted.items, *rest[start:]])
+
+
+_TOLD = ("system", "developer")
+
+
+async def summary_of(request: Request, model: Model, name: str | None = None) -> Any:
+    """The model's reply with a summary of the conversation in `request`. Raises an `LLMError` where there is none."""
+    from ..client.call import whole
+
+    asked = [*items_of(request), Message(role="user", content=SUMMARY_PROMPT)]
+    # Vendors want the tools of earlier calls described, and none called now.
+    choice = "none" if request.tools else None
+    found: Any = await model.send(
+        replace(request, model=name or request.model, input=asked, tool_choice=choice, text=None, stream=None)
+    )
+    whole(found)
+    return found

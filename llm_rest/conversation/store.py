@@ -1,0 +1,378 @@
+"""Stores of conversations: one protocol, in memory and in a SQLite file.
+
+A turn is written in one transaction, and is durable when `append` returns (`synchronous=FULL`). Items are only ever appended.
+Several threads and processes may use one file; of two that append to one conversation at once the second gets a `StoreError`.
+Before changing this file, know that `user_version` names the schema: a change of the tables gets a new number and a migration.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, Protocol, Self
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..errors import DecodeError, StoreError, StoreReason
+from ..responses.estimate import text_of
+from ..responses.items import AnyItem, FunctionCallOutput, Message
+from .conversation import Conversation, ConversationState
+
+SCHEMA = 1
+"""The version of the tables that this version of the library writes."""
+
+_APPLICATION = 0x6C6C6D72  # "llmr", so that the file of another program is not taken for one of ours
+_TABLES = """
+CREATE TABLE conversations (
+    id TEXT PRIMARY KEY, created_at REAL NOT NULL, updated_at REAL NOT NULL, completed_at REAL, head BLOB NOT NULL
+);
+CREATE INDEX conversations_updated ON conversations (updated_at);
+CREATE TABLE items (
+    conversation TEXT NOT NULL REFERENCES conversations (id), position INTEGER NOT NULL, item BLOB NOT NULL, said TEXT NOT NULL,
+    PRIMARY KEY (conversation, position)
+) WITHOUT ROWID;
+"""
+
+
+class StoredConversation(Struct, frozen=True, kw_only=True):
+    """An entry of a store's list: a conversation without its items."""
+
+    id: str
+    """The id, for `get`."""
+    created_at: float
+    """When it was begun, in seconds since 1970."""
+    updated_at: float
+    """When it was last written, in seconds since 1970."""
+    completed_at: float | None
+    """When it was completed; `None` while it is open."""
+    items: int
+    """How many items it has."""
+    title: str
+    """The beginning of the first message of the user."""
+    summary: str | None
+    """The summary of a completed conversation."""
+
+
+class ConversationStore(Protocol):
+    """Where conversations are kept. Methods block, may be called from any thread, and raise `StoreError`."""
+
+    def create(self, conversation: Conversation) -> None:
+        """Write a new conversation with its items."""
+        ...
+
+    def get(self, conversation_id: str) -> Conversation:
+        """The conversation of this id; `not_found` where there is none."""
+        ...
+
+    def append(self, conversation: Conversation, position: int) -> None:
+        """Write the items from `position` on, and everything beside the items; `conflict` where the store has not exactly
+        `position` items, `completed` where the conversation is.
+        """
+        ...
+
+    def complete(self, conversation_id: str, *, summary: str | None = None, reason: str | None = None) -> None:
+        """Mark a conversation as completed: nothing is appended any more."""
+        ...
+
+    def list(self, *, limit: int = 10, completed: bool | None = None) -> list[StoredConversation]:
+        """The conversations that were written last, newest first; only completed ones or only open ones where that is given."""
+        ...
+
+    def search(
+        self,
+        text: str | None = None,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int = 10,
+        completed: bool | None = None,
+    ) -> list[StoredConversation]:
+        """Those with `text` in what was said, in any case, that were written between two times, newest first."""
+        ...
+
+
+class SQLiteConversationStore:
+    """A `ConversationStore` in a SQLite file, which is created where it is missing. Works for several processes at once.
+
+    It waits `timeout` seconds for another writer. Raises `StoreError` for a file that cannot be used.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 5.0) -> None:
+        self.path = os.fspath(path)
+        """The path of the file."""
+        self.journal_mode = ""
+        """`wal`, or a rollback journal (`delete`) where the file system has no shared memory."""
+        self._lock = RLock()
+        with self._mended():
+            uri = self.path.startswith("file:")
+            if not uri and self.path != ":memory:":  # what is said is for its owner alone
+                os.close(os.open(self.path, os.O_CREAT, 0o600))
+            self._db = sqlite3.connect(self.path, timeout, isolation_level=None, check_same_thread=False, uri=uri)
+            try:
+                self._open(time.monotonic() + timeout)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _open(self, until: float) -> None:
+        self._db.create_function("folded", 1, str.casefold, deterministic=True)
+        version = self._prepared()
+        self._use_wal(until)
+        if self.journal_mode not in ("wal", "memory"):
+            logging.getLogger("llm_rest").info(
+                "%s: WAL is not possible here, SQLite uses a rollback journal", self.path
+            )
+        self._db.execute("PRAGMA synchronous=FULL")
+        if version == 0:
+            with self._writing():
+                if self._prepared() == 0:  # or another process was faster
+                    for statement in _TABLES.split(";"):
+                        self._db.execute(statement)
+                    self._db.execute(f"PRAGMA application_id={_APPLICATION}")
+                    self._db.execute(f"PRAGMA user_version={SCHEMA}")
+
+    def _use_wal(self, until: float) -> None:
+        while not self.journal_mode:
+            try:
+                (self.journal_mode,) = self._db.execute("PRAGMA journal_mode=WAL").fetchone()
+            except sqlite3.OperationalError as problem:
+                if _reason(problem) != "locked":  # such as a file that may only be read
+                    (self.journal_mode,) = self._db.execute("PRAGMA journal_mode").fetchone()
+                elif time.monotonic() > until:
+                    raise
+                else:  # SQLite itself does not wait for this lock
+                    time.sleep(0.01)
+
+    def _prepared(self) -> int:
+        """The version of the schema, 0 for an empty file. Raises `StoreError` for what this version cannot use."""
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        (application,) = self._db.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and application != _APPLICATION:
+            raise self._error("is a database of another program", "damaged")
+        if version > SCHEMA:
+            what = f"has schema {version}, and this version of llm_rest knows schemas up to {SCHEMA}"
+            raise self._error(what, "newer")
+        return int(version)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path!r}; see .list() .get(id) .search(text)>"
+
+    # --- the protocol
+
+    def create(self, conversation: Conversation) -> None:
+        """Write a new conversation with its items. Raises `StoreError`: `exists` where its id is there already."""
+        with self._writing():
+            try:
+                self._db.execute(
+                    "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)",
+                    (conversation.id, conversation.created_at, *_head(conversation)),
+                )
+            except sqlite3.IntegrityError:
+                raise self._error(f"has a conversation {conversation.id!r} already", "exists") from None
+            self._insert(conversation, 0)
+
+    def get(self, conversation_id: str) -> Conversation:
+        """The conversation of this id. Raises `StoreError`: `not_found`, or `damaged` with the place."""
+        with self._mended():
+            found = self._db.execute("SELECT head FROM conversations WHERE id=?", (conversation_id,)).fetchone()
+            rows = self._db.execute(
+                "SELECT item FROM items WHERE conversation=? ORDER BY position", (conversation_id,)
+            ).fetchall()
+        if found is None:
+            raise self._error(f"has no conversation {conversation_id!r}", "not_found")
+        try:
+            head: Any = msgspec.json.decode(found[0])
+            items = [msgspec.Raw(row[0]) for row in rows]
+            return Conversation.load(msgspec.json.encode({**head, "items": items}))
+        except (DecodeError, msgspec.MsgspecError, TypeError) as problem:
+            raise self._error(f"holds a damaged conversation {conversation_id!r}: {problem}", "damaged") from None
+
+    def append(self, conversation: Conversation, position: int) -> None:
+        """Write the items from `position` on, and everything beside the items; durable when it returns.
+
+        Raises `StoreError`: `conflict` where the store has not exactly `position` items, `completed`, `not_found`.
+        """
+        with self._writing():
+            self._must_be_open(conversation.id)
+            (count,) = self._db.execute(
+                "SELECT count(*) FROM items WHERE conversation=?", (conversation.id,)
+            ).fetchone()
+            if count != position:
+                what = f"has {count} items of conversation {conversation.id!r}, and this turn begins after {position}"
+                raise self._error(what, "conflict")
+            self._db.execute(
+                "UPDATE conversations SET updated_at=?, completed_at=?, head=? WHERE id=?",
+                (*_head(conversation), conversation.id),
+            )
+            self._insert(conversation, position)
+
+    def complete(self, conversation_id: str, *, summary: str | None = None, reason: str | None = None) -> None:
+        """Mark a conversation as completed. Raises `StoreError`: `not_found`, or `completed` where it is already."""
+        with self._writing():
+            head = self._must_be_open(conversation_id)
+            state = ConversationState(completed_at=time.time(), summary=summary, reason=reason)
+            head = msgspec.json.encode({**head, "state": state})
+            self._db.execute(
+                "UPDATE conversations SET updated_at=?, completed_at=?, head=? WHERE id=?",
+                (state.completed_at, state.completed_at, head, conversation_id),
+            )
+
+    def list(self, *, limit: int = 10, completed: bool | None = None) -> list[StoredConversation]:
+        """The conversations that were written last, newest first; only completed ones or only open ones where that is given."""
+        return self.search(limit=limit, completed=completed)
+
+    def search(
+        self,
+        text: str | None = None,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int = 10,
+        completed: bool | None = None,
+    ) -> list[StoredConversation]:
+        """Those with `text` in what was said, in any case, that were written between two times, newest first."""
+        wanted = [
+            (
+                "EXISTS (SELECT 1 FROM items WHERE conversation=c.id AND instr(folded(said), ?))",
+                text and text.casefold(),
+            ),
+            ("updated_at >= ?", since),
+            ("updated_at <= ?", until),
+            ("(completed_at IS NOT NULL) = ?", completed),
+        ]
+        wanted = [(condition, value) for condition, value in wanted if value is not None]
+        where = " AND ".join(["1", *(condition for condition, _ in wanted)])
+        with self._mended():
+            rows = self._db.execute(
+                "SELECT id, created_at, updated_at, completed_at, (SELECT count(*) FROM items WHERE conversation=c.id),"
+                " (SELECT said FROM items WHERE conversation=c.id AND said != '' ORDER BY position LIMIT 1), head"
+                f" FROM conversations c WHERE {where} ORDER BY updated_at DESC, id LIMIT ?",
+                (*(value for _, value in wanted), limit),
+            ).fetchall()
+        return [self._entry(*row) for row in rows]
+
+    # --- inside
+
+    def _entry(
+        self, name: str, created: float, updated: float, completed: float | None, items: int, said: str, head: bytes
+    ) -> StoredConversation:
+        try:
+            summary = msgspec.json.decode(head, type=_Head).state.summary
+        except msgspec.MsgspecError as problem:
+            raise self._error(f"holds a damaged conversation {name!r}: {problem}", "damaged") from None
+        return StoredConversation(
+            id=name,
+            created_at=created,
+            updated_at=updated,
+            completed_at=completed,
+            items=items,
+            title=" ".join((said or "").split())[:80],
+            summary=summary,
+        )
+
+    def _must_be_open(self, conversation_id: str) -> dict[str, Any]:
+        """What is stored beside the items of a conversation that is not completed."""
+        found = self._db.execute(
+            "SELECT completed_at, head FROM conversations WHERE id=?", (conversation_id,)
+        ).fetchone()
+        if found is None:
+            raise self._error(f"has no conversation {conversation_id!r}", "not_found")
+        if found[0] is not None:
+            raise self._error(f"has conversation {conversation_id!r} as completed", "completed")
+        head: dict[str, Any] = msgspec.json.decode(found[1])
+        return head
+
+    def _insert(self, conversation: Conversation, position: int) -> None:
+        rows = (
+            (conversation.id, i, msgspec.json.encode(item), _said(item))
+            for i, item in enumerate(conversation.items[position:], position)
+        )
+        self._db.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", rows)
+
+    @contextmanager
+    def _mended(self) -> Generator[None]:
+        """Holds the connection, and makes `StoreError` of what SQLite raises."""
+        with self._lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError) as problem:
+                raise self._error(f"cannot be used: {problem}", _reason(problem)) from problem
+
+    @contextmanager
+    def _writing(self) -> Generator[None]:
+        """One transaction: all of it is written, or nothing."""
+        with self._mended():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _error(self, what: str, reason: StoreReason) -> StoreError:
+        return StoreError(f"the store {self.path} {what}", reason=reason)
+
+
+class MemoryConversationStore(SQLiteConversationStore):
+    """A `ConversationStore` in memory, which is gone when it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+
+
+class _Head(Struct):
+    state: ConversationState
+
+
+_REASONS: dict[int, StoreReason] = {
+    sqlite3.SQLITE_BUSY: "locked",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_READONLY: "read_only",
+    sqlite3.SQLITE_PERM: "read_only",
+    sqlite3.SQLITE_CORRUPT: "damaged",
+    sqlite3.SQLITE_NOTADB: "damaged",
+}
+
+
+def _reason(problem: Exception) -> StoreReason:
+    if isinstance(problem, PermissionError):
+        return "read_only"
+    return _REASONS.get(getattr(problem, "sqlite_errorcode", 0) & 0xFF, "failed")
+
+
+def _head(conversation: Conversation) -> tuple[float, float | None, bytes]:
+    """When it was written, when it was completed, and all of it but the items."""
+    return time.time(), conversation.state.completed_at, msgspec.json.encode(replace(conversation, items=[]))
+
+
+def _said(item: AnyItem) -> str:
+    """The text of an item, to be searched."""
+    match item:
+        case Message():
+            return text_of(item.content)
+        case FunctionCallOutput():
+            return text_of(item.output)
+        case _:
+            return ""

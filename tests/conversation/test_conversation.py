@@ -1,0 +1,206 @@
+"""`Conversation`: what goes in and out, what is refused, and what is left without carriers."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest import ConfigError, Conversation, DecodeError, FunctionCall, FunctionCallOutput, Message, wires
+from llm_rest.responses import REQUEST, Compaction, InputImage, InputText, Reasoning, Request
+from llm_rest.unknown import Unknown
+from tests.laws.harness import every_wire
+from tests.laws.rows import dialects, thoughts, vendors
+from tests.laws.strategies import conversations
+from tests.support import WIRES
+
+
+def flat(turns: list[list[Any]]) -> list[Any]:
+    return [item for turn in turns for item in turn]
+
+
+@given(data=st.data())
+def test_what_was_saved_is_loaded_as_it_was(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(WIRES))
+    items = flat(data.draw(conversations(thoughts(name), rich=True)))
+    talk = Conversation(instructions="Be brief.", items=items)
+    talk.set_context([("system", "Today is Monday."), ("agent", "Hello.")])
+    talk.set_waiting("Which city?", "msg-7", tool_calls_completed=["search"])
+    back = Conversation.load(talk.save())
+    assert back == talk
+    assert back.save() == talk.save()
+    assert Conversation.load(talk.save().decode()) == talk
+
+
+def test_its_items_are_valid_input_of_the_responses_format() -> None:
+    talk = Conversation()
+    talk.add("Hi", {"role": "agent", "content": "Hello."}, FunctionCall(call_id="c", name="f", arguments="{}"))
+    document = msgspec.json.encode({"model": "m", "input": msgspec.json.decode(talk.save())["items"]})
+    assert REQUEST.decode(document).input == talk.items
+
+
+@pytest.mark.parametrize(
+    ("entries", "place"),
+    [
+        ((3,), "input[0]"),
+        (("Hi", {"role": "user"}), "input[1]"),
+        (("Hi", {}), "input[1]"),
+        (({"type": "message", "role": "user", "content": 4},), "input[0].content"),
+    ],
+)
+def test_what_is_no_item_is_refused_and_nothing_is_added(entries: tuple[Any, ...], place: str) -> None:
+    talk = Conversation()
+    talk.add("first")
+    with pytest.raises(ConfigError) as caught:
+        talk.add(*entries)
+    assert place in str(caught.value)
+    assert [item.text for item in talk.items if isinstance(item, Message)] == ["first"]
+
+
+def test_later_changes_of_an_added_item_change_nothing() -> None:
+    said = Message(role="user", content=[InputText(text="Hi")])
+    talk = Conversation()
+    talk.add(said)
+    said.content = "changed"
+    assert talk.items == [Message(role="user", content=[InputText(text="Hi")])]
+
+
+SAVED = Conversation(items=[Message(role="user", content="Hi")]).save()
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "words"),
+    [
+        (b"", "$", "saved conversation"),
+        (b"{}", "$", "version"),
+        (b"\xff\xfe", "$", ""),
+        (SAVED[:-20], "$", ""),
+        (SAVED.replace(b'"version":1', b'"version":2'), "$.version", "version 2"),
+        (SAVED.replace(b'"version":1', b'"version":0'), "$.version", "version 0"),
+        (SAVED.replace(b'"version":1', b'"version":2,"shape":{"of":"tomorrow"}'), "$.version", "update llm_rest"),
+        (SAVED.replace(b'"type":"message"', b'"kind":"message"'), "$.items[0]", "type"),
+        (SAVED.replace(b'"content":"Hi"', b'"content":7'), "$.items[0].content", ""),
+        (SAVED.replace(b'"items":[', b'"items":[3,'), "$.items[0]", "object"),
+        (SAVED.replace(b'"compacted":null', b'"compacted":{"count":9,"items":[]}'), "$.compacted.count", "up to 1"),
+        (SAVED.replace(b'"context":[]', b'"context":[{"a":' + b"[" * 500 + b"]" * 500 + b"}]"), "$", "deep"),
+    ],
+)
+def test_a_damaged_or_newer_save_is_refused_at_its_place(data: bytes, path: str, words: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        Conversation.load(data)
+    assert caught.value.path == path
+    assert words in str(caught.value)
+
+
+def test_a_save_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from llm_rest.conversation import conversation
+
+    monkeypatch.setattr(conversation, "MAX_SIZE", 40)
+    with pytest.raises(DecodeError) as caught:
+        Conversation.load(SAVED)
+    assert caught.value.limited
+
+
+@given(cut=st.integers(0, len(SAVED) - 1), byte=st.integers(0, 255))
+def test_any_damaged_byte_gives_a_conversation_or_a_decode_error(cut: int, byte: int) -> None:
+    with suppress(DecodeError):  # and no other error
+        assert Conversation.load(SAVED[:cut] + bytes([byte]) + SAVED[cut + 1 :]).version == 1
+
+
+def test_a_fork_goes_its_own_way_and_clear_keeps_the_prompt() -> None:
+    talk = Conversation(instructions="Be brief.")
+    talk.set_context([("system", "Today is Monday.")])
+    talk.add("Hi")
+    other = talk.fork()
+    other.add("there")
+    other.set_system_prompt("Be long.")
+    assert (len(talk.items), len(other.items)) == (1, 2)
+    assert talk.instructions == "Be brief."
+    assert other.id != talk.id
+    before = talk.id
+    talk.set_waiting("What?")
+    talk.clear()
+    assert (talk.items, talk.is_waiting_for_response, talk.instructions) == ([], False, "Be brief.")
+    assert len(talk.context) == 1
+    assert talk.id != before
+
+
+def test_waiting_for_the_user_is_saved_and_restored_with_the_state_alone() -> None:
+    talk = Conversation()
+    talk.set_waiting("Which city?", "msg-7", tool_calls_completed=["search", "f"])
+    other = Conversation.load(Conversation(state=talk.state).save())
+    assert other.is_waiting_for_response
+    pending = other.pending_context
+    assert pending is not None
+    assert pending.original_message_id == "msg-7"
+    assert pending.tool_calls_completed == ["search", "f"]
+    assert pending.last_agent_message == "Which city?"
+    assert pending.created_at > 1_700_000_000
+    other.clear_waiting()
+    assert not other.is_waiting_for_response
+    assert talk.is_waiting_for_response
+
+
+ROWS = [
+    {"role": "human", "content": "Weather in Oslo?"},
+    {"role": "agent", "toolId": "a", "toolName": "weather", "toolInput": '{"city": "Oslo"}', "reasoning": "look"},
+    {"role": "tool", "toolId": "a", "toolResult": "4 degrees"},
+    {"role": "agent", "content": "Cold."},
+]
+
+
+def test_flat_rows_come_in_and_go_out_with_the_roles_agent_and_human() -> None:
+    talk = Conversation.from_messages(ROWS, "rows")
+    assert [type(item).__name__ for item in talk.items] == [
+        *("Message", "Reasoning", "FunctionCall", "FunctionCallOutput", "Message")
+    ]
+    assert talk.to_messages("rows", agent_roles=True) == ROWS
+    assert {row["role"] for row in talk.to_messages("rows")} == {"user", "assistant", "tool"}
+
+
+def test_messages_of_a_wire_come_in_and_go_out() -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+    talk = Conversation.from_messages(messages)
+    assert talk.instructions == "Be brief."
+    assert talk.to_messages() == messages
+    assert talk.to_messages(agent_roles=True)[1]["role"] == "human"
+
+
+@every_wire
+@given(data=st.data())
+def test_without_carriers_every_wire_takes_a_conversation_and_no_word_of_a_vendor_is_left(
+    name: str, data: st.DataObject
+) -> None:
+    issued = data.draw(st.sampled_from(WIRES))
+    talk = Conversation(items=flat(data.draw(conversations(thoughts(issued)))))
+    plain = talk.without_carriers()
+    text = plain.save().decode()
+    for word in ("encrypted_content", "llm_rest.1.", '"leftovers":{', '"phase"', "fc_", "toolu_", "msg_"):
+        assert word not in text
+    dialect = dialects(name)[data.draw(vendors(name))]
+    asked = [*plain.items, Message(role="user", content="Go on.")]
+    _, lost = wires.load(name).encode_request(Request(model="m", input=asked), dialect=dialect)
+    # Whether a host takes images, and by URL, is no matter of carriers.
+    assert [loss for loss in lost if loss.kind == "refused" and "content" not in loss.path] == []
+
+
+def test_without_carriers_drops_opaque_items_and_numbers_calls() -> None:
+    talk = Conversation(
+        items=[
+            Message(role="user", content=[InputImage(file_id="file_1"), InputText(text="this?")], id="msg_1"),
+            Reasoning(encrypted_content="gAAAA", summary=[]),
+            FunctionCall(call_id="toolu_1", name="f", arguments="{}", id="fc_1", status="completed"),
+            FunctionCallOutput(call_id="toolu_1", output="x"),
+            Compaction(encrypted_content="abc"),
+            Unknown({"type": "vendor:item"}),
+        ]
+    )
+    assert talk.without_carriers().items == [
+        Message(role="user", content=[InputText(text="[image]"), InputText(text="this?")]),
+        FunctionCall(call_id="call_1", name="f", arguments="{}"),
+        FunctionCallOutput(call_id="call_1", output="x"),
+    ]

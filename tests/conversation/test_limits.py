@@ -1,0 +1,152 @@
+"""Limits: whole turns from the front, calls with their outputs, and no loss that was not there before."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest import ConfigError, FunctionCall, FunctionCallOutput, HistoryLimits, Message, wires
+from llm_rest.conversation.limits import cut_at, cut_points, shortened
+from llm_rest.responses import AdditionalTools, AnyItem, FunctionTool, Reasoning, Request
+from llm_rest.responses.estimate import item_tokens
+from tests.laws.harness import every_wire
+from tests.laws.rows import dialects, thoughts, vendors
+from tests.laws.strategies import conversations
+
+
+def user(text: str) -> Message:
+    return Message(role="user", content=text)
+
+
+def agent(text: str) -> Message:
+    return Message(role="assistant", content=text)
+
+
+def call(name: str) -> FunctionCall:
+    return FunctionCall(call_id=name, name="f", arguments="{}")
+
+
+def output(name: str) -> FunctionCallOutput:
+    return FunctionCallOutput(call_id=name, output="x")
+
+
+TALK: list[AnyItem] = [
+    *(user("1"), agent("one")),
+    *(user("2"), call("a"), output("a"), Reasoning(summary=[]), call("b"), output("b"), agent("two")),
+    *(user("3"), agent("three")),
+]
+
+
+def test_a_conversation_is_cut_where_a_turn_begins_and_with_rounds_where_the_model_speaks_again() -> None:
+    assert cut_points(TALK) == [0, 2, 9]
+    assert cut_points(TALK, rounds=True) == [0, 2, 5, 8, 9]
+
+
+@pytest.mark.parametrize(("most", "left"), [(1, 2), (2, 2), (8, 2), (9, 9), (10, 9), (11, 11), (99, 11)])
+def test_the_last_turn_survives_any_limit(most: int, left: int) -> None:
+    assert len(TALK) - shortened(TALK, max_items=most) == left
+
+
+def test_a_late_output_keeps_its_call_in_front_of_it() -> None:
+    items = [user("1"), call("a"), user("2"), output("a"), agent("x"), user("3")]
+    assert cut_points(items) == [0, 5]
+    late = Message(role="user", content='{"type":"tool_result","call_id":"a","name":"f","status":"completed"}')
+    assert cut_points([user("1"), call("a"), output("a"), agent("x"), late, agent("y")]) == [0]
+
+
+def test_call_ids_that_are_used_again_do_not_tie_turns_together() -> None:
+    items = [user("1"), call("a"), output("a"), user("2"), call("a"), output("a"), user("3")]
+    assert cut_points(items) == [0, 3, 6]
+
+
+def test_tools_that_were_added_on_the_way_and_the_question_in_progress_are_kept() -> None:
+    tools = AdditionalTools(role="developer", tools=[FunctionTool(name="late")])
+    items = [user("1"), tools, agent("one"), user("2"), call("a"), output("a"), call("b"), output("b")]
+    assert cut_at(items, 3).kept == [tools]
+    assert cut_at(items, 6).kept == [tools, user("2")]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"max_items": 0}, {"max_tokens": -1}, {"max_items": True}, {"count": "words"}, {"compact": "zip"}]
+)
+def test_what_is_no_limit_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        HistoryLimits(**fields)
+    assert next(iter(fields)) in str(caught.value)
+
+
+# --- laws -----------------------------------------------------------------------------------------------------------
+
+
+def histories(name: str, issuer: str | None) -> st.SearchStrategy[list[AnyItem]]:
+    """Turns as people and models make them, and now and then with items moved or left out."""
+
+    def mixed(turns: list[list[AnyItem]], moves: list[tuple[float, float]]) -> list[AnyItem]:
+        items = [item for turn in turns for item in turn]
+        for source, target in moves:
+            items.insert(int(target * len(items)), items.pop(int(source * len(items))))
+        return items
+
+    places = st.floats(0, 0.999)
+    moves = st.one_of(st.just([]), st.just([]), st.lists(st.tuples(places, places), max_size=3))
+    return st.builds(mixed, conversations(thoughts(name, issuer), rich=True, most=5), moves)
+
+
+def losses(name: str, items: list[AnyItem], dialect: Any, first: int = 0) -> set[tuple[str, str, str]]:
+    """The losses of a request, at the places that its items had before."""
+    _, lost = wires.load(name).encode_request(Request(model="m", input=items), dialect=dialect)
+
+    def moved(path: str) -> str:
+        return re.sub(r"^input\[(\d+)\]", lambda found: f"input[{int(found[1]) + first}]", path)
+
+    return {(moved(loss.path), re.sub(r"input\[\d+\]", "input[]", loss.what), loss.kind) for loss in lost}
+
+
+@every_wire
+@given(data=st.data())
+def test_a_cut_brings_no_loss_that_was_not_there_before(name: str, data: st.DataObject) -> None:
+    dialect = dialects(name)[data.draw(vendors(name))]
+    items = data.draw(histories(name, dialect.issuer))
+    before = losses(name, items, dialect)
+    for start in cut_points(items):
+        cut = cut_at(items, start)
+        kept = [item for item in cut.kept if not isinstance(item, AdditionalTools)]
+        assert kept == []
+        after = losses(name, items[start:], dialect, start)
+        assert after <= before, (start, after - before)
+
+
+@every_wire
+@given(data=st.data())
+def test_calls_and_outputs_stay_together_wherever_a_history_is_cut(name: str, data: st.DataObject) -> None:
+    items = data.draw(histories(name, None))
+    most = data.draw(st.integers(1, 30))
+    rounds = data.draw(st.booleans())
+    start = shortened(items, max_items=most, rounds=rounds)
+    points = cut_points(items, rounds=rounds)
+    assert start in points or (start == 0 and not points)
+    gone, rest = items[:start], items[start:]
+    assert not set(pairs(gone)) & set(pairs(rest)) - repeated(items)
+    # As little as possible is left out.
+    nearer = [i for i in points if i < start]
+    assert all(len(items) - i > most for i in nearer)
+
+
+def pairs(items: list[AnyItem]) -> list[str]:
+    return [name for item in items if isinstance(name := getattr(item, "call_id", None), str)]
+
+
+def repeated(items: list[AnyItem]) -> set[str]:
+    names = pairs(items)
+    return {name for name in names if names.count(name) > 2}
+
+
+@given(items=histories("openai_responses", None), most=st.integers(1, 60))
+def test_tokens_are_within_the_limit_or_only_the_last_turn_is_left(items: list[AnyItem], most: int) -> None:
+    start = shortened(items, max_tokens=most)
+    fits = sum(map(item_tokens, items[start:])) <= most
+    assert fits or start == max(cut_points(items), default=0)

@@ -1,0 +1,326 @@
+"""Stores: what was written is there, whoever dies; and what cannot be used is refused in words."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_rest import (
+    Conversation,
+    FunctionCall,
+    FunctionCallOutput,
+    MemoryConversationStore,
+    Message,
+    SQLiteConversationStore,
+    StoreError,
+)
+from tests.conversation.writer import turn
+from tests.laws.rows import thoughts
+from tests.laws.strategies import conversations
+from tests.support import QUICK, WHOLE, WIRES
+
+ROOT = Path(__file__).parents[2]
+Store = SQLiteConversationStore
+
+
+@pytest.fixture(params=["memory", "sqlite", "journal"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    path: Any = tmp_path / "talks.db"
+    if request.param == "journal":  # a way to lock files that has no shared memory
+        path = f"file:{path}?vfs=unix-dotfile"
+    made = MemoryConversationStore() if request.param == "memory" else SQLiteConversationStore(path)
+    with made:
+        yield made
+
+
+def talk_of(*texts: str, **fields: Any) -> Conversation:
+    roles = ("user", "assistant")
+    return Conversation(items=[Message(role=roles[i % 2], content=text) for i, text in enumerate(texts)], **fields)
+
+
+def reason(call: Callable[[], object]) -> str:
+    with pytest.raises(StoreError) as caught:
+        call()
+    assert caught.value.suggestions
+    return caught.value.reason
+
+
+def test_what_was_created_and_appended_is_there(store: Store) -> None:
+    talk = talk_of("Hi", "Hello")
+    store.create(talk)
+    assert store.get(talk.id) == talk
+    talk.add(
+        "And now?", FunctionCall(call_id="c", name="f", arguments="{}"), FunctionCallOutput(call_id="c", output="4")
+    )
+    talk.set_system_prompt("Be brief.")
+    talk.set_waiting("Which city?", "msg-7")
+    store.append(talk, 2)
+    assert store.get(talk.id) == talk
+
+
+@given(data=st.data())
+def test_every_conversation_comes_back_as_it_was(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(WIRES))
+    turns = data.draw(conversations(thoughts(name), rich=True))
+    with MemoryConversationStore() as store:
+        talk = Conversation()
+        store.create(talk)
+        for items in turns:
+            position = len(talk.items)
+            talk.items += items
+            store.append(talk, position)
+        assert store.get(talk.id) == talk
+
+
+def test_two_that_append_to_one_conversation_are_told_apart(store: Store) -> None:
+    talk = talk_of("Hi", "Hello")
+    store.create(talk)
+    one, two = store.get(talk.id), store.get(talk.id)
+    one.add("I was first")
+    two.add("I was second")
+    store.append(one, 2)
+    assert reason(lambda: store.append(two, 2)) == "conflict"
+    assert store.get(talk.id) == one
+
+
+def test_what_is_missing_or_there_already_is_refused(store: Store) -> None:
+    talk = talk_of("Hi")
+    assert reason(lambda: store.get(talk.id)) == "not_found"
+    assert reason(lambda: store.append(talk, 0)) == "not_found"
+    assert reason(lambda: store.complete(talk.id)) == "not_found"
+    store.create(talk)
+    assert reason(lambda: store.create(talk)) == "exists"
+
+
+def test_a_completed_conversation_takes_no_more_items(store: Store) -> None:
+    talk = talk_of("Hi", "Hello")
+    store.create(talk)
+    store.complete(talk.id, summary="A greeting.", reason="done")
+    found = store.get(talk.id)
+    assert (found.state.summary, found.state.reason) == ("A greeting.", "done")
+    assert found.state.completed_at is not None
+    talk.add("more")
+    assert reason(lambda: store.append(talk, 2)) == "completed"
+    assert reason(lambda: store.complete(talk.id)) == "completed"
+    assert len(store.get(talk.id).items) == 2
+
+
+def test_conversations_are_listed_and_searched_by_text_and_time(store: Store) -> None:
+    talks = [talk_of(f"About {city}", "Fine") for city in ("Oslo", "TROMSØ", "100% Bodø_")]
+    times: list[float] = []
+    for talk in talks:
+        store.create(talk)
+        times.append(time.time())
+        time.sleep(0.002)
+    store.complete(talks[0].id, summary="Oslo it was.")
+
+    def ids(found: Any) -> list[str]:
+        return [entry.id for entry in found]
+
+    newest = [talks[0].id, talks[2].id, talks[1].id]
+    assert ids(store.list()) == newest
+    assert ids(store.list(limit=1)) == newest[:1]
+    assert ids(store.list(completed=True)) == [talks[0].id]
+    assert ids(store.list(completed=False)) == newest[1:]
+    assert ids(store.search("tromsø")) == [talks[1].id]
+    assert ids(store.search("%")) == [talks[2].id]
+    assert ids(store.search("nothing of it")) == []
+    assert ids(store.search("about", since=times[0], until=times[1])) == [talks[1].id]
+    entry = store.list(completed=True)[0]
+    assert (entry.title, entry.items, entry.summary) == ("About Oslo", 2, "Oslo it was.")
+
+
+def test_a_rollback_journal_is_used_where_there_is_no_shared_memory(store: Store) -> None:
+    kinds = {"memory": MemoryConversationStore}
+    expected = "delete" if "dotfile" in store.path else "memory" if isinstance(store, kinds["memory"]) else "wal"
+    assert store.journal_mode == expected
+
+
+def test_threads_share_a_store(store: Store) -> None:
+    problems: list[Exception] = []
+
+    def write(name: str) -> None:
+        try:
+            talk = Conversation(id=name)
+            store.create(talk)
+            for number in range(10):
+                talk.items += turn(name, number)
+                store.append(talk, 2 * number)
+        except Exception as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=write, args=(f"t{i}",)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert sorted(entry.items for entry in store.list()) == [20] * 4
+
+
+# --- processes ------------------------------------------------------------------------------------------------------
+
+
+def writer(path: Path, name: str, most: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.conversation.writer", str(path), name, str(most)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+
+
+def test_two_processes_write_into_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "talks.db"
+    running = [writer(path, name, 30) for name in ("a", "b")]
+    assert [len(process.communicate()[0].split()) for process in running] == [30, 30]
+    with SQLiteConversationStore(path) as store:
+        for name in ("a", "b"):
+            assert store.get(name).items == [item for number in range(30) for item in turn(name, number)]
+
+
+def test_a_writer_that_is_killed_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    """With `LLM_REST_TESTS=whole` 100 times, else a few."""
+    path = tmp_path / "talks.db"
+    chance = random.Random(14)
+    acknowledged = 0
+    for _ in range(100 if WHOLE else 3 if QUICK else 8):
+        process = writer(path, "a", 100_000)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(chance.random() * 0.03)
+        os.kill(process.pid, signal.SIGKILL)
+        said = process.communicate()[0].split(b"\n")[:-1]  # a line that was cut is none
+        with SQLiteConversationStore(path) as store:
+            items = store.get("a").items
+        whole, rest = divmod(len(items), 2)
+        assert rest == 0
+        assert items == [item for number in range(whole) for item in turn("a", number)]
+        if said:
+            acknowledged = int(said[-1]) + 1
+        assert whole >= acknowledged
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+# --- files that cannot be used --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> tuple[Path, Conversation]:
+    """A file with a conversation, which nobody has open."""
+    path, talk = tmp_path / "talks.db", talk_of("Hi", "Hello")
+    with SQLiteConversationStore(path) as store:
+        store.create(talk)
+    return path, talk
+
+
+def change(path: Path, statement: str, *values: Any) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(statement, values)
+
+
+def test_what_was_said_is_for_the_owner_of_the_file_alone(written: tuple[Path, Conversation]) -> None:
+    assert stat.S_IMODE(written[0].stat().st_mode) == 0o600
+
+
+def test_a_newer_schema_is_refused_and_left_as_it_is(written: tuple[Path, Conversation]) -> None:
+    path, _ = written
+    change(path, "PRAGMA user_version=2")
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        SQLiteConversationStore(path)
+    assert caught.value.reason == "newer"
+    assert "schema 2" in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_another_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    change(path, "CREATE TABLE cookies (a)")
+    before = path.read_bytes()
+    assert reason(lambda: SQLiteConversationStore(path)) == "damaged"
+    assert path.read_bytes() == before
+    path.write_text("Dear diary, this is no database. " * 40)
+    assert reason(lambda: SQLiteConversationStore(path)) == "damaged"
+
+
+def test_a_damaged_item_is_named(written: tuple[Path, Conversation]) -> None:
+    path, talk = written
+    change(path, "UPDATE items SET item=? WHERE position=1", b'{"type":"message","role":"assistant"}')
+    with SQLiteConversationStore(path) as store:
+        with pytest.raises(StoreError) as caught:
+            store.get(talk.id)
+        assert caught.value.reason == "damaged"
+        assert "$.items[1]" in str(caught.value)
+        assert [entry.id for entry in store.list()] == [talk.id]
+    for broken in (b"{", b"[]", b'{"version":1,"state":4}'):
+        change(path, "UPDATE conversations SET head=?", broken)
+        with SQLiteConversationStore(path) as store:
+            assert reason(lambda: store.get(talk.id)) == "damaged"
+
+
+def test_a_damaged_page_is_reported(written: tuple[Path, Conversation]) -> None:
+    path, talk = written
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\x5a" * (len(data) - 4096)
+    path.write_bytes(data)
+    assert reason(lambda: SQLiteConversationStore(path).get(talk.id)) == "damaged"
+
+
+def test_a_store_that_is_locked_says_so_and_works_again_afterwards(written: tuple[Path, Conversation]) -> None:
+    path, talk = written
+    with SQLiteConversationStore(path, timeout=0.05) as store, closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        talk.add("more")
+        with pytest.raises(StoreError) as caught:
+            store.append(talk, 2)
+        assert (caught.value.reason, caught.value.retryable) == ("locked", True)
+        assert len(store.get(talk.id).items) == 2
+        other.execute("ROLLBACK")
+        store.append(talk, 2)
+        assert len(store.get(talk.id).items) == 3
+
+
+def test_a_file_that_may_only_be_read_is_read(written: tuple[Path, Conversation]) -> None:
+    path, talk = written
+    change(path, "PRAGMA journal_mode=DELETE")
+    with SQLiteConversationStore(f"file:{path}?mode=ro") as store:
+        assert store.get(talk.id) == talk
+        talk.add("more")
+        assert reason(lambda: store.append(talk, 2)) == "read_only"
+        assert len(store.get(talk.id).items) == 2
+
+
+def test_a_full_disk_leaves_the_store_as_it_was(written: tuple[Path, Conversation]) -> None:
+    path, talk = written
+    with SQLiteConversationStore(path) as store:
+        store._db.execute("PRAGMA max_page_count=12")  # pyright: ignore[reportPrivateUsage]  (a disk that is full)
+        before = store.get(talk.id)
+        talk.add("x" * 100_000)
+        assert reason(lambda: store.append(talk, 2)) == "full"
+        assert store.get(talk.id) == before
+
+
+def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        SQLiteConversationStore(tmp_path / "missing" / "talks.db")
+    assert "missing" in str(caught.value)
+
+
+def test_a_closed_store_says_so(written: tuple[Path, Conversation]) -> None:
+    store = SQLiteConversationStore(written[0])
+    store.close()
+    assert reason(lambda: store.list()) == "failed"
